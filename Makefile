@@ -1,0 +1,45 @@
+# Two commands do everything on a fresh machine: `make serve` and `make test`.
+VENV := .venv
+BIN  := $(VENV)/bin
+DONE := $(VENV)/.installed
+
+.PHONY: serve test check prove bench eval lock clean
+
+serve: $(DONE)
+	$(BIN)/holdfast demo
+
+test: $(DONE) check
+	$(BIN)/python -m pytest
+
+check: $(DONE)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+prove: $(DONE)
+	$(BIN)/python -m pytest -m slow --override-ini addopts=-q
+
+bench: $(DONE)
+	$(BIN)/python benchmarks/embedded.py
+
+eval: $(DONE)
+	$(BIN)/python -m evals
+
+$(DONE): pyproject.toml requirements.lock hatch_build.py scripts/fetch_models.py
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing $(VENV) && \
+	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
+	  uv pip install --quiet --python $(BIN)/python --no-deps -e . ; \
+	else \
+	  python3 -m venv $(VENV) && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e . ; \
+	fi
+	@touch $(DONE)
+
+lock: $(DONE)
+	$(BIN)/python -m piptools compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe --no-header \
+	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

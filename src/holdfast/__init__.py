@@ -1,0 +1,78 @@
+"""Holdfast: memory for AI agents.
+
+from holdfast import Holdfast
+memory = Holdfast.open("./data")
+alice = memory.profile("support", "alice")
+alice.ingest([{"role": "user", "content": "I moved to Lisbon last week."}])
+alice.recall("Where does Alice live?").answer
+"""
+
+from __future__ import annotations
+
+from .errors import (
+    AlreadyExists,
+    Busy,
+    Closed,
+    Conflict,
+    Damaged,
+    HoldfastError,
+    InvalidInput,
+    KeyMissing,
+    ModelError,
+    NotFound,
+    ReadOnly,
+    StorageError,
+    StorageFull,
+    TooNew,
+)
+from .service import AsyncHoldfast, LocalProfile
+from .sync import Holdfast, Profile
+from .types import (
+    Answer,
+    Citation,
+    Context,
+    Forgotten,
+    Hit,
+    Memory,
+    Message,
+    Namespace,
+    Page,
+    ProfileInfo,
+    Receipt,
+    Stats,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Holdfast",
+    "Profile",
+    "AsyncHoldfast",
+    "LocalProfile",
+    "Answer",
+    "Citation",
+    "Context",
+    "Forgotten",
+    "Hit",
+    "Memory",
+    "Message",
+    "Namespace",
+    "Page",
+    "ProfileInfo",
+    "Receipt",
+    "Stats",
+    "HoldfastError",
+    "InvalidInput",
+    "NotFound",
+    "AlreadyExists",
+    "Conflict",
+    "Busy",
+    "StorageError",
+    "StorageFull",
+    "ReadOnly",
+    "Damaged",
+    "KeyMissing",
+    "TooNew",
+    "ModelError",
+    "Closed",
+]

@@ -1,0 +1,101 @@
+"""Turn what was said into what is known: embed what is bare, extract, reconcile, write.
+
+An undigested message is its own queue entry. `claim` lends it; the Change that carries its memories also settles it.
+A crash lets the lease run out, and ids that follow from content make the second run write the same rows. No model is
+called inside a transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from . import passages, words
+from .errors import Conflict, HoldfastError
+from .ports import Embedder, Extractor, Store
+from .reconcile import Known, plain, reconcile
+from .types import Change, Deferral, Draft, Memory, Message, Probe, Test, Vector
+
+BATCH = 64
+LEASE = timedelta(minutes=5)
+CONTEXT = 6
+TRIES = 5
+FIRST_WAIT = timedelta(seconds=10)
+
+
+async def embed_bare(store: Store, embedder: Embedder, limit: int = BATCH) -> int:
+    """Give vectors to parts that have none under this model; how many got one."""
+    bare = await store.bare(embedder.model, limit)
+    if not bare:
+        return 0
+    items = {item.id: item for item in await store.get(list({part.item for part in bare}))}
+    bare = [part for part in bare if part.item in items]
+    values = await embedder.embed([passages.embedded_text(items[part.item], part) for part in bare])
+    vectors = (Vector(p.item, p.number, embedder.model, v) for p, v in zip(bare, values, strict=True))
+    await store.apply(Change(vectors=tuple(vectors)))
+    return len(bare)
+
+
+async def digest_some(store: Store, extractor: Extractor, *, now: datetime) -> tuple[int, list[Memory]]:
+    """Digest one batch of waiting messages; how many there were, and the memories they became."""
+    claimed = await store.claim(now=now, lease=LEASE, limit=BATCH)
+    if not claimed:
+        return 0, []
+    try:
+        before = await store.said(claimed[0].session_id, before=claimed[0].position, limit=CONTEXT)
+        drafts = await extractor.extract(claimed, before)
+        return len(claimed), await _write(store, drafts, claimed, before, extractor.name, now)
+    except Exception as failure:  # whatever a model does, the message stays, and the reason is seen
+        await _set_back(store, claimed, failure, now)
+        return len(claimed), []
+
+
+async def _write(
+    store: Store, drafts: Sequence[Draft], claimed: list[Message], before: list[Message], extractor: str, now: datetime
+) -> list[Memory]:
+    messages = {message.id: message for message in (*before, *claimed)}
+    for attempt in range(3):
+        known = await _known(store, drafts, messages, now)
+        change = reconcile(drafts, known, messages, now=now, extractor=extractor)
+        try:
+            await store.apply(change)
+            return list(change.memories)
+        except Conflict:
+            if attempt == 2:
+                raise
+    return []
+
+
+async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Message], now: datetime) -> Known:
+    known = Known(said={id: message.said_at for id, message in messages.items()})
+    keys = tuple({draft.key for draft in drafts if draft.key is not None})
+    if keys:
+        page = await store.scan(Test("key", "in", keys), now=None, limit=10_000)
+        known.heads = {(memory.kind, memory.key): memory for memory in page.items if memory.key is not None}
+        rests_on = list({source for head in known.heads.values() for source in head.sources})
+        known.said |= {item.id: item.said_at for item in await store.get(rests_on) if isinstance(item, Message)}
+    for draft in drafts:
+        if draft.key is None:
+            for memory in await _same_words(store, draft, now):
+                known.alike[memory.kind, plain(memory.content)] = memory
+    return known
+
+
+async def _same_words(store: Store, draft: Draft, now: datetime) -> list[Memory]:
+    """Memories that may be the very statement of the draft: those its words find first."""
+    same_kind = Test("kind", "eq", draft.kind)
+    probe = Probe(now=now, words=words.question_words(draft.content)[:12], where=same_kind, limit=3)
+    found = await store.propose(probe)
+    items = await store.get([candidate.item for candidate in found.candidates])
+    return [item for item in items if isinstance(item, Memory) and item.key is None]
+
+
+async def _set_back(store: Store, claimed: list[Message], failure: Exception, now: datetime) -> None:
+    """Wait longer after each failure; after the last, set aside in sight."""
+    reason = f"{type(failure).__name__}: {failure}"[:500]
+    hopeless = isinstance(failure, HoldfastError) and not failure.retryable
+    late = []
+    for message in claimed:
+        last = hopeless or message.failures + 1 >= TRIES
+        late.append(Deferral(message.id, None if last else now + FIRST_WAIT * 4**message.failures, reason))
+    await store.apply(Change(defer=tuple(late)))

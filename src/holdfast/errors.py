@@ -1,0 +1,107 @@
+"""What can go wrong, as one tree.
+
+    HoldfastError                     code            exit  retry
+    ├── InvalidInput                  invalid_input      2  no     a value breaks a rule; names field, value, limit
+    ├── NotFound                      not_found          3  no     no such namespace, profile, memory, session
+    ├── AlreadyExists                 already_exists     4  no     the name is taken
+    ├── Conflict                      conflict           5  yes    somebody wrote first; read again and decide again
+    ├── Busy                          busy               6  yes    another process owns the data folder
+    ├── StorageError                  storage            7  no     the disk or the file refused
+    │   ├── StorageFull               storage_full       7  yes    no space left; nothing was written
+    │   ├── ReadOnly                  read_only          7  no     the folder or file cannot be written
+    │   ├── Damaged                   damaged            7  no     a profile's file fails its checks; others go on
+    │   ├── KeyMissing                key_missing        7  no     the keyring is absent or is not this folder's
+    │   └── TooNew                    too_new            7  no     written by a newer Holdfast
+    ├── ModelError                    model              8  yes    a model failed; what was written stays written
+    └── Closed                        closed             9  no     used after close()
+
+Every error says what was wrong, with which value, and what to do. `code` is stable and machine-readable,
+`exit` is the CLI's exit status, `retryable` says whether the same call may succeed later.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class HoldfastError(Exception):
+    """The root: catching it catches everything Holdfast raises on purpose."""
+
+    code: ClassVar[str] = "error"
+    exit: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, field: str | None = None, fix: str | None = None) -> None:
+        super().__init__(message if fix is None else f"{message} {fix}")
+        self.field = field
+        self.fix = fix
+
+
+class InvalidInput(HoldfastError):
+    code = "invalid_input"
+    exit = 2
+
+
+class NotFound(HoldfastError):
+    code = "not_found"
+    exit = 3
+
+
+class AlreadyExists(HoldfastError):
+    code = "already_exists"
+    exit = 4
+
+
+class Conflict(HoldfastError):
+    code = "conflict"
+    exit = 5
+    retryable = True
+
+
+class Busy(HoldfastError):
+    code = "busy"
+    exit = 6
+    retryable = True
+
+
+class StorageError(HoldfastError):
+    code = "storage"
+    exit = 7
+
+
+class StorageFull(StorageError):
+    code = "storage_full"
+    retryable = True
+
+
+class ReadOnly(StorageError):
+    code = "read_only"
+
+
+class Damaged(StorageError):
+    code = "damaged"
+
+
+class KeyMissing(StorageError):
+    code = "key_missing"
+
+
+class TooNew(StorageError):
+    code = "too_new"
+
+
+class ModelError(HoldfastError):
+    code = "model"
+    exit = 8
+    retryable = True
+
+
+class Closed(HoldfastError):
+    code = "closed"
+    exit = 9
+
+
+def shown(value: Any, limit: int = 60) -> str:
+    """A value as an error message may quote it: short, unambiguous, one line."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

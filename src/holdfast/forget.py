@@ -1,0 +1,43 @@
+"""Choose what must go, and make it go.
+
+Forgetting a memory takes all its versions and the messages it rests on. Forgetting messages takes the memories that
+rest on nothing else. When the newest version of a key goes and an older one stays, the older one is current again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .errors import NotFound
+from .ports import Store
+from .types import Change, Forgotten, Message, Test
+
+
+async def forget(store: Store, id: str) -> Forgotten:
+    found = await store.get([id])
+    if not found:
+        raise NotFound(f"There is no memory or message {id!r} in this profile.", field="id")
+    if isinstance(found[0], Message):
+        return await forget_messages(store, [id])
+    versions = await store.history(id)
+    messages = {source for version in versions for source in version.sources}
+    return await _forget(store, messages, {version.id for version in versions})
+
+
+async def forget_messages(store: Store, ids: Iterable[str]) -> Forgotten:
+    return await _forget(store, set(ids), set())
+
+
+async def forget_session(store: Store, session_id: str) -> Forgotten:
+    """Everything of a session: its messages, and the memories that were written in it or rest only on it."""
+    messages = {message.id for message in await store.said(session_id, limit=2**31)}
+    of_session = Test("session_id", "eq", session_id)
+    written = await store.scan(of_session, now=None, limit=2**31, superseded=True)
+    return await _forget(store, messages, {memory.id for memory in written.items})
+
+
+async def _forget(store: Store, messages: set[str], memories: set[str]) -> Forgotten:
+    resting = await store.resting_on(list(messages))
+    memories |= {memory.id for memory in resting if set(memory.sources) <= messages}
+    await store.apply(Change(forget=(*sorted(memories), *sorted(messages))))
+    return Forgotten(tuple(sorted(memories)), tuple(sorted(messages)))

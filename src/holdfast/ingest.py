@@ -1,0 +1,106 @@
+"""Write down what was said: check, address by content, index the words, commit. Meaning follows in the background."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from . import names, passages
+from .errors import InvalidInput, shown
+from .moments import moment
+from .ports import Store
+from .types import ROLES, Change, Json, Message, Receipt, Written
+
+FIELDS = ("role", "content", "speaker", "timestamp", "agent", "metadata")
+
+
+async def ingest(store: Store, messages: Sequence[Message], *, now: datetime) -> Receipt:
+    """One ingest, one change. Messages that are known already change nothing."""
+    parts = tuple(part for message in messages for part in passages.parts(message))
+    applied = await store.apply(Change(messages=tuple(messages), parts=parts))
+    new, written = set(applied.new), []
+    for message in messages:
+        written.append(Written(message.id, message.id in new))
+        new.discard(message.id)  # the same message twice in one list is new once
+    return Receipt(messages[0].session_id, tuple(written), pending=len(applied.new))
+
+
+def checked(
+    messages: object, *, session_id: object = None, agent: object = None, now: datetime, limit: int = names.MESSAGES
+) -> list[Message]:
+    """What the caller gave, as messages; everything is checked before anything is written."""
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
+        raise InvalidInput(f"messages must be a list of messages, not {shown(messages)}.", field="messages")
+    given = list(messages)
+    if not 1 <= len(given) <= limit:
+        raise InvalidInput(f"messages has {len(given)} entries; give 1 to {limit}.", field="messages")
+    rows = [_fields(message, f"messages[{n}]") for n, message in enumerate(given)]
+    pairs = [(row["role"], row["content"]) for row in rows]
+    session = names.session_id(pairs) if session_id is None else names.session(session_id)
+    by = _name(agent, "agent")
+    return [
+        Message(
+            id=names.message_id(session, row["role"], row["content"]),
+            session_id=session,
+            role=row["role"],
+            content=row["content"],
+            created_at=now,
+            speaker=row["speaker"],
+            timestamp=row["timestamp"],
+            agent=row["agent"] or by,
+            metadata=row["metadata"],
+        )
+        for row in rows
+    ]
+
+
+def metadata_of(value: object, field: str) -> dict[str, Json]:
+    """A JSON object of bounded size."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise InvalidInput(f"{field} must be an object with text names, not {shown(value)}.", field=field)
+    copied: dict[str, Json] = json.loads(json_text(dict(value), field, limit=names.METADATA_BYTES))
+    return copied
+
+
+def json_text(value: object, field: str, *, limit: int) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (TypeError, ValueError) as bad:
+        raise InvalidInput(f"{field} is not JSON: {bad}.", field=field) from None
+    if size > limit:
+        raise InvalidInput(f"{field} is {size:,} bytes of JSON; the limit is {limit:,}.", field=field)
+    if "\\u0000" in text:
+        raise InvalidInput(f"{field} has a NUL character; remove it.", field=field)
+    return text
+
+
+def _fields(message: object, where: str) -> dict[str, Any]:
+    if not isinstance(message, Mapping):
+        raise InvalidInput(f"{where} must be an object with role and content, not {shown(message)}.", field=where)
+    for name in message:
+        if name not in FIELDS:
+            raise InvalidInput(
+                f"{where} has an unknown field {shown(name)}; a message has {', '.join(FIELDS)}.",
+                field=f"{where}.{name}",
+            )
+    role = message.get("role")
+    if role not in ROLES:
+        raise InvalidInput(f"{where}.role is {shown(role)}; use one of {', '.join(ROLES)}.", field=f"{where}.role")
+    said = message.get("timestamp")
+    return {
+        "role": role,
+        "content": names.text(message.get("content"), f"{where}.content", limit=names.CONTENT_BYTES),
+        "speaker": _name(message.get("speaker"), f"{where}.speaker"),
+        "timestamp": None if said is None else moment(said, f"{where}.timestamp"),
+        "agent": _name(message.get("agent"), f"{where}.agent"),
+        "metadata": metadata_of(message.get("metadata"), f"{where}.metadata"),
+    }
+
+
+def _name(value: object, field: str) -> str | None:
+    return None if value is None else names.text(value, field, limit=names.PROFILE_BYTES)

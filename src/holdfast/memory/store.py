@@ -1,0 +1,320 @@
+"""One profile's memory, in dictionaries."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from .. import filters
+from ..errors import Conflict, InvalidInput
+from ..types import (
+    Applied,
+    Candidate,
+    Change,
+    Floats,
+    Item,
+    Memory,
+    Message,
+    Page,
+    Part,
+    Probe,
+    Proposals,
+    Stats,
+    Where,
+)
+from ..vectors import best
+from ..words import bm25
+
+REACH = 1
+_START = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass
+class State:
+    """Everything a change can change; applied to a copy, so that a failed change leaves nothing behind."""
+
+    items: dict[str, Item] = field(default_factory=dict)
+    parts: dict[int, Part] = field(default_factory=dict)
+    vectors: dict[int, tuple[str, Floats]] = field(default_factory=dict)
+    wait_until: dict[str, datetime] = field(default_factory=dict)
+    """Waiting messages → when they may be claimed again."""
+    aside: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    counter: int = 0
+    order: dict[str, int] = field(default_factory=dict)
+
+    def next(self) -> int:
+        self.counter += 1
+        return self.counter
+
+
+class MemoryStore:
+    def __init__(self) -> None:
+        self._state = State()
+
+    async def apply(self, change: Change) -> Applied:
+        state = State(*(copy.copy(getattr(self._state, name)) for name in State.__dataclass_fields__))
+        new = _add_messages(state, change) | _add_memories(state, change)
+        for part in change.parts:
+            if part.item in new:
+                state.parts[state.next()] = part
+        numbered = {(part.item, part.number): n for n, part in state.parts.items()}
+        for vector in change.vectors:
+            if (vector.item, vector.number) in numbered:
+                stored = vector.values.astype(np.float16).astype(np.float32)
+                state.vectors[numbered[vector.item, vector.number]] = (vector.model, stored)
+        _note(state, change)
+        gone = _forget(state, change)
+        self._state = state
+        return Applied(frozenset(new), gone)
+
+    async def get(self, ids: Sequence[str]) -> list[Item]:
+        return [self._seen(self._state.items[id]) for id in ids if id in self._state.items]
+
+    async def scan(
+        self,
+        where: Where | None,
+        *,
+        now: datetime | None,
+        limit: int,
+        cursor: str | None = None,
+        superseded: bool = False,
+    ) -> Page:
+        if cursor is not None and not cursor.isdigit():
+            raise InvalidInput(
+                f"cursor {cursor!r} is none of ours; pass the cursor of the page before.", field="cursor"
+            )
+        order = self._state.order
+        found = [
+            memory
+            for memory in sorted(self._memories(), key=lambda memory: -order[memory.id])
+            if (superseded or memory.current) and not _expired(memory, now) and filters.passes(where, memory)
+            if cursor is None or order[memory.id] < int(cursor)
+        ]
+        more = str(order[found[limit - 1].id]) if len(found) > limit else None
+        return Page(tuple(found[:limit]), more)
+
+    async def said(self, session_id: str | None, *, before: int | None = None, limit: int = 1000) -> list[Message]:
+        found = [message for message in self._messages() if session_id in (None, message.session_id)]
+        if before is None:
+            return found[:limit]
+        return [message for message in found if message.position < before][-limit:]
+
+    async def history(self, id: str) -> list[Memory]:
+        start = self._state.items.get(id)
+        if not isinstance(start, Memory):
+            return []
+        while start.superseded_by is not None:
+            start = self._state.items[start.superseded_by]
+            assert isinstance(start, Memory)
+        chain = [start]
+        for link in chain:
+            chain += [memory for memory in self._memories() if memory.superseded_by == link.id]
+        return sorted(chain, key=lambda memory: (-memory.version, -self._state.order[memory.id]))
+
+    async def propose(self, probe: Probe) -> Proposals:
+        return _propose(self._state, probe)
+
+    async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
+        return [memory for memory in self._memories() if set(memory.sources) & set(messages)]
+
+    async def claim(self, *, now: datetime, lease: timedelta, limit: int) -> list[Message]:
+        ready = [
+            m for m in self._messages() if self._state.wait_until.get(m.id, datetime.max.replace(tzinfo=UTC)) <= now
+        ]
+        lent = [message for message in ready if message.session_id == ready[0].session_id][:limit]
+        for message in lent:
+            self._state.wait_until[message.id] = now + lease
+        return sorted(lent, key=lambda message: message.position)
+
+    async def bare(self, model: str, limit: int) -> list[Part]:
+        has = {n for n, (name, _) in self._state.vectors.items() if name == model}
+        return [replace(part, words=()) for n, part in self._state.parts.items() if part.embed and n not in has][:limit]
+
+    async def stats(self, model: str) -> Stats:
+        current = [memory.kind for memory in self._memories() if memory.current]
+        return Stats(
+            messages=len(self._messages()),
+            memories=len(current),
+            kinds={kind: current.count(kind) for kind in sorted(set(current))},
+            superseded=len(self._memories()) - len(current),
+            sessions=len({message.session_id for message in self._messages()}),
+            pending=len(self._state.wait_until),
+            set_aside=len(self._state.aside),
+            unembedded=len(await self.bare(model, 2**31)),
+            bytes=0,
+        )
+
+    async def close(self) -> None:
+        return None
+
+    def _seen(self, item: Item) -> Item:
+        if isinstance(item, Memory):
+            return item
+        return replace(item, pending=item.id in self._state.wait_until, failures=self._state.failures.get(item.id, 0))
+
+    def _messages(self) -> list[Message]:
+        seen = (self._seen(item) for item in self._state.items.values())
+        return [item for item in seen if isinstance(item, Message)]
+
+    def _memories(self) -> list[Memory]:
+        return [item for item in self._state.items.values() if isinstance(item, Memory)]
+
+
+def _expired(memory: Memory, now: datetime | None) -> bool:
+    return now is not None and memory.expires_at is not None and memory.expires_at <= now
+
+
+def _add_messages(state: State, change: Change) -> set[str]:
+    new = set()
+    for message in change.messages:
+        if message.id in state.items:
+            continue
+        taken = [
+            m.position for m in state.items.values() if isinstance(m, Message) and m.session_id == message.session_id
+        ]
+        state.items[message.id] = replace(message, position=max(taken, default=0) + 1)
+        state.wait_until[message.id] = _START
+        new.add(message.id)
+    return new
+
+
+def _add_memories(state: State, change: Change) -> set[str]:
+    fresh = [memory for memory in change.memories if memory.id not in state.items]
+    new = {memory.id for memory in fresh}
+    for pair in change.supersede:
+        if any(memory.id == pair.new for memory in change.memories) and pair.new not in new:
+            continue
+        old = state.items.get(pair.old)
+        if not isinstance(old, Memory) or not old.current:
+            raise Conflict(f"Memory {pair.old} is no longer current; somebody superseded or forgot it first.")
+        state.items[pair.old] = replace(old, superseded_by=pair.new)
+    for memory in fresh:
+        state.items[memory.id] = memory
+        state.order[memory.id] = state.next()
+        _check_head(state, memory)
+    return new
+
+
+def _check_head(state: State, memory: Memory) -> None:
+    if memory.key is None or not memory.current:
+        return
+    for other in state.items.values():
+        if isinstance(other, Memory) and other.current and other.id != memory.id:
+            if (other.kind, other.key) == (memory.kind, memory.key):
+                raise Conflict(f"The key {memory.key!r} of kind {memory.kind!r} got a newer memory meanwhile.")
+
+
+def _note(state: State, change: Change) -> None:
+    for id, message in change.sources:
+        memory = state.items.get(id)
+        if isinstance(memory, Memory) and message in state.items and message not in memory.sources:
+            state.items[id] = replace(memory, sources=(*memory.sources, message))
+    for id in change.settle:
+        state.wait_until.pop(id, None)
+        state.aside.pop(id, None)
+    for late in change.defer:
+        if late.message in state.wait_until:
+            state.wait_until.pop(late.message)
+            state.failures[late.message] = state.failures.get(late.message, 0) + 1
+            if late.until is None:
+                state.aside[late.message] = late.reason
+            else:
+                state.wait_until[late.message] = late.until
+
+
+def _forget(state: State, change: Change) -> int:
+    gone = []
+    for id in dict.fromkeys(change.forget):
+        item = state.items.pop(id, None)
+        if item is None:
+            continue
+        gone.append(id)
+        for other in [
+            other for other in state.items.values() if isinstance(other, Memory) and other.superseded_by == id
+        ]:
+            state.items[other.id] = replace(other, superseded_by=getattr(item, "superseded_by", None))
+    for id in gone:
+        for kept in (state.wait_until, state.aside, state.failures):
+            kept.pop(id, None)
+    for n in [n for n, part in state.parts.items() if part.item in gone]:
+        del state.parts[n]
+        state.vectors.pop(n, None)
+    for id, item in state.items.items():
+        if isinstance(item, Memory) and set(item.sources) & set(gone):
+            state.items[id] = replace(item, sources=tuple(s for s in item.sources if s not in gone))
+    return len(gone)
+
+
+def _propose(state: State, probe: Probe) -> Proposals:
+    numbers = sorted(state.parts)
+    parts = [state.parts[n] for n in numbers]
+    lengths = np.array([len(part.words) for part in parts], float)
+    counts = np.array([[part.words.count(word) for word in probe.words] for part in parts], float)
+    counts = counts.reshape(len(parts), len(probe.words))
+    frequency = [int(column) for column in (counts > 0).sum(0)]
+    mean = float(lengths.mean()) if len(parts) else 0.0
+    cosines = np.zeros(len(parts), np.float32)
+    for row, n in enumerate(numbers):
+        model, values = state.vectors.get(n, ("", None))
+        if values is not None and model == probe.model and probe.vector is not None:
+            cosines[row] = values @ probe.vector
+    allowed = np.array([_allowed(state.items[part.item], probe) for part in parts], bool)
+    channels: dict[int, dict[str, int]] = {}
+    weight = bm25(counts, lengths, frequency, len(parts), mean).sum(1)
+    for name, scores, found in (("words", weight, counts.any(1)), ("meaning", cosines, cosines != 0)):
+        for memory in (False, True):
+            mine = [isinstance(state.items[part.item], Memory) == memory for part in parts]
+            rows = np.flatnonzero(allowed & found & np.array(mine, bool))
+            channel = name if memory else "messages"
+            for rank, at in enumerate(best(scores[rows], probe.limit), 1):
+                ranks = channels.setdefault(int(rows[at]), {})
+                ranks[channel] = min(rank, ranks.get(channel, rank))
+    keyed = [
+        row
+        for row in sorted(range(len(parts)), key=lambda row: -state.order.get(parts[row].item, 0))
+        if allowed[row] and getattr(state.items[parts[row].item], "key", None) in probe.keys
+    ]
+    for rank, row in enumerate(keyed[: probe.limit], 1):
+        channels.setdefault(row, {})["key"] = rank
+    shown = [row for row in range(len(parts)) if row in channels or _beside(state, parts, row, channels)]
+    candidates = tuple(
+        _candidate(state, numbers[row], counts[row], cosines[row], channels.get(row, {})) for row in shown
+    )
+    return Proposals(candidates, len(parts), mean, tuple(frequency))
+
+
+def _allowed(item: Item, probe: Probe) -> bool:
+    if isinstance(item, Memory) and (not item.current or _expired(item, probe.now)):
+        return False
+    return filters.passes(probe.where, item)
+
+
+def _beside(state: State, parts: list[Part], row: int, channels: dict[int, dict[str, int]]) -> bool:
+    item = state.items[parts[row].item]
+    for other in (state.items[parts[found].item] for found in channels):
+        if isinstance(item, Message) and isinstance(other, Message) and item.session_id == other.session_id:
+            if abs(item.position - other.position) <= REACH:
+                return True
+    return False
+
+
+def _candidate(state: State, n: int, counts: Floats, cosine: float, channels: dict[str, int]) -> Candidate:
+    part = state.parts[n]
+    item = state.items[part.item]
+    return Candidate(
+        part=n,
+        item=item.id,
+        number=part.number,
+        memory=isinstance(item, Memory),
+        session_id=item.session_id,
+        position=item.position if isinstance(item, Message) else -1,
+        length=len(part.words),
+        counts=tuple(int(count) for count in counts),
+        cosine=float(cosine) if cosine else None,
+        channels=channels,
+    )

@@ -1,0 +1,67 @@
+"""Every profile, in dictionaries."""
+
+from __future__ import annotations
+
+from .. import names
+from ..errors import AlreadyExists, NotFound
+from ..moments import now
+from ..types import Namespace, ProfileInfo
+from .store import MemoryStore
+
+
+class MemoryVault:
+    def __init__(self) -> None:
+        self._namespaces: dict[str, Namespace] = {}
+        self._profiles: dict[tuple[str, str], tuple[ProfileInfo, MemoryStore]] = {}
+        self._waiting: set[tuple[str, str]] = set()
+
+    async def namespaces(self) -> list[Namespace]:
+        return [self._namespaces[name] for name in sorted(self._namespaces)]
+
+    async def create_namespace(self, name: str) -> Namespace:
+        at = now()
+        made = Namespace(names.memory_id(at), names.namespace(name), at, at)
+        if name in self._namespaces:
+            raise AlreadyExists(f"The namespace {name!r} exists already.", field="name")
+        self._namespaces[name] = made
+        return made
+
+    async def delete_namespace(self, name: str) -> None:
+        for profile in await self.profiles(name):
+            await self.delete(name, profile.name)
+        del self._namespaces[name]
+
+    async def profiles(self, namespace: str) -> list[ProfileInfo]:
+        self._check(namespace)
+        return [info for (space, _), (info, _) in sorted(self._profiles.items()) if space == namespace]
+
+    async def open(self, namespace: str, profile: str, *, create: bool) -> MemoryStore:
+        self._check(namespace)
+        who = (namespace, profile)
+        if who not in self._profiles:
+            if not create:
+                raise NotFound(f"There is no profile {profile!r} in namespace {namespace!r}.", field="profile")
+            self._profiles[who] = ProfileInfo(namespace, profile, now()), MemoryStore()
+            self._waiting.add(who)
+        return self._profiles[who][1]
+
+    async def delete(self, namespace: str, profile: str) -> bool:
+        self._check(namespace)
+        self._waiting.discard((namespace, profile))
+        return self._profiles.pop((namespace, profile), None) is not None
+
+    async def waiting(self) -> list[tuple[str, str]]:
+        return sorted(self._waiting)
+
+    async def expect_work(self, namespace: str, profile: str) -> None:
+        self._waiting.add((namespace, profile))
+
+    async def rested(self, namespace: str, profile: str) -> None:
+        self._waiting.discard((namespace, profile))
+
+    async def close(self) -> None:
+        return None
+
+    def _check(self, namespace: str) -> None:
+        if namespace not in self._namespaces:
+            raise NotFound(f"There is no namespace {namespace!r}.", field="namespace", fix="Create it first.")

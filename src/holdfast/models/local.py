@@ -1,0 +1,124 @@
+"""The embedders that ship in the wheel. Weights load at first use; nothing is ever downloaded.
+
+`ArcticEmbedder` (snowflake-arctic-embed-s, int8) is the default; `PotionEmbedder` (potion-base-8M, static vectors) is
+two hundred times cheaper and finds less. docs/results has the figures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..types import Floats
+from .wordpiece import WordPiece
+
+WEIGHTS = Path(__file__).parent / "weights"
+_BATCH = 16
+# One thread for all local inference: onnxruntime and BLAS on two shared cores were up to 25 times slower with two.
+_thread = ThreadPoolExecutor(1, "holdfast-model")
+
+
+class ArcticEmbedder:
+    """384 dimensions, 512 tokens, the CLS token's state. Queries need the prefix: without it recall halves."""
+
+    model = "local/snowflake-arctic-embed-s-int8/384"
+    prefix = "Represent this sentence for searching relevant passages: "
+    _longest = 510
+
+    async def embed(self, texts: Sequence[str]) -> list[Floats]:
+        return await asyncio.get_running_loop().run_in_executor(_thread, self._embedded, list(texts))
+
+    async def embed_query(self, text: str) -> Floats:
+        return (await self.embed([self.prefix + text]))[0]
+
+    @cached_property
+    def _pieces(self) -> WordPiece:
+        return WordPiece(weight("arctic-embed-s/vocab.txt"))
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # The arena keeps the largest batch's memory for good; without it a resident service stays half the size.
+        options.enable_cpu_mem_arena = False
+        path = str(weight("arctic-embed-s/model.onnx"))
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    def _embedded(self, texts: list[str]) -> list[Floats]:
+        pieces = self._pieces
+        ids = [[pieces.start, *pieces.ids(text)[: self._longest], pieces.end] for text in texts]
+        found: list[Floats] = [np.zeros(0, np.float32)] * len(texts)
+        by_length = sorted(range(len(ids)), key=lambda n: len(ids[n]))
+        for start in range(0, len(ids), _BATCH):
+            batch = by_length[start : start + _BATCH]
+            longest = len(ids[batch[-1]])
+            tokens = np.array([ids[n] + [0] * (longest - len(ids[n])) for n in batch], np.int64)
+            mask = np.array([[1] * len(ids[n]) + [0] * (longest - len(ids[n])) for n in batch], np.int64)
+            inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+            state = self._session.run(None, inputs)[0][:, 0]
+            for n, row in zip(batch, _unit(state), strict=True):
+                found[n] = row
+        return found
+
+
+class PotionEmbedder:
+    """256 dimensions: the mean of static token vectors."""
+
+    model = "local/potion-base-8M/256"
+
+    async def embed(self, texts: Sequence[str]) -> list[Floats]:
+        return await asyncio.get_running_loop().run_in_executor(_thread, self._embedded, list(texts))
+
+    async def embed_query(self, text: str) -> Floats:
+        return (await self.embed([text]))[0]
+
+    @cached_property
+    def _pieces(self) -> WordPiece:
+        return WordPiece(weight("potion-base-8M/vocab.txt"))
+
+    @cached_property
+    def _table(self) -> Floats:
+        return safetensor(weight("potion-base-8M/model.safetensors"), "embeddings")
+
+    def _embedded(self, texts: list[str]) -> list[Floats]:
+        found = []
+        for text in texts:
+            ids = [id for id in self._pieces.ids(text) if id != self._pieces.unknown]
+            found.append(self._table[ids or [self._pieces.unknown]].mean(0))
+        return list(_unit(np.array(found)))
+
+
+def weight(name: str) -> Path:
+    path = WEIGHTS / name
+    if not path.exists():
+        raise ModelError(
+            f"The model file {name} is missing from this installation.",
+            fix="In a source checkout run: python scripts/fetch_models.py; else reinstall holdfast.",
+        )
+    return path
+
+
+def safetensor(path: Path, name: str) -> Floats:
+    """One float32 tensor, mapped rather than read: only the rows in use become resident."""
+    with path.open("rb") as data:
+        header = int.from_bytes(data.read(8), "little")
+        about = json.loads(data.read(header))[name]
+    start = 8 + header + about["data_offsets"][0]
+    mapped = np.memmap(path, np.float32, "r", start, tuple(about["shape"]))
+    return np.asarray(mapped)
+
+
+def _unit(rows: Floats) -> Floats:
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(norms, 1e-12), np.float32)

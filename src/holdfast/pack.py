@@ -1,0 +1,41 @@
+"""Pure: spend a token budget on hits, best first, and say what went in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from .moments import iso
+from .types import Context, Hit
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a language model counts: a quarter of the bytes, but no fewer than its words."""
+    return max(-(-len(text.encode()) // 4), len(text.split()))
+
+
+def packed(hits: Sequence[Hit], budget: int, *, asked_at: datetime) -> Context:
+    """A paste-ready block of at most `budget` tokens. A hit that does not fit makes room for a shorter one."""
+    head = f"# Memory, as of {iso(asked_at)[:10]}"
+    spent = tokens(head)
+    lines: list[str] = []
+    taken: list[Hit] = []
+    for hit in hits:
+        line = _line(hit)
+        cost = tokens(line) + 1
+        if spent + cost <= budget:
+            spent += cost
+            lines.append(line)
+            taken.append(hit)
+    if not taken:
+        return Context("", 0, ())
+    text = "\n".join([head, *lines])
+    return Context(text, tokens(text), tuple(taken))
+
+
+def _line(hit: Hit) -> str:
+    about = [hit.kind if hit.message_id is None else (hit.speaker or hit.role or "message")]
+    if hit.timestamp is not None:
+        about.append(iso(hit.timestamp)[:10])
+    content = " ".join(hit.content.split())
+    return f"- [{', '.join(about)}] {content}"

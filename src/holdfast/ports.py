@@ -1,0 +1,163 @@
+"""The promises. Whoever keeps one of these can be plugged in; wiring.py chooses.
+
+Storage is two ports. A `Vault` opens, lists and deletes profiles. A `Store` is *one* profile's memory: no method
+takes a profile, a connection or a transaction, so whoever holds a Store can reach that profile and no other.
+`holdfast.conformance` is the contract of both as a test suite.
+
+Models are asked for tasks, not for text. Each may be slow, down or wrong: callers treat every answer as a proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Protocol, runtime_checkable
+
+from .types import (
+    Applied,
+    Change,
+    Draft,
+    Floats,
+    Item,
+    Memory,
+    Message,
+    Namespace,
+    Page,
+    Part,
+    Probe,
+    ProfileInfo,
+    Proposals,
+    Stats,
+    Where,
+)
+
+
+@runtime_checkable
+class Store(Protocol):
+    """One profile's memory."""
+
+    async def apply(self, change: Change) -> Applied:
+        """Make the change, whole or not at all; it is on disk when this returns. Applying it again does nothing.
+
+        Raises Conflict when a memory to supersede is no longer current, or when a new memory's key has a current
+        memory that the change does not supersede: read again, decide again.
+        """
+        ...
+
+    async def get(self, ids: Sequence[str]) -> list[Item]:
+        """The items with these ids, in the order asked; unknown ids are left out, superseded memories are not."""
+        ...
+
+    async def scan(
+        self,
+        where: Where | None,
+        *,
+        now: datetime | None,
+        limit: int,
+        cursor: str | None = None,
+        superseded: bool = False,
+    ) -> Page:
+        """Memories, newest first: current ones unless `superseded`, without those expired by `now` (None shows them).
+
+        The cursor is opaque and survives writes in between.
+        """
+        ...
+
+    async def said(self, session_id: str | None, *, before: int | None = None, limit: int = 1000) -> list[Message]:
+        """Messages of a session (or of all) in the order they were said; with `before`, the last ones before it."""
+        ...
+
+    async def history(self, id: str) -> list[Memory]:
+        """All versions of a memory, newest first, whichever version's id is given; empty when unknown."""
+        ...
+
+    async def propose(self, probe: Probe) -> Proposals:
+        """What every channel finds, with the raw numbers; ordering them is not the store's business."""
+        ...
+
+    async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
+        """Every memory, current or superseded, that has one of these messages among its sources."""
+        ...
+
+    async def claim(self, *, now: datetime, lease: timedelta, limit: int) -> list[Message]:
+        """Lend messages that wait for digestion, oldest first, all of one session; they wait again after the lease."""
+        ...
+
+    async def bare(self, model: str, limit: int) -> list[Part]:
+        """Parts that should have a vector under this model and have none, oldest first, without their words."""
+        ...
+
+    async def stats(self, model: str) -> Stats: ...
+
+
+@runtime_checkable
+class Vault(Protocol):
+    """Every profile. Namespaces are created on purpose; a profile appears at its first write."""
+
+    async def namespaces(self) -> list[Namespace]: ...
+
+    async def create_namespace(self, name: str) -> Namespace:
+        """Raises AlreadyExists when the name is taken."""
+        ...
+
+    async def delete_namespace(self, name: str) -> None:
+        """Delete it with every profile in it. Raises NotFound."""
+        ...
+
+    async def profiles(self, namespace: str) -> list[ProfileInfo]:
+        """By name. Raises NotFound for an unknown namespace."""
+        ...
+
+    async def open(self, namespace: str, profile: str, *, create: bool) -> Store:
+        """The profile's store. Raises NotFound for an unknown namespace, or an unknown profile unless `create`."""
+        ...
+
+    async def delete(self, namespace: str, profile: str) -> bool:
+        """Delete a profile and destroy its key; False when there was none."""
+        ...
+
+    async def waiting(self) -> list[tuple[str, str]]:
+        """Profiles that have, or may have, undigested messages or bare parts."""
+        ...
+
+    async def expect_work(self, namespace: str, profile: str) -> None:
+        """Note that this profile is about to have work waiting; called before the write that makes it so."""
+        ...
+
+    async def rested(self, namespace: str, profile: str) -> None:
+        """Note that this profile has no work waiting."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns text into vectors of length 1."""
+
+    @property
+    def model(self) -> str:
+        """provider/name/dimensions: what each stored vector records."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Floats]:
+        """One vector per text, as something to be found."""
+        ...
+
+    async def embed_query(self, text: str) -> Floats:
+        """The vector of a question."""
+        ...
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Turns what was said into what is known."""
+
+    @property
+    def name(self) -> str:
+        """name/version: recorded on each memory."""
+        ...
+
+    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
+        """Drafts resting on `messages` (one session, in order); `before` is what was said just before them."""
+        ...

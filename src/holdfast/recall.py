@@ -1,0 +1,116 @@
+"""From a question to the hits worth reading: every channel at once, one ranker, one list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from . import words
+from .ports import Embedder, Store
+from .rank import Ranked, ranked
+from .types import Hit, Item, Memory, Message, Probe, Where
+
+DEPTH = 100
+SUNK = 0.5
+"""What is left of a task's score once its session has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    text: str
+    where: Where | None
+    asked_at: datetime
+    """The moment "yesterday" is relative to; expiry goes by `now`."""
+    now: datetime
+
+
+async def search(store: Store, embedder: Embedder, question: Question, limit: int) -> list[Hit]:
+    probe = Probe(
+        now=question.now,
+        words=words.question_words(question.text),
+        vector=await embedder.embed_query(question.text),
+        model=embedder.model,
+        keys=_likely_keys(question.text),
+        where=question.where,
+        limit=DEPTH,
+    )
+    order = ranked(await store.propose(probe))
+    items = {item.id: item for item in await store.get([found.item for found in order[: limit * 3 + 20]])}
+    order = await _with_tasks_sunk(store, [found for found in order if found.item in items], items)
+    return _merged(order, items)[:limit]
+
+
+def _likely_keys(text: str) -> tuple[str, ...]:
+    """Keys a question may name outright: itself, and its words joined."""
+    kept = [word.strip("?!.,;:\"'").lower() for word in text.split()]
+    kept = [word for word in kept if word and word not in words.STOP]
+    pairs = [f"{a}-{b}" for a, b in pairwise(kept)]
+    return tuple(dict.fromkeys([text.strip(), *kept, *pairs, "-".join(kept)]))[:50]
+
+
+async def _with_tasks_sunk(store: Store, order: list[Ranked], items: dict[str, Item]) -> list[Ranked]:
+    """A task of a session that has ended (another one spoke since) is old news."""
+    if not any(getattr(items[found.item], "kind", "") == "task" for found in order):
+        return order
+    last = await store.said(None, before=2**62, limit=1)
+    running = last[0].session_id if last else None
+
+    def weight(found: Ranked) -> Ranked:
+        item = items[found.item]
+        over = isinstance(item, Memory) and item.kind == "task" and item.session_id not in (None, running)
+        return replace(found, score=found.score * SUNK) if over else found
+
+    return sorted(map(weight, order), key=lambda found: -found.score)
+
+
+def _merged(order: Sequence[Ranked], items: dict[str, Item]) -> list[Hit]:
+    """A memory and the message it was drawn from are one hit: whichever stands higher, told only once."""
+    hits: list[Hit] = []
+    told: set[str] = set()
+    for found in order:
+        item = items[found.item]
+        quotes = {item.id} if isinstance(item, Message) else set(item.sources)
+        if quotes and quotes <= told:
+            continue
+        told |= quotes
+        hits.append(_hit(item, found))
+    return hits
+
+
+def _hit(item: Item, found: Ranked) -> Hit:
+    why: dict[str, Any] = {"score": round(found.score, 4), "channels": dict(found.channels)}
+    why["features"] = {**found.features, "cosine": round(found.cosine, 4)}
+    about: dict[str, Any] = {
+        "id": item.id,
+        "content": item.content,
+        "session_id": item.session_id,
+        "created_at": item.created_at,
+    }
+    if isinstance(item, Message):
+        return Hit(
+            **about,
+            **why,
+            kind="message",
+            summary=item.content[:80],
+            message_id=item.id,
+            role=item.role,
+            speaker=item.speaker,
+            timestamp=item.said_at,
+            trust={"assistant": "agent", "system": "user"}.get(item.role, item.role),
+            pending=item.pending,
+            metadata=item.metadata,
+        )
+    return Hit(
+        **about,
+        **why,
+        kind=item.kind,
+        summary=item.summary,
+        sources=item.sources,
+        key=item.key,
+        timestamp=item.occurred_at,
+        trust=item.trust,
+        metadata=item.metadata,
+    )

@@ -1,0 +1,102 @@
+"""Pure: drafts and what is known → one Change. No I/O, no clock, no model.
+
+A draft whose key has a current memory supersedes it, unless it says the same (then the message is one more source), was
+said earlier (an old conversation imported late), or comes from a document or a tool while the user said the other
+thing. A draft without a key is a duplicate when its kind and words are those of a known memory.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from . import names, passages
+from .types import Change, Draft, Memory, Message, Supersede
+
+SECOND_HAND = ("document", "tool")
+
+
+@dataclass
+class Known:
+    """The part of the store that the drafts may touch."""
+
+    heads: dict[tuple[str, str], Memory] = field(default_factory=dict)
+    """(kind, key) → the current memory."""
+    alike: dict[tuple[str, str], Memory] = field(default_factory=dict)
+    """(kind, said plainly) → a current memory without a key."""
+    said: dict[str, datetime] = field(default_factory=dict)
+    """Message id → when it was said, for the sources of the heads and of the drafts."""
+
+
+def reconcile(
+    drafts: Sequence[Draft], known: Known, messages: Mapping[str, Message], *, now: datetime, extractor: str
+) -> Change:
+    """The change that makes the drafts known and settles the messages they came from."""
+    memories: list[Memory] = []
+    supersede: list[Supersede] = []
+    sources: list[tuple[str, str]] = []
+    heads, alike = dict(known.heads), dict(known.alike)
+    for draft in drafts:
+        memory = _memory(draft, messages, now=now, extractor=extractor)
+        place = (memory.kind, plain(memory.content))
+        head = heads.get((memory.kind, memory.key)) if memory.key else alike.get(place)
+        if head is not None and (memory.key is None or plain(head.content) == place[1]):
+            sources += [(head.id, source) for source in memory.sources]
+            continue
+        if head is not None and not _may_supersede(memory, head, known.said):
+            continue
+        if head is not None:
+            supersede.append(Supersede(head.id, memory.id))
+            memory = replace(memory, version=head.version + 1)
+        if memory.key is not None:
+            heads[memory.kind, memory.key] = memory
+        else:
+            alike[place] = memory
+        memories.append(memory)
+    return Change(
+        memories=tuple(memories),
+        parts=tuple(part for memory in memories for part in passages.parts(memory)),
+        supersede=tuple(supersede),
+        sources=tuple(sources),
+        settle=tuple(messages),
+    )
+
+
+def plain(text: str) -> str:
+    """Text without case, punctuation and spacing: what makes two statements the same statement."""
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _may_supersede(memory: Memory, head: Memory, said: Mapping[str, datetime]) -> bool:
+    if memory.trust in SECOND_HAND and head.trust not in SECOND_HAND:
+        return False
+    mine = [said[source] for source in memory.sources if source in said]
+    theirs = [said[source] for source in head.sources if source in said] or [head.updated_at]
+    return not mine or max(mine) >= max(theirs)
+
+
+def _memory(draft: Draft, messages: Mapping[str, Message], *, now: datetime, extractor: str) -> Memory:
+    first = messages[draft.sources[-1]]
+    identity = (extractor, draft.kind, draft.key or "", draft.content, *draft.sources)
+    return Memory(
+        id=names.memory_id(first.created_at, *identity),
+        kind=draft.kind,
+        content=draft.content,
+        summary=draft.summary or draft.content[:80],
+        created_at=now,
+        updated_at=now,
+        key=draft.key,
+        keywords=draft.keywords,
+        queries=draft.queries,
+        session_id=first.session_id,
+        agent=first.agent,
+        trust=draft.trust,
+        sources=draft.sources,
+        occurred_at=draft.occurred_at,
+        occurred_until=draft.occurred_until,
+        extractor=f"{extractor}:{draft.rule}" if draft.rule else extractor,
+        confidence=draft.confidence,
+    )

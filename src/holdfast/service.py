@@ -1,0 +1,337 @@
+"""Holdfast, asynchronous: owns the vault, the models and the worker; `LocalProfile` binds the verbs to one profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from . import answer, filters, forget, ingest, moments, names, pack, recall, remember, summary
+from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
+from .ports import Embedder, Extractor, Store, Vault
+from .types import (
+    Answer,
+    Context,
+    Forgotten,
+    Hit,
+    Json,
+    Memory,
+    Message,
+    Namespace,
+    Page,
+    ProfileInfo,
+    Receipt,
+    Stats,
+    Where,
+)
+from .worker import Worker
+
+Kinds = str | Sequence[str]
+Hits = list[Hit]
+Moment = datetime | str | float
+CATCH_UP_SECONDS = 0.5
+"""How long a read waits for the meaning of what was just written; words are found at once."""
+CONTEXT_HITS = 60
+
+
+class AsyncHoldfast:
+    """Memory for many profiles. Open one per process with `AsyncHoldfast.open`; close it, or use `async with`."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        embedder: Embedder,
+        extractor: Extractor,
+        clock: Callable[[], datetime] = moments.now,
+    ) -> None:
+        self._vault = vault
+        self._embedder = embedder
+        self._clock = clock
+        self._worker = Worker(vault, embedder, extractor, clock)
+        self._closed = False
+
+    @classmethod
+    async def open(cls, path: str | Path | None = None, **settings: Any) -> Self:
+        """Open a data folder, by default the user's; settings as in config.Settings."""
+        from .wiring import wired  # late: wiring knows every backend and model, and this module must not
+
+        vault, embedder, extractor = wired(path, **settings)
+        opened = cls(vault, embedder, extractor)
+        await opened._worker.start()
+        return opened
+
+    async def start(self) -> Self:
+        await self._worker.start()
+        return self
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await self._worker.stop()
+            await self._vault.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def profile(self, namespace: str, profile: str) -> LocalProfile:
+        """One profile's memory. It appears, with its namespace, at its first write; reading it before is an error."""
+        return LocalProfile(self, names.namespace(namespace), names.profile(profile))
+
+    async def namespaces(self) -> list[Namespace]:
+        return await self._vault.namespaces()
+
+    async def create_namespace(self, name: str) -> Namespace:
+        return await self._vault.create_namespace(names.namespace(name))
+
+    async def delete_namespace(self, name: str) -> None:
+        """Delete a namespace and every profile in it, for good."""
+        await self._vault.delete_namespace(names.namespace(name))
+
+    async def profiles(self, namespace: str) -> list[ProfileInfo]:
+        return await self._vault.profiles(names.namespace(namespace))
+
+    async def delete_profile(self, namespace: str, profile: str) -> bool:
+        """Delete a profile for good and destroy its key; False when there was none."""
+        self._worker.forget((namespace, profile))
+        return await self._vault.delete(names.namespace(namespace), names.profile(profile))
+
+
+class LocalProfile:
+    """The verbs, bound to one profile of this process's data folder."""
+
+    def __init__(self, holdfast: AsyncHoldfast, namespace: str, profile: str) -> None:
+        self._holdfast = holdfast
+        self.namespace = namespace
+        self.name = profile
+        self._who = (namespace, profile)
+
+    async def ingest(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        session_id: str | None = None,
+        agent: str | None = None,
+        wait: bool = False,
+    ) -> Receipt:
+        """Keep what was said. Found by search when this returns; with `wait`, digested into memories as well."""
+        now = self._holdfast._clock()
+        checked = ingest.checked(messages, session_id=session_id, agent=agent, now=now)
+        store = await self._written_to()
+        receipt = await ingest.ingest(store, checked, now=now)
+        if receipt.pending:
+            self._holdfast._worker.notify(self._who)
+        if not wait:
+            return receipt
+        await self._holdfast._worker.settled(self._who, None)
+        resting = await store.resting_on([message.id for message in checked])
+        left = [item for item in await store.get([m.id for m in checked]) if isinstance(item, Message) and item.pending]
+        return Receipt(receipt.session_id, receipt.messages, len(left), tuple(m for m in resting if m.current))
+
+    async def remember(
+        self,
+        content: str | None = None,
+        *,
+        kind: str = "fact",
+        key: str | None = None,
+        value: Json = None,
+        metadata: Mapping[str, Json] | None = None,
+        session_id: str | None = None,
+        agent: str | None = None,
+        trust: str | None = None,
+        occurred_at: Moment | None = None,
+        expires_at: Moment | None = None,
+        ttl: float | timedelta | None = None,
+    ) -> Memory:
+        """Keep one thing on purpose. A key that is taken is superseded; the same thing twice is one memory."""
+        now = self._holdfast._clock()
+        wish = remember.checked(
+            content, kind, now, key=key, value=value, metadata=metadata, session_id=session_id, agent=agent,
+            trust=trust, occurred_at=occurred_at, expires_at=expires_at, ttl=ttl,
+        )  # fmt: skip
+        memory = await remember.remember(await self._written_to(), wish, now=now)
+        self._holdfast._worker.notify(self._who)
+        return memory
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        kind: Kinds | None = None,
+        key: str | None = None,
+        key_prefix: str | None = None,
+        session_id: str | None = None,
+        agent: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        filter: Mapping[str, Any] | None = None,
+        reference_date: Moment | None = None,
+    ) -> Hits:
+        """Ranked hits with their content, no synthesis."""
+        where = filters.parse(
+            filter,
+            kind=kind,
+            key=key,
+            key_prefix=key_prefix,
+            session_id=session_id,
+            agent=agent,
+            since=since,
+            until=until,
+        )
+        return await self._hits(query, where, _limit(limit), reference_date)
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        kind: Kinds | None = None,
+        key: str | None = None,
+        key_prefix: str | None = None,
+        session_id: str | None = None,
+        agent: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        filter: Mapping[str, Any] | None = None,
+        reference_date: Moment | None = None,
+    ) -> Answer:
+        """A cited answer and the hits it rests on; the answer is "" when nothing supports one."""
+        where = filters.parse(
+            filter,
+            kind=kind,
+            key=key,
+            key_prefix=key_prefix,
+            session_id=session_id,
+            agent=agent,
+            since=since,
+            until=until,
+        )
+        return answer.answered(query, await self._hits(query, where, _limit(limit), reference_date))
+
+    async def context(
+        self,
+        query: str,
+        *,
+        tokens: int = 1000,
+        filter: Mapping[str, Any] | None = None,
+        reference_date: Moment | None = None,
+    ) -> Context:
+        """A block to paste into a prompt, of at most `tokens` tokens."""
+        if not isinstance(tokens, int) or not 20 <= tokens <= 1_000_000:
+            raise InvalidInput(f"tokens is {shown(tokens)}; give 20 to 1,000,000.", field="tokens")
+        asked_at = self._asked_at(reference_date)
+        hits = await self._hits(query, filters.parse(filter), CONTEXT_HITS, reference_date)
+        return pack.packed(hits, tokens, asked_at=asked_at)
+
+    async def list(
+        self,
+        *,
+        limit: int = 20,
+        cursor: str | None = None,
+        kind: Kinds | None = None,
+        key: str | None = None,
+        key_prefix: str | None = None,
+        session_id: str | None = None,
+        agent: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        filter: Mapping[str, Any] | None = None,
+    ) -> Page:
+        """Current memories, newest first, page by page."""
+        where = filters.parse(
+            filter,
+            kind=kind,
+            key=key,
+            key_prefix=key_prefix,
+            session_id=session_id,
+            agent=agent,
+            since=since,
+            until=until,
+        )
+        store = await self._store()
+        return await store.scan(where, now=self._holdfast._clock(), limit=_limit(limit), cursor=cursor)
+
+    async def get(self, id: str) -> Memory | Message:
+        """One memory (also a superseded one) or message by id."""
+        found = await (await self._store()).get([id])
+        if not found:
+            raise NotFound(f"There is no memory or message {shown(id)} in this profile.", field="id")
+        return found[0]
+
+    async def history(self, id: str) -> tuple[Memory, ...]:
+        """Every version of a memory, newest first."""
+        found = await (await self._store()).history(id)
+        if not found:
+            raise NotFound(f"There is no memory {shown(id)} in this profile.", field="id")
+        return tuple(found)
+
+    async def messages(self, session_id: str | None = None, *, limit: int = 1000) -> tuple[Message, ...]:
+        """What was said, in order, in one session or in all."""
+        return tuple(await (await self._store()).said(session_id, limit=_limit(limit, most=100_000)))
+
+    async def forget(self, id: str) -> Forgotten:
+        """Remove a memory (all versions, and the messages it rests on) or a message for good."""
+        return await forget.forget(await self._store(), id)
+
+    async def forget_session(self, session_id: str) -> Forgotten:
+        """Remove a session for good. Nothing to remove is fine."""
+        return await forget.forget_session(await self._store(), names.session(session_id))
+
+    async def summary(self, session_id: str | None = None) -> str:
+        """The profile, or one session, on one page of Markdown."""
+        await self._caught_up()
+        return await summary.summary(await self._store(), session_id=session_id, now=self._holdfast._clock())
+
+    async def stats(self) -> Stats:
+        return await (await self._store()).stats(self._holdfast._embedder.model)
+
+    async def settle(self, timeout: float | None = None) -> bool:
+        """Wait until everything written so far is digested; False when that takes longer than `timeout` seconds."""
+        return await self._holdfast._worker.settled(self._who, timeout)
+
+    async def _hits(self, query: str, where: Where | None, limit: int, reference: Moment | None) -> Hits:
+        text = names.text(query, "query", limit=names.QUERY_BYTES)
+        asked_at = self._asked_at(reference)
+        store = await self._store()
+        await self._caught_up()
+        question = recall.Question(text, where, asked_at, self._holdfast._clock())
+        return await recall.search(store, self._holdfast._embedder, question, limit)
+
+    def _asked_at(self, reference: Moment | None) -> datetime:
+        return self._holdfast._clock() if reference is None else moments.moment(reference, "reference_date")
+
+    async def _caught_up(self) -> None:
+        await self._holdfast._worker.settled(self._who, CATCH_UP_SECONDS)
+
+    async def _store(self) -> Store:
+        if self._holdfast._closed:
+            raise Closed("This Holdfast was closed.")
+        return await self._holdfast._vault.open(*self._who, create=False)
+
+    async def _written_to(self) -> Store:
+        """The store, created with its namespace at the first write; work is expected before it is made."""
+        if self._holdfast._closed:
+            raise Closed("This Holdfast was closed.")
+        vault = self._holdfast._vault
+        try:
+            store = await vault.open(*self._who, create=True)
+        except NotFound:
+            with suppress(AlreadyExists):  # somebody created it meanwhile
+                await vault.create_namespace(self.namespace)
+            store = await vault.open(*self._who, create=True)
+        await self._holdfast._worker.expect(self._who)
+        return store
+
+
+def _limit(limit: object, most: int = 1000) -> int:
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= most:
+        raise InvalidInput(f"limit is {shown(limit)}; give 1 to {most}.", field="limit")
+    return limit

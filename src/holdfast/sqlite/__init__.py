@@ -1,0 +1,1 @@
+"""A folder of encrypted SQLite files, one profile in each."""

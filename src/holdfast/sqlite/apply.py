@@ -1,0 +1,169 @@
+"""One Change as SQL inside one transaction, and what it means for the board."""
+
+from __future__ import annotations
+
+import apsw
+import numpy as np
+
+from ..errors import Conflict
+from ..moments import micros
+from ..types import Applied, Change, Memory, Part
+from . import rows
+from .board import Board
+from .file import query
+
+_PLACES = ", ".join("?" * len(rows.MEMORY.split(",")))
+
+
+class Applying:
+    """Call it with a connection that is in a transaction; then let a board follow."""
+
+    def __init__(self, change: Change) -> None:
+        self._change = change
+        self._new: set[str] = set()
+        self._items: dict[str, int] = {}
+        self._parts: list[tuple[int, int, bool, bool]] = []
+        self._vectors: list[tuple[int, bytes]] = []
+        self._dead: list[int] = []
+
+    def __call__(self, db: apsw.Connection) -> Applied:
+        change = self._change
+        self._add_messages(db)
+        self._add_memories(db)
+        for part in change.parts:
+            if part.item in self._new:
+                self._add_part(db, part)
+        self._add_vectors(db)
+        db.executemany(
+            "INSERT OR IGNORE INTO source (memory, place, message) SELECT memory.n, "
+            "(SELECT count(*) FROM source WHERE memory = memory.n), message.id FROM memory, message "
+            "WHERE memory.id = ? AND message.id = ?",
+            change.sources,
+        )
+        db.executemany("UPDATE message SET state = 'digested' WHERE id = ?", [(id,) for id in change.settle])
+        for late in change.defer:
+            state, until = ("aside", 0) if late.until is None else ("waiting", micros(late.until))
+            db.execute(
+                "UPDATE message SET state = ?, wait_until = ?, failures = failures + 1, failure = ? "
+                "WHERE id = ? AND state = 'waiting'",
+                (state, until, late.reason, late.message),
+            )
+        forgotten = self._forget(db)
+        return Applied(frozenset(self._new), forgotten)
+
+    def follow(self, board: Board) -> bool:
+        """Bring the board up to date; False when loading it afresh is simpler."""
+        change = self._change
+        if change.forget:
+            return False
+        if self._parts:
+            board.add(self._parts)
+        board.live[board.rows(np.array(self._dead, np.int64))] = 0
+        if self._vectors and change.vectors[0].model == board.model:
+            data = b"".join(data for _, data in self._vectors)
+            values = np.frombuffer(data, np.float16).reshape(len(self._vectors), -1)
+            board.put(np.array([n for n, _ in self._vectors], np.int64), values.astype(np.float32))
+        return True
+
+    def _add_messages(self, db: apsw.Connection) -> None:
+        places: dict[str, int] = {}
+        for message in self._change.messages:
+            if message.session_id not in places:
+                last = query(db, "SELECT max(position) FROM message WHERE session = ?", (message.session_id,))
+                places[message.session_id] = (last[0][0] or 0) + 1
+            added = query(
+                db,
+                f"INSERT OR IGNORE INTO message ({rows.MESSAGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n",
+                rows.message_row(message, places[message.session_id]),
+            )
+            if added:
+                places[message.session_id] += 1
+                self._new.add(message.id)
+                self._items[message.id] = added[0][0]
+
+    def _add_memories(self, db: apsw.Connection) -> None:
+        listed = rows.packed([memory.id for memory in self._change.memories])
+        known = {
+            id for (id,) in db.execute("SELECT id FROM memory WHERE id IN (SELECT value FROM json_each(?))", (listed,))
+        }
+        for pair in self._change.supersede:
+            if pair.new in known:
+                continue
+            db.execute(
+                "UPDATE memory SET superseded_by = ? WHERE id = ? AND superseded_by IS NULL", (pair.new, pair.old)
+            )
+            if db.changes() == 0:
+                raise Conflict(f"Memory {pair.old} is no longer current; somebody superseded or forgot it first.")
+            self._dead += self._set_live(db, pair.old, False)
+        for memory in self._change.memories:
+            if memory.id not in known:
+                self._add_memory(db, memory)
+
+    def _add_memory(self, db: apsw.Connection, memory: Memory) -> None:
+        try:
+            added = query(
+                db, f"INSERT INTO memory ({rows.MEMORY}) VALUES ({_PLACES}) RETURNING n", rows.memory_row(memory)
+            )
+        except apsw.ConstraintError as taken:
+            raise Conflict(f"The key {memory.key!r} of kind {memory.kind!r} got a newer memory meanwhile.") from taken
+        n = added[0][0]
+        self._new.add(memory.id)
+        self._items[memory.id] = -n
+        db.executemany(
+            "INSERT OR IGNORE INTO source (memory, place, message) VALUES (?, ?, ?)",
+            [(n, place, message) for place, message in enumerate(memory.sources)],
+        )
+
+    def _add_part(self, db: apsw.Connection, part: Part) -> None:
+        item = self._items[part.item]
+        text = " ".join(part.words)
+        n = query(
+            db,
+            "INSERT INTO part (item, number, start, stop, length, embed, words) VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "RETURNING n",
+            (item, part.number, part.start, part.stop, len(part.words), part.embed, text),
+        )[0][0]
+        db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (n, text))
+        self._parts.append((n, len(part.words), True, item < 0))
+
+    def _add_vectors(self, db: apsw.Connection) -> None:
+        for vector in self._change.vectors:
+            data = vector.values.astype("<f2").tobytes()
+            stored = query(
+                db,
+                "INSERT OR REPLACE INTO vector (part, model, data) SELECT part.n, ?, ? FROM part WHERE number = ? "
+                "AND item = coalesce((SELECT n FROM message WHERE id = ?4), (SELECT -n FROM memory WHERE id = ?4)) "
+                "RETURNING part",
+                (vector.model, data, vector.number, vector.item),
+            )
+            if stored:
+                self._vectors.append((stored[0][0], data))
+
+    def _forget(self, db: apsw.Connection) -> int:
+        gone = 0
+        for id in self._change.forget:
+            for (n,) in query(db, "DELETE FROM message WHERE id = ? RETURNING n", (id,)):
+                self._drop_parts(db, n)
+                db.execute("DELETE FROM source WHERE message = ?", (id,))
+                gone += 1
+            for n, successor in query(db, "DELETE FROM memory WHERE id = ? RETURNING n, superseded_by", (id,)):
+                self._drop_parts(db, -n)
+                db.execute("DELETE FROM source WHERE memory = ?", (n,))
+                self._relink(db, id, successor)
+                gone += 1
+        return gone
+
+    def _relink(self, db: apsw.Connection, id: str, successor: str | None) -> None:
+        statement = "UPDATE memory SET superseded_by = ? WHERE superseded_by = ? RETURNING id"
+        for (older,) in query(db, statement, (successor, id)):
+            self._set_live(db, older, successor is None)
+
+    def _drop_parts(self, db: apsw.Connection, item: int) -> None:
+        of_item = "SELECT n FROM part WHERE item = ?"
+        db.execute("INSERT INTO word (word, rowid, words) SELECT 'delete', n, words FROM part WHERE item = ?", (item,))
+        db.execute(f"DELETE FROM vector WHERE part IN ({of_item})", (item,))
+        db.execute("DELETE FROM part WHERE item = ?", (item,))
+
+    def _set_live(self, db: apsw.Connection, id: str, live: bool) -> list[int]:
+        statement = "UPDATE part SET live = ? WHERE item = (SELECT -n FROM memory WHERE id = ?) RETURNING n"
+        return [n for (n,) in query(db, statement, (live, id))]

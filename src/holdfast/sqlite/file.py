@@ -1,0 +1,205 @@
+"""One encrypted SQLite file: opened with its own key, migrated, with every refusal translated into our errors.
+
+WAL with synchronous=FULL: a reply means the commit is on disk. AEGIS is an AEAD, so a flipped bit is an error and
+never a wrong row. SQLite before 3.51.3 can lose acknowledged commits (the WAL-reset race): refused at import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from ..errors import Closed, Damaged, HoldfastError, ReadOnly, StorageError, StorageFull, TooNew
+from ..moments import micros, now
+
+T = TypeVar("T")
+SOUND = (3, 51, 3)
+
+if tuple(map(int, apsw.sqlite_lib_version().split("."))) < SOUND or not hasattr(apsw, "mc_version"):
+    raise StorageError(
+        f"Holdfast needs apsw-sqlite3mc with SQLite {'.'.join(map(str, SOUND))} or newer, and found SQLite "
+        f"{apsw.sqlite_lib_version()}. Run: pip uninstall -y apsw && pip install --force-reinstall apsw-sqlite3mc"
+    )
+
+Row = tuple[Any, ...]
+Migration = tuple[int, str, str, str]
+
+
+def query(db: apsw.Connection, sql: str, bound: Sequence[Any] = ()) -> list[Row]:
+    return db.execute(sql, bound).fetchall()
+
+
+@cache
+def migrations(family: str) -> tuple[Migration, ...]:
+    """(number, name, sha256, sql) of every migration of a family, in order."""
+    found = []
+    for entry in resources.files(__package__).joinpath("migrations", family).iterdir():
+        if entry.name.endswith(".sql"):
+            sql = entry.read_text("utf-8")
+            found.append((int(entry.name[:4]), entry.name, hashlib.sha256(sql.encode()).hexdigest(), sql))
+    return tuple(sorted(found))
+
+
+class File:
+    """A writer and a reader connection to one file; each is used by one thread at a time."""
+
+    def __init__(self, path: Path, key: bytes, family: str, pool: ThreadPoolExecutor) -> None:
+        self.path = path
+        self._key = key
+        self._pool = pool
+        self._turns = {True: asyncio.Lock(), False: asyncio.Lock()}
+        self._open: dict[bool, apsw.Connection] = {}
+        self._closed = False
+        with translated(path):
+            writer = self._connection(writing=True)
+            _migrate(writer, family, path)
+
+    async def write(self, act: Callable[[apsw.Connection], T]) -> T:
+        """Run `act` in one transaction: committed and synced when this returns, rolled back when it raises."""
+
+        def transaction(db: apsw.Connection) -> T:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                result = act(db)
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+            return result
+
+        return await self._run(transaction, writing=True)
+
+    async def outside(self, act: Callable[[apsw.Connection], T]) -> T:
+        """Run `act` on the writer without a transaction."""
+        return await self._run(act, writing=True)
+
+    async def read(self, act: Callable[[apsw.Connection], T]) -> T:
+        return await self._run(act, writing=False)
+
+    async def scrub(self) -> None:
+        """Leave no deleted byte in the write-ahead log. Waits for the reader, since it would keep old frames alive."""
+        async with self._turns[False]:
+            await self.outside(lambda db: query(db, "PRAGMA wal_checkpoint(TRUNCATE)"))
+
+    async def sleep(self) -> None:
+        """Close the connections; the next use opens them again."""
+        async with self._turns[True], self._turns[False]:
+            connections = list(self._open.values())
+            self._open.clear()
+            for connection in connections:
+                await asyncio.get_running_loop().run_in_executor(self._pool, connection.close)
+
+    async def close(self) -> None:
+        """Close for good: a file that is about to be deleted must not come back."""
+        self._closed = True
+        await self.sleep()
+
+    async def _run(self, act: Callable[[apsw.Connection], T], *, writing: bool) -> T:
+        def call() -> T:
+            with translated(self.path):
+                return act(self._connection(writing=writing))
+
+        async with self._turns[writing]:
+            if self._closed:
+                raise Closed(f"{self.path.name} was closed.")
+            return await asyncio.get_running_loop().run_in_executor(self._pool, call)
+
+    def _connection(self, *, writing: bool) -> apsw.Connection:
+        if writing not in self._open:
+            self._open[writing] = connect(self.path, self._key, writing=writing)
+        return self._open[writing]
+
+
+def connect(path: Path, key: bytes, *, writing: bool) -> apsw.Connection:
+    db = apsw.Connection(str(path))
+    db.set_busy_timeout(5000)
+    # Closing the last connection would checkpoint and unlink the log: 10–22 ms on a busy disk.
+    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    db.execute(f"PRAGMA cipher = 'aegis'; PRAGMA key = \"raw:{key.hex()}\"; PRAGMA temp_store = MEMORY")
+    if writing:
+        db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
+    else:
+        db.execute("PRAGMA query_only = ON")
+    query(db, "SELECT count(*) FROM sqlite_schema")  # the first read is where a wrong key shows
+    return db
+
+
+def _migrate(db: apsw.Connection, family: str, path: Path) -> None:
+    known = migrations(family)
+    done = _applied(db)
+    if done and done[-1][0] > known[-1][0]:
+        raise TooNew(
+            f"{path.name} is at version {done[-1][0]} and this Holdfast knows versions up to {known[-1][0]}.",
+            fix="Upgrade with: pip install -U holdfast",
+        )
+    for (number, sha), (_, name, wanted, _) in zip(done, known, strict=False):
+        if sha != wanted:
+            raise StorageError(f"{path.name}: migration {number} ({name}) is not the one this file was built with.")
+    for number, name, sha, sql in known[len(done) :]:
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            if number not in [n for n, _ in _applied(db)]:
+                db.execute(sql)
+                db.execute("INSERT INTO migration VALUES (?, ?, ?, ?)", (number, name, sha, micros(now())))
+            db.execute("COMMIT")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+
+
+def _applied(db: apsw.Connection) -> list[Row]:
+    if not query(db, "SELECT 1 FROM sqlite_schema WHERE name = 'migration'"):
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, name TEXT, sha256 TEXT, at INTEGER)"
+        )
+    return query(db, "SELECT number, sha256 FROM migration ORDER BY number")
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's and the system's refusals as ours."""
+    try:
+        yield
+    except HoldfastError:
+        raise
+    except (apsw.NotADBError, apsw.CorruptError) as bad:
+        raise Damaged(
+            f"{path} is damaged or was encrypted with another key ({bad}).",
+            fix="Other profiles are not affected. Restore this file from a backup; `holdfast doctor` shows details.",
+        ) from bad
+    except apsw.FullError as bad:
+        raise StorageFull(f"No space left for {path}; nothing was written.", fix="Free some space and repeat.") from bad
+    except (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError) as bad:
+        raise ReadOnly(f"{path} cannot be written ({bad}).", fix="Check the folder's owner and permissions.") from bad
+    except apsw.CantOpenError as bad:
+        if not path.exists() and not _writable(path.parent):
+            raise ReadOnly(
+                f"{path.parent} cannot be written.", fix="Check the folder's owner and permissions."
+            ) from bad
+        raise StorageError(f"{path} cannot be opened ({bad}).") from bad
+    except apsw.Error as bad:
+        raise StorageError(f"{path}: {type(bad).__name__}: {bad}") from bad
+    except OSError as bad:
+        if bad.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull(
+                f"No space left for {path}; nothing was written.", fix="Free some space and repeat."
+            ) from bad
+        if bad.errno == errno.EROFS:
+            raise ReadOnly(f"{path} is on a read-only file system.") from bad
+        raise StorageError(f"{path}: {bad}") from bad
+
+
+def _writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK)

@@ -1,0 +1,18 @@
+CREATE TABLE namespace (
+  id         TEXT PRIMARY KEY,
+  name       TEXT NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+
+-- file is a random name, never the profile's; key is the file's own encryption key.
+CREATE TABLE profile (
+  namespace  TEXT NOT NULL REFERENCES namespace (id),
+  name       TEXT NOT NULL,
+  file       TEXT NOT NULL UNIQUE,
+  key        BLOB NOT NULL,
+  created_at INTEGER NOT NULL,
+  waiting    INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (namespace, name)
+) WITHOUT ROWID;
+CREATE INDEX profile_waiting ON profile (waiting) WHERE waiting = 1;

@@ -1,0 +1,176 @@
+"""What every channel of one file proposes for a probe, with the raw numbers. No score of SQLite's own is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from ..moments import micros
+from ..types import Candidate, Floats, Probe, Proposals
+from ..vectors import best
+from ..words import bm25
+from .board import Board, Ints, ints
+from .file import query
+from .where import condition
+
+REACH = 1
+"""How many messages before and after a proposed one come along as context."""
+POSTINGS = 40_000
+"""Read the rare words first and stop before the postings exceed this; a word in half of all texts decides nothing."""
+RESCORED = 400
+
+_ROWS = """
+SELECT part.n, part.number, message.id, 0, message.session, message.position
+  FROM part JOIN message ON message.n = part.item WHERE part.n IN (SELECT value FROM json_each(?1))
+UNION ALL
+SELECT part.n, part.number, memory.id, 1, memory.session, -1
+  FROM part JOIN memory ON memory.n = -part.item WHERE part.n IN (SELECT value FROM json_each(?1))
+"""
+_NEIGHBOURS = """
+SELECT group_concat(DISTINCT beside.n)
+  FROM part JOIN message ON message.n = part.item
+  JOIN message AS other ON other.session = message.session
+   AND other.position BETWEEN message.position - ?2 AND message.position + ?2
+  JOIN part AS beside ON beside.item = other.n
+ WHERE part.n IN (SELECT value FROM json_each(?1))
+"""
+
+
+def propose(db: apsw.Connection, board: Board, probe: Probe) -> Proposals:
+    allowed = _allowed(db, board, probe)
+    counts, frequency = _counts(db, board, probe.words)
+    cosines = None if probe.vector is None else board.cosines(probe.vector)
+    channels: dict[int, dict[str, int]] = {}
+    matched = counts.any(axis=1) & allowed
+    if matched.any():
+        rows = np.flatnonzero(matched)
+        weight = bm25(counts[rows], board.length[rows].astype(float), frequency, len(board), board.mean_length).sum(1)
+        _offer(channels, board, rows, weight, "words", probe.limit)
+    if cosines is not None:
+        rows = np.flatnonzero(allowed & (cosines != 0))
+        if not board.exact:
+            cosines = _rescored(db, board, probe, cosines, rows)
+        _offer(channels, board, rows, cosines[rows], "meaning", probe.limit)
+    for rank, row in enumerate(_keyed(db, board, probe, allowed), 1):
+        channels.setdefault(row, {})["key"] = rank
+    return _measured(db, board, counts, frequency, cosines, channels)
+
+
+def _offer(
+    channels: dict[int, dict[str, int]], board: Board, rows: Ints, scores: NDArray[Any], name: str, limit: int
+) -> None:
+    """Memories and messages are proposed apart, so that neither crowds out the other."""
+    for memory in (0, 1):
+        mine = np.flatnonzero(board.memory[rows] == memory)
+        for rank, at in enumerate(best(scores[mine], limit), 1):
+            ranks = channels.setdefault(int(rows[mine[at]]), {})
+            channel = name if memory else "messages"
+            ranks[channel] = min(rank, ranks.get(channel, rank))
+
+
+def _allowed(db: apsw.Connection, board: Board, probe: Probe) -> NDArray[np.bool_]:
+    live: NDArray[np.bool_] = board.live == 1
+    gone = query(
+        db,
+        "SELECT group_concat(part.n) FROM memory JOIN part ON part.item = -memory.n WHERE memory.expires_at <= ?",
+        (micros(probe.now),),
+    )[0][0]
+    if gone is not None:
+        live[board.rows(ints(gone))] = False
+    if probe.where is None:
+        return live
+    mask = np.zeros(len(board), bool)
+    for table, sign in (("message", ""), ("memory", "-")):
+        sql, bound = condition(probe.where, table)
+        found = query(
+            db, f"SELECT group_concat(part.n) FROM {table} JOIN part ON part.item = {sign}{table}.n WHERE {sql}", bound
+        )[0][0]
+        mask[board.rows(ints(found))] = True
+    live &= mask
+    return live
+
+
+def _counts(db: apsw.Connection, board: Board, words: tuple[str, ...]) -> tuple[NDArray[np.float64], list[int]]:
+    """Occurrences per (row, word), and in how many parts each word occurs."""
+    known: dict[str, int] = dict(
+        query(db, f"SELECT term, doc FROM word_count WHERE term IN ({', '.join('?' * len(words))})", words)
+    )
+    frequency = [known.get(word, 0) for word in words]
+    counts = np.zeros((len(board), len(words)))
+    spent = 0
+    for word in sorted(known, key=lambda word: known[word]):
+        spent += known[word]
+        if spent > POSTINGS and spent > known[word]:
+            break
+        found = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
+        np.add.at(counts[:, words.index(word)], board.rows(ints(found)), 1)
+    return counts, frequency
+
+
+def _rescored(db: apsw.Connection, board: Board, probe: Probe, cosines: Floats, rows: Ints) -> Floats:
+    """Exact cosines for the best of an approximate scan."""
+    for memory in (0, 1):
+        mine = rows[board.memory[rows] == memory]
+        top = mine[best(cosines[mine], RESCORED)]
+        parts = f"[{','.join(map(str, board.n[top]))}]"
+        stored = query(
+            db,
+            "SELECT part, data FROM vector WHERE model = ? AND part IN (SELECT value FROM json_each(?)) ORDER BY part",
+            (board.model, parts),
+        )
+        if stored and probe.vector is not None:
+            exact = np.frombuffer(b"".join(data for _, data in stored), np.float16).reshape(len(stored), -1)
+            at = np.searchsorted(board.n, np.array([part for part, _ in stored]))
+            cosines[at] = exact.astype(np.float32) @ probe.vector
+    return cosines
+
+
+def _keyed(db: apsw.Connection, board: Board, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
+    if not probe.keys:
+        return []
+    found = query(
+        db,
+        f"SELECT part.n FROM memory JOIN part ON part.item = -memory.n WHERE memory.key IN "
+        f"({', '.join('?' * len(probe.keys))}) AND memory.superseded_by IS NULL ORDER BY memory.n DESC LIMIT ?",
+        (*probe.keys, probe.limit),
+    )
+    rows = board.rows(np.array([n for (n,) in found], np.int64))
+    return [int(row) for row in rows if allowed[row]]
+
+
+def _measured(
+    db: apsw.Connection,
+    board: Board,
+    counts: NDArray[np.float64],
+    frequency: list[int],
+    cosines: Floats | None,
+    channels: dict[int, dict[str, int]],
+) -> Proposals:
+    """The proposed parts and their neighbours, each with its numbers."""
+    proposed = f"[{','.join(str(board.n[row]) for row in channels)}]"
+    beside = ints(query(db, _NEIGHBOURS, (proposed, REACH))[0][0])
+    wanted = np.union1d(board.n[list(channels)], board.n[board.rows(beside)]) if channels else beside
+    listed = f"[{','.join(map(str, wanted))}]"
+    candidates = []
+    for n, number, item, memory, session, position in query(db, _ROWS, (listed,)):
+        row = int(np.searchsorted(board.n, n))
+        cosine = None if cosines is None or cosines[row] == 0 else float(cosines[row])
+        candidates.append(
+            Candidate(
+                n,
+                item,
+                number,
+                bool(memory),
+                session,
+                position,
+                int(board.length[row]),
+                tuple(counts[row].astype(int).tolist()),
+                cosine,
+                channels.get(row, {}),
+            )
+        )
+    candidates.sort(key=lambda candidate: candidate.part)
+    return Proposals(tuple(candidates), len(board), board.mean_length, tuple(frequency))

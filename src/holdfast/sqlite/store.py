@@ -1,0 +1,188 @@
+"""One profile's memory in one file: the Store port over SQL."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import apsw
+
+from ..errors import InvalidInput
+from ..moments import micros
+from ..types import Applied, Change, Item, Memory, Message, Page, Part, Probe, Proposals, Stats, Where
+from . import rows
+from .apply import Applying
+from .board import Board
+from .file import File, query
+from .search import propose
+from .where import condition
+
+
+class SqliteStore:
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self._board: Board | None = None
+        self._board_lock = threading.Lock()
+
+    async def apply(self, change: Change) -> Applied:
+        applying = Applying(change)
+        applied = await self._file.write(applying)
+        with self._board_lock:
+            if self._board is not None and not applying.follow(self._board):
+                self._board = None
+        if change.forget:
+            await self._file.scrub()
+        return applied
+
+    async def get(self, ids: Sequence[str]) -> list[Item]:
+        found = await self._file.read(lambda db: _items(db, ids))
+        return [found[id] for id in ids if id in found]
+
+    async def scan(
+        self,
+        where: Where | None,
+        *,
+        now: datetime | None,
+        limit: int,
+        cursor: str | None = None,
+        superseded: bool = False,
+    ) -> Page:
+        sql, bound = condition(where, "memory")
+        before = 2**62 if cursor is None else _position(cursor)
+        statement = (
+            f"SELECT {rows.MEMORY}, {rows.SOURCES}, memory.n FROM memory WHERE (? OR superseded_by IS NULL) "
+            f"AND (expires_at IS NULL OR expires_at > ?) AND memory.n < ? AND {sql} ORDER BY memory.n DESC LIMIT ?"
+        )
+        expired = 0 if now is None else micros(now)
+        found = await self._file.read(
+            lambda db: query(db, statement, [superseded, expired, before, *bound, min(limit + 1, 2**31)])
+        )
+        more = _cursor(found[limit - 1][-1]) if len(found) > limit else None
+        return Page(tuple(rows.memory(row[:-1]) for row in found[:limit]), more)
+
+    async def said(self, session_id: str | None, *, before: int | None = None, limit: int = 1000) -> list[Message]:
+        order = "ASC" if before is None else "DESC"
+        statement = (
+            f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE (?1 IS NULL OR session = ?1) "
+            f"AND (?2 IS NULL OR position < ?2) ORDER BY {'n' if session_id is None else 'position'} {order} LIMIT ?3"
+        )
+        found = await self._file.read(lambda db: query(db, statement, (session_id, before, limit)))
+        messages = [rows.message(row) for row in found]
+        return messages if before is None else messages[::-1]
+
+    async def history(self, id: str) -> list[Memory]:
+        statement = f"""
+        WITH RECURSIVE newer (id) AS (
+          SELECT id FROM memory WHERE id = ?
+          UNION SELECT superseded_by FROM memory JOIN newer USING (id) WHERE superseded_by IS NOT NULL
+        ), chain (id) AS (
+          SELECT id FROM newer UNION SELECT memory.id FROM memory JOIN chain ON memory.superseded_by = chain.id
+        )
+        SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE id IN (SELECT id FROM chain)
+         ORDER BY version DESC, n DESC
+        """
+        found = await self._file.read(lambda db: query(db, statement, (id,)))
+        return [rows.memory(row) for row in found]
+
+    async def propose(self, probe: Probe) -> Proposals:
+        def search(db: apsw.Connection) -> Proposals:
+            with self._board_lock:
+                db.execute("BEGIN")  # one snapshot for every channel
+                try:
+                    if self._board is None or (probe.vector is not None and self._board.model != probe.model):
+                        self._board = Board(db, probe.model)
+                    return propose(db, self._board, probe)
+                finally:
+                    db.execute("COMMIT")
+
+        return await self._file.read(search)
+
+    async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
+        statement = (
+            f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE n IN "
+            "(SELECT memory FROM source WHERE message IN (SELECT value FROM json_each(?))) ORDER BY n"
+        )
+        found = await self._file.read(lambda db: query(db, statement, (rows.packed(list(messages)),)))
+        return [rows.memory(row) for row in found]
+
+    async def claim(self, *, now: datetime, lease: timedelta, limit: int) -> list[Message]:
+        statement = f"""
+        UPDATE message SET wait_until = ?2 WHERE n IN (
+          SELECT n FROM message WHERE state = 'waiting' AND wait_until <= ?1 AND session = (
+            SELECT session FROM message WHERE state = 'waiting' AND wait_until <= ?1 ORDER BY n LIMIT 1
+          ) ORDER BY n LIMIT ?3
+        ) RETURNING {rows.MESSAGE}, {rows.STATE}
+        """
+        until = micros(now + lease)
+        found = await self._file.write(lambda db: query(db, statement, (micros(now), until, limit)))
+        return sorted((rows.message(row) for row in found), key=lambda message: message.position)
+
+    async def bare(self, model: str, limit: int) -> list[Part]:
+        statement = """
+        SELECT coalesce(message.id, memory.id), part.number, part.start, part.stop FROM part
+          LEFT JOIN vector ON vector.part = part.n LEFT JOIN message ON message.n = part.item
+          LEFT JOIN memory ON memory.n = -part.item
+         WHERE part.embed AND vector.model IS NOT ? ORDER BY part.n LIMIT ?
+        """
+        found = await self._file.read(lambda db: query(db, statement, (model, limit)))
+        return [Part(item, number, start, stop) for item, number, start, stop in found]
+
+    async def stats(self, model: str) -> Stats:
+        return await self._file.read(lambda db: _stats(db, model))
+
+    async def sleep(self) -> None:
+        """Give up what a hot profile holds; the next use wakes it."""
+        self._board = None
+        await self._file.sleep()
+
+    async def close(self) -> None:
+        self._board = None
+        await self._file.close()
+
+
+def _items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, Item]:
+    listed = (rows.packed(list(ids)),)
+    within = "WHERE id IN (SELECT value FROM json_each(?))"
+    found: dict[str, Item] = {}
+    for row in db.execute(f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message {within}", listed):
+        found[row[0]] = rows.message(row)
+    for row in db.execute(f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory {within}", listed):
+        found[row[0]] = rows.memory(row)
+    return found
+
+
+def _stats(db: apsw.Connection, model: str) -> Stats:
+    def one(sql: str, *bound: Any) -> int:
+        return int(query(db, sql, bound)[0][0])
+
+    kinds: dict[str, int] = dict(
+        query(db, "SELECT kind, count(*) FROM memory WHERE superseded_by IS NULL GROUP BY kind")
+    )
+    return Stats(
+        messages=one("SELECT count(*) FROM message"),
+        memories=sum(kinds.values()),
+        kinds=kinds,
+        superseded=one("SELECT count(*) FROM memory WHERE superseded_by IS NOT NULL"),
+        sessions=one("SELECT count(DISTINCT session) FROM message"),
+        pending=one("SELECT count(*) FROM message WHERE state = 'waiting'"),
+        set_aside=one("SELECT count(*) FROM message WHERE state = 'aside'"),
+        unembedded=one("SELECT count(*) FROM part WHERE embed")
+        - one("SELECT count(*) FROM vector JOIN part ON part.n = vector.part WHERE part.embed AND model = ?", model),
+        bytes=one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
+    )
+
+
+def _cursor(n: int) -> str:
+    return base64.urlsafe_b64encode(n.to_bytes(8)).decode().rstrip("=")
+
+
+def _position(cursor: str) -> int:
+    try:
+        return int.from_bytes(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except ValueError:
+        raise InvalidInput(
+            f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
+        ) from None

@@ -1,0 +1,172 @@
+"""Every profile of one data folder.
+
+    data/
+      lock              held while a process owns the folder; names the process
+      keyring           the master key, 0600; may live elsewhere (HOLDFAST_KEYRING)
+      catalogue.db      namespaces, profiles and each profile's own key; encrypted with the master key
+      profiles/ab/….db  one encrypted file per profile, under a random name
+
+Deleting a profile deletes its key from the catalogue and its file from the folder: a copy of the file that survives in
+some backup cannot be read any more. At most `open_files` profiles are open; the least recently used is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import apsw
+
+from .. import names
+from ..errors import AlreadyExists, Damaged, KeyMissing, NotFound
+from ..moments import at_micros, micros, now
+from ..types import Namespace, ProfileInfo
+from .file import File, query, translated
+from .folder import Folder
+from .store import SqliteStore
+
+OPEN_FILES = 128
+_NAMESPACE = "id, name, created_at, updated_at"
+
+
+class SqliteVault:
+    def __init__(self, path: Path, *, keyring: Path | None = None, open_files: int = OPEN_FILES) -> None:
+        self._pool = ThreadPoolExecutor(8, "holdfast-sqlite")
+        self._folder = Folder(path, keyring)
+        self._open_files = open_files
+        # One store per profile as long as anybody holds it, so that its caches see every write; few of them awake.
+        self._stores: WeakValueDictionary[tuple[str, str], SqliteStore] = WeakValueDictionary()
+        self._awake: OrderedDict[tuple[str, str], SqliteStore] = OrderedDict()
+        self._opening = asyncio.Lock()
+        try:
+            self._catalogue = File(path / "catalogue.db", self._folder.key, "catalogue", self._pool)
+        except Damaged as bad:
+            self._folder.release()
+            raise KeyMissing(
+                f"{path / 'catalogue.db'} cannot be read with the key in {self._folder.keyring}: "
+                "that is another folder's keyring, or the file is damaged.",
+                fix="Put the folder's own keyring back, or restore catalogue.db from a backup.",
+            ) from bad
+        except BaseException:
+            self._folder.release()
+            raise
+
+    async def namespaces(self) -> list[Namespace]:
+        statement = f"SELECT {_NAMESPACE} FROM namespace ORDER BY name"
+        found = await self._catalogue.read(lambda db: query(db, statement))
+        return [Namespace(id, name, at_micros(made), at_micros(changed)) for id, name, made, changed in found]
+
+    async def create_namespace(self, name: str) -> Namespace:
+        at = now()
+        made = Namespace(names.memory_id(at), names.namespace(name), at, at)
+
+        def insert(db: apsw.Connection) -> None:
+            row = (made.id, made.name, micros(at), micros(at))
+            try:
+                db.execute(f"INSERT INTO namespace ({_NAMESPACE}) VALUES (?, ?, ?, ?)", row)
+            except apsw.ConstraintError as taken:
+                raise AlreadyExists(f"The namespace {name!r} exists already.", field="name") from taken
+
+        await self._catalogue.write(insert)
+        return made
+
+    async def delete_namespace(self, name: str) -> None:
+        for profile in await self.profiles(name):
+            await self.delete(name, profile.name)
+        await self._catalogue.write(lambda db: query(db, "DELETE FROM namespace WHERE name = ?", (name,)))
+
+    async def profiles(self, namespace: str) -> list[ProfileInfo]:
+        id = await self._namespace_id(namespace)
+        statement = "SELECT name, created_at FROM profile WHERE namespace = ? ORDER BY name"
+        found = await self._catalogue.read(lambda db: query(db, statement, (id,)))
+        return [ProfileInfo(namespace, name, at_micros(made)) for name, made in found]
+
+    async def open(self, namespace: str, profile: str, *, create: bool) -> SqliteStore:
+        who = (namespace, profile)
+        async with self._opening:
+            store = self._stores.get(who)
+            if store is None:
+                store = SqliteStore(await self._opened(namespace, profile, create=create))
+                self._stores[who] = store
+            self._awake[who] = store
+            self._awake.move_to_end(who)
+            while len(self._awake) > self._open_files:
+                await self._awake.popitem(last=False)[1].sleep()
+            return store
+
+    async def delete(self, namespace: str, profile: str) -> bool:
+        id = await self._namespace_id(namespace)
+        async with self._opening:
+            self._awake.pop((namespace, profile), None)
+            open_store = self._stores.pop((namespace, profile), None)
+            if open_store is not None:
+                await open_store.close()
+            statement = "DELETE FROM profile WHERE namespace = ? AND name = ? RETURNING file"
+            gone = await self._catalogue.write(lambda db: query(db, statement, (id, profile)))
+            await self._catalogue.scrub()
+            for (name,) in gone:
+                with translated(self._folder.file(name)):
+                    self._folder.remove(name)
+            return bool(gone)
+
+    async def waiting(self) -> list[tuple[str, str]]:
+        statement = (
+            "SELECT namespace.name, profile.name FROM profile JOIN namespace ON namespace.id = profile.namespace "
+            "WHERE waiting = 1"
+        )
+        return await self._catalogue.read(lambda db: query(db, statement))
+
+    async def rested(self, namespace: str, profile: str) -> None:
+        await self._mark(namespace, profile, waiting=False)
+
+    async def expect_work(self, namespace: str, profile: str) -> None:
+        await self._mark(namespace, profile, waiting=True)
+
+    async def close(self) -> None:
+        for store in list(self._stores.values()):
+            await store.close()
+        await self._catalogue.close()
+        self._folder.release()
+        self._pool.shutdown()
+
+    async def _mark(self, namespace: str, profile: str, *, waiting: bool) -> None:
+        statement = (
+            "UPDATE profile SET waiting = ? WHERE name = ? AND waiting != ?1 "
+            "AND namespace = (SELECT id FROM namespace WHERE name = ?)"
+        )
+        await self._catalogue.write(lambda db: query(db, statement, (waiting, profile, namespace)))
+
+    async def _namespace_id(self, name: str) -> str:
+        statement = "SELECT id FROM namespace WHERE name = ?"
+        found = await self._catalogue.read(lambda db: query(db, statement, (name,)))
+        if not found:
+            raise NotFound(f"There is no namespace {name!r}.", field="namespace", fix="Create it first.")
+        return str(found[0][0])
+
+    async def _opened(self, namespace: str, profile: str, *, create: bool) -> File:
+        id = await self._namespace_id(namespace)
+        find = "SELECT file, key FROM profile WHERE namespace = ? AND name = ?"
+        found = await self._catalogue.read(lambda db: query(db, find, (id, profile)))
+        if found:
+            ((name, key),) = found
+            if not self._folder.file(name).exists():
+                path = self._folder.file(name)
+                raise Damaged(f"{path}, the file of profile {profile!r}, is missing.", fix="Restore it from a backup.")
+            return await self._file(name, key)
+        if not create:
+            raise NotFound(f"There is no profile {profile!r} in namespace {namespace!r}.", field="profile")
+        name, key = secrets.token_hex(16), secrets.token_bytes(32)
+        file = await self._file(name, key)  # before its row: a crash in between leaves a stray file, not a lost profile
+        row = (id, profile, name, key, micros(now()))
+        add = "INSERT INTO profile (namespace, name, file, key, created_at, waiting) VALUES (?, ?, ?, ?, ?, 1)"
+        await self._catalogue.write(lambda db: query(db, add, row))
+        return file
+
+    async def _file(self, name: str, key: bytes) -> File:
+        path = self._folder.file(name)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, lambda: File(path, key, "profile", self._pool))

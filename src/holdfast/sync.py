@@ -1,0 +1,131 @@
+"""The same Holdfast for callers without an event loop: one background loop, the same methods, no second logic.
+
+Each method here is made from its asynchronous one: same name, same parameters, same documentation, same types.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from .errors import Closed
+from .service import AsyncHoldfast, LocalProfile
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="holdfast", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._loop.is_closed():
+            work.close()
+            raise Closed("This Holdfast was closed.")
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def stop(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+
+def blocking(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[_Front, P], T]:
+    """The method, run on the front's loop."""
+
+    def call(self: _Front, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        bound: Callable[P, Coroutine[Any, Any, T]] = getattr(self._inner, method.__name__)
+        return self._loop.run(bound(*args, **kwargs))
+
+    functools.update_wrapper(call, method)
+    return call
+
+
+class _Front:
+    def __init__(self, inner: Any, loop: Loop) -> None:
+        self._inner = inner
+        self._loop = loop
+
+
+class Profile(_Front):
+    """One profile's memory."""
+
+    ingest = blocking(LocalProfile.ingest)
+    remember = blocking(LocalProfile.remember)
+    search = blocking(LocalProfile.search)
+    recall = blocking(LocalProfile.recall)
+    context = blocking(LocalProfile.context)
+    list = blocking(LocalProfile.list)
+    get = blocking(LocalProfile.get)
+    history = blocking(LocalProfile.history)
+    messages = blocking(LocalProfile.messages)
+    forget = blocking(LocalProfile.forget)
+    forget_session = blocking(LocalProfile.forget_session)
+    summary = blocking(LocalProfile.summary)
+    stats = blocking(LocalProfile.stats)
+    settle = blocking(LocalProfile.settle)
+
+    @property
+    def namespace(self) -> str:
+        return str(self._inner.namespace)
+
+    @property
+    def name(self) -> str:
+        return str(self._inner.name)
+
+
+class Holdfast(_Front):
+    """Memory for many profiles. Open one per process with `Holdfast.open`; close it, or use `with`."""
+
+    def __init__(self, inner: AsyncHoldfast, loop: Loop) -> None:
+        super().__init__(inner, loop)
+        self._finalizer = weakref.finalize(self, _shut, inner, loop)
+
+    @classmethod
+    def open(cls, path: str | Path | None = None, **settings: Any) -> Self:
+        """Open a data folder, by default the user's; settings as in config.Settings."""
+        loop = Loop()
+        try:
+            return cls(loop.run(AsyncHoldfast.open(path, **settings)), loop)
+        except BaseException:
+            loop.stop()
+            raise
+
+    def profile(self, namespace: str, profile: str) -> Profile:
+        """One profile's memory. It appears, with its namespace, at its first write; reading it before is an error."""
+        return Profile(self._inner.profile(namespace, profile), self._loop)
+
+    namespaces = blocking(AsyncHoldfast.namespaces)
+    create_namespace = blocking(AsyncHoldfast.create_namespace)
+    delete_namespace = blocking(AsyncHoldfast.delete_namespace)
+    profiles = blocking(AsyncHoldfast.profiles)
+    delete_profile = blocking(AsyncHoldfast.delete_profile)
+
+    def close(self) -> None:
+        """Finish the batch in hand and close; what still waits is durable and goes on at the next open."""
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
+
+
+def _shut(inner: AsyncHoldfast, loop: Loop) -> None:
+    loop.run(inner.close())
+    loop.stop()

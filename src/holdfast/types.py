@@ -1,0 +1,363 @@
+"""The nouns. Frozen values; nothing here reads a clock, a file or a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Role = Literal["system", "user", "assistant", "tool", "document"]
+ROLES: tuple[str, ...] = ("system", "user", "assistant", "tool", "document")
+Trust = Literal["user", "agent", "document", "tool"]
+BUILT_IN_KINDS: tuple[str, ...] = ("fact", "event", "instruction", "task", "summary")
+Floats = NDArray[np.float32]
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something said or read, verbatim. `id` is content-addressed: see names.message_id."""
+
+    id: str
+    session_id: str
+    role: str
+    content: str
+    created_at: datetime
+    speaker: str | None = None
+    timestamp: datetime | None = None
+    agent: str | None = None
+    metadata: dict[str, Json] = field(default_factory=dict)
+    position: int = 0
+    pending: bool = True
+    failures: int = 0
+    """How often digesting it has failed."""
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was said, as far as anybody told us; else when it arrived."""
+        return self.timestamp or self.created_at
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A standalone piece of knowledge. Superseded versions stay readable through `history`."""
+
+    id: str
+    kind: str
+    content: str
+    summary: str
+    created_at: datetime
+    updated_at: datetime
+    key: str | None = None
+    value: Json = None
+    metadata: dict[str, Json] = field(default_factory=dict)
+    keywords: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    session_id: str | None = None
+    agent: str | None = None
+    trust: str = "user"
+    sources: tuple[str, ...] = ()
+    occurred_at: datetime | None = None
+    occurred_until: datetime | None = None
+    expires_at: datetime | None = None
+    version: int = 1
+    superseded_by: str | None = None
+    extractor: str = "user/1"
+    confidence: float = 1.0
+
+    @property
+    def current(self) -> bool:
+        return self.superseded_by is None
+
+
+Item = Message | Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What an extractor proposes: a memory without identity, resting on messages by id."""
+
+    kind: str
+    content: str
+    sources: tuple[str, ...]
+    summary: str = ""
+    key: str | None = None
+    keywords: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    trust: str = "user"
+    occurred_at: datetime | None = None
+    occurred_until: datetime | None = None
+    confidence: float = 1.0
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A passage of an item as the index sees it: its words, and its place in the text."""
+
+    item: str
+    number: int
+    start: int
+    stop: int
+    words: tuple[str, ...] = ()
+    embed: bool = True
+    """Whether it gets a vector; tasks don't."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """The meaning of one part under one model."""
+
+    item: str
+    number: int
+    model: str
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Supersede:
+    """`old` gives way to `new`, provided that `old` is still current."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Everything one write does. A store applies it whole or not at all, and twice is once."""
+
+    messages: tuple[Message, ...] = ()
+    memories: tuple[Memory, ...] = ()
+    parts: tuple[Part, ...] = ()
+    vectors: tuple[Vector, ...] = ()
+    supersede: tuple[Supersede, ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
+    """(memory, message): the message supports a memory that is already known."""
+    settle: tuple[str, ...] = ()
+    """Messages whose digestion is done."""
+    defer: tuple[Deferral, ...] = ()
+    forget: tuple[str, ...] = ()
+    """Items that go for good; nothing that is not listed is removed. What a forgotten memory had superseded now points
+    to its successor, or is current again when there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """Digesting a message failed: try again at `until`, or set it aside in sight when None."""
+
+    message: str
+    until: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a change really did."""
+
+    new: frozenset[str] = frozenset()
+    """Ids of the messages and memories that were not there before."""
+    forgotten: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What recall asks of a store, once per question."""
+
+    now: datetime
+    words: tuple[str, ...] = ()
+    vector: Floats | None = None
+    model: str = ""
+    keys: tuple[str, ...] = ()
+    window: tuple[datetime, datetime] | None = None
+    where: Where | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One part that some channel proposed (or a neighbour of one), with the raw numbers a ranker needs."""
+
+    part: int
+    item: str
+    number: int
+    memory: bool
+    session_id: str | None
+    position: int
+    length: int
+    counts: tuple[int, ...]
+    """Occurrences of each of the probe's words, in the probe's order."""
+    cosine: float | None
+    channels: dict[str, int]
+    """Channel → rank (1 is best). Empty for a part that is here only as context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """Every channel's candidates, their neighbours, and the statistics that make the numbers mean something."""
+
+    candidates: tuple[Candidate, ...]
+    parts: int
+    mean_length: float
+    frequency: tuple[int, ...]
+    """In how many parts each of the probe's words occurs."""
+
+
+Op = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "prefix", "exists"]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One comparison, such as metadata.price gte 10."""
+
+    field: str
+    op: Op
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    parts: tuple[Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    parts: tuple[Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Where
+
+
+Where = Test | All | Either | Not
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a listing; `cursor` is None on the last."""
+
+    items: tuple[Memory, ...]
+    cursor: str | None = None
+
+    def __iter__(self) -> Any:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> Memory:
+        return self.items[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked result: a memory or a message, with its text and why it is here."""
+
+    id: str
+    kind: str
+    content: str
+    summary: str
+    score: float
+    channels: dict[str, int]
+    session_id: str | None
+    created_at: datetime
+    message_id: str | None = None
+    sources: tuple[str, ...] = ()
+    key: str | None = None
+    role: str | None = None
+    speaker: str | None = None
+    timestamp: datetime | None = None
+    """When it was said or happened, if known."""
+    trust: str = "user"
+    pending: bool = False
+    metadata: dict[str, Json] = field(default_factory=dict)
+    features: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A statement of the answer and the hit it rests on."""
+
+    hit: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The reply to a recall. `answer` is empty when nothing supports one."""
+
+    answer: str
+    citations: tuple[Citation, ...]
+    hits: tuple[Hit, ...]
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A paste-ready block within a token budget, and the hits that are in it."""
+
+    text: str
+    tokens: int
+    hits: tuple[Hit, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One message of an ingest: its id, and whether it was new."""
+
+    id: str
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an ingest did. `memories` is filled when the caller waited for digestion."""
+
+    session_id: str
+    messages: tuple[Written, ...]
+    pending: int
+    memories: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a forget took: ids of memories and messages."""
+
+    memories: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of one profile."""
+
+    messages: int
+    memories: int
+    kinds: dict[str, int]
+    superseded: int
+    sessions: int
+    pending: int
+    set_aside: int
+    unembedded: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    id: str
+    name: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileInfo:
+    namespace: str
+    name: str
+    created_at: datetime

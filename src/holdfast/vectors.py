@@ -1,0 +1,87 @@
+"""Pure: exact nearest neighbours over a matrix that grows. float32 while small, int8 with rescoring when large.
+
+Up to `SMALL` rows a float32 product is fastest. Above, rows are kept as int8 (a quarter of the memory), all are
+scored, and the best few hundred are rescored from float16 by the caller, which loses nothing measurable.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .types import Floats
+
+try:
+    import numkong
+except ImportError:  # the `fast` extra
+    numkong = None  # type: ignore[assignment]
+
+SMALL = 20_000
+_SCALE = 320  # components of unit vectors in hundreds of dimensions stay below 0.4; a larger one is clipped
+_CHUNK = 512  # one converted chunk stays in the second-level cache
+
+
+class Matrix:
+    """Rows of unit vectors with room to grow; a row of zeros means no vector."""
+
+    def __init__(self, rows: Floats) -> None:
+        self._count = len(rows)
+        self._rows: NDArray[np.float32] | NDArray[np.int8]
+        self._rows = rows if len(rows) <= SMALL else _quantised(rows)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def exact(self) -> bool:
+        return self._rows.dtype == np.float32
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._rows.nbytes)
+
+    def append(self, rows: Floats) -> None:
+        if self.exact and self._count + len(rows) > SMALL:
+            self._rows = _quantised(self._rows[: self._count].astype(np.float32))
+        added = rows if self.exact else _quantised(rows)
+        need = self._count + len(rows)
+        if need > len(self._rows):
+            grown = np.zeros((max(need, len(self._rows) * 3 // 2, 64), rows.shape[1]), self._rows.dtype)
+            grown[: self._count] = self._rows[: self._count]
+            self._rows = grown
+        self._rows[self._count : need] = added
+        self._count = need
+
+    def put(self, at: NDArray[np.int64], rows: Floats) -> None:
+        self._rows[at] = rows if self.exact else _quantised(rows)
+
+    def cosines(self, query: Floats) -> Floats:
+        """The query's cosine with every row; approximate to about 0.004 once the matrix is quantised."""
+        rows = self._rows[: self._count]
+        if self.exact:
+            return np.asarray(rows @ query, np.float32)
+        if numkong is not None:
+            small = _quantised(query[None, :])
+            dots = np.asarray(numkong.cdist(small, rows, "dot")).reshape(-1)
+            return np.asarray(dots, np.float32) / np.float32(_SCALE * _SCALE)
+        out = np.empty(self._count, np.float32)
+        wide = np.empty((_CHUNK, rows.shape[1]), np.float32)
+        for start in range(0, self._count, _CHUNK):
+            chunk = rows[start : start + _CHUNK]
+            np.copyto(wide[: len(chunk)], chunk)
+            np.dot(wide[: len(chunk)], query, out=out[start : start + len(chunk)])
+        return out / np.float32(_SCALE)
+
+
+def _quantised(rows: Floats) -> NDArray[np.int8]:
+    return np.clip(np.rint(rows * _SCALE), -127, 127).astype(np.int8)
+
+
+def best(scores: NDArray[np.floating], limit: int) -> NDArray[np.int64]:
+    """Indices of the highest scores, best first; equal scores in order of index, so that every backend agrees."""
+    if len(scores) > limit:
+        cut = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        rows = np.flatnonzero(scores >= cut)
+    else:
+        rows = np.arange(len(scores))
+    return rows[np.lexsort((rows, -scores[rows]))][:limit]

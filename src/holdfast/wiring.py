@@ -1,0 +1,34 @@
+"""Settings → the parts of a Holdfast. The one file that knows every backend and every model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from .config import Settings
+from .models.local import ArcticEmbedder, PotionEmbedder
+from .models.rules import RuleExtractor
+from .ports import Embedder, Extractor, Vault
+from .sqlite.vault import SqliteVault
+
+
+def wired(
+    path: str | Path | None = None,
+    *,
+    embedder: Embedder | str | None = None,
+    extractor: Extractor | None = None,
+    **settings: Any,
+) -> tuple[Vault, Embedder, Extractor]:
+    """A vault and the models to go with it. A model object may be given in place of its name."""
+    named = embedder if isinstance(embedder, str) else None
+    chosen = Settings.read(data=path, embedder=named, **settings)
+    folder = chosen.data or Path(platformdirs.user_data_dir("holdfast", appauthor=False))
+    model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(chosen.embedder)
+    vault = SqliteVault(folder, keyring=chosen.keyring, open_files=chosen.open_files)
+    return vault, model, extractor or RuleExtractor()
+
+
+def _embedder(name: str) -> Embedder:
+    return PotionEmbedder() if name == "potion" else ArcticEmbedder()
