@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,7 +11,7 @@ from holdfast.models.rules import RuleExtractor, drafts, redacted
 from holdfast.ports import Extractor
 from holdfast.types import Draft, Message
 
-WEDNESDAY = datetime(2025, 3, 5, 14, 30, tzinfo=timezone.utc)
+WEDNESDAY = datetime(2025, 3, 5, 14, 30, tzinfo=UTC)
 
 
 def said(*turns: str | tuple[str, str]) -> list[Message]:
@@ -41,6 +41,10 @@ FACTS = [
     ("I live in Portugal", "home-country", "The user lives in Portugal."),
     ("I moved from Porto to Lisbon", "home-city", "The user lives in Lisbon."),
     ("I'm from Brazil", "origin", "The user is from Brazil."),
+    ("I'm German", "nationality", "The user is German."),
+    ("Hi, I'm Sam!", "name", "The user's name is Sam."),
+    ("My new job is at Stripe", "employer", "The user works at Stripe."),
+    ("Actually I live in Lisbon", "home-city", "The user lives in Lisbon."),
     ("I was born in Rome", "birthplace", "The user was born in Rome."),
     ("I grew up in Cork", "raised-in", "The user grew up in Cork."),
     ("I work at Acme", "employer", "The user works at Acme."),
@@ -71,27 +75,75 @@ FACTS = [
     ("My budget is $500", "budget", "The user's budget is $500."),
     ("My time zone is CET", "timezone", "The user's time zone is CET."),
     ("We use Postgres for billing", "choice-billing", "The user and others use Postgres for billing."),
-    ("We're going with Stripe for payments", "choice-payments", "The user and others are going with Stripe for payments."),
+    (
+        "We're going with Stripe for payments",
+        "choice-payments",
+        "The user and others are going with Stripe for payments.",
+    ),
     ("The API runs on port 8080", "port-api", "The API is on port 8080."),
     ("Our staging server is staging.example.com", "staging-server", "The staging server is staging.example.com."),
-    ("The deadline for the report is next Friday", "deadline-report", "The report deadline is next Friday (14 March 2025)."),
+    (
+        "The deadline for the report is next Friday",
+        "deadline-report",
+        "The report deadline is next Friday (14 March 2025).",
+    ),
     ("I've been playing guitar for 3 years", None, "The user has been playing guitar for 3 years."),
     ("I go to the gym every Monday", None, "The user goes to the gym every Monday."),
     ("I used to live in Madrid", None, "The user used to live in Madrid."),
-]  # fmt: skip
+]
 
 NOTHING = [
-    "thanks!", "lol", "How are you?", "that sounds great", "ok cool", "haha yes", "Good morning!", "never mind", "no worries",
-    "Do I live in Porto?", "I live in Porto, right?", "Where do I work", "If I lived in Berlin, I would work at Acme.",
-    "I might move to Berlin", "I'd love to visit Japan next year", "Maybe I live in Rome", "I wish I lived in Paris",
-    "I'm thinking about moving to Berlin", "I'm considering a job at Acme", "I could work at Acme", "Let's say I live in Rome",
-    "I hope I get the job at Acme", 'He said "I live in Porto"', "She told me she lives in Rome", "Yeah right, I love Mondays",
-    "I love waiting in line /s", "I am not from Porto", "I don't live in Porto", "I've never been to Paris",
-    "Never heard of it", "always happy to help", "I like that idea", "I love it", "I like your suggestion",
-    "I have two questions", "She lives in Rome", "> I live in Porto", "```\nI live in Porto\n```", "I need to know more",
-    "I need to understand this", "We moved on", "I live in fear", "What is my name", "call me tomorrow", "stop it", "",
-    "Could you help me? I could live in Rome.", "My question is simple", "I was wondering if I work at Acme", "we sat down",
-]  # fmt: skip
+    "thanks!",
+    "lol",
+    "How are you?",
+    "that sounds great",
+    "ok cool",
+    "haha yes",
+    "Good morning!",
+    "never mind",
+    "no worries",
+    "Do I live in Porto?",
+    "I live in Porto, right?",
+    "Where do I work",
+    "If I lived in Berlin, I would work at Acme.",
+    "I might move to Berlin",
+    "I'd love to visit Japan next year",
+    "Maybe I live in Rome",
+    "I wish I lived in Paris",
+    "I'm thinking about moving to Berlin",
+    "I'm considering a job at Acme",
+    "I could work at Acme",
+    "Let's say I live in Rome",
+    "I hope I get the job at Acme",
+    'He said "I live in Porto"',
+    "She told me she lives in Rome",
+    "Yeah right, I love Mondays",
+    "I love waiting in line /s",
+    "I am not from Porto",
+    "I don't live in Porto",
+    "I've never been to Paris",
+    "Never heard of it",
+    "always happy to help",
+    "I like that idea",
+    "I love it",
+    "I like your suggestion",
+    "I have two questions",
+    "She lives in Rome",
+    "> I live in Porto",
+    "```\nI live in Porto\n```",
+    "I need to know more",
+    "I need to understand this",
+    "We moved on",
+    "I live in fear",
+    "What is my name",
+    "call me tomorrow",
+    "stop it",
+    "",
+    "Could you help me? I could live in Rome.",
+    "My question is simple",
+    "I was wondering if I work at Acme",
+    "we sat down",
+]
 
 
 @pytest.mark.parametrize(("text", "key", "content"), FACTS, ids=[f[0] for f in FACTS])
@@ -110,9 +162,12 @@ def test_every_draft_is_complete(text: str, key: str | None, content: str) -> No
     draft = only(text)
     assert 0 < len(draft.summary) <= 80
     assert 1 <= len(draft.keywords) <= 8
-    assert 3 <= len(draft.queries) <= 5 and all(q.endswith("?") for q in draft.queries)
-    assert 0.5 <= draft.confidence <= 1 and draft.rule
-    assert draft.sources == ("m0",) and draft.trust == "user"
+    assert 3 <= len(draft.queries) <= 5
+    assert all(q.endswith("?") for q in draft.queries)
+    assert 0.5 <= draft.confidence <= 1
+    assert draft.rule
+    assert draft.sources == ("m0",)
+    assert draft.trust == "user"
 
 
 def test_it_keeps_the_extractor_promise() -> None:
@@ -166,13 +221,14 @@ def test_a_preference_reversed_keeps_its_key() -> None:
 )
 def test_a_clear_negation_supersedes_what_it_denies(positive: str, negative: str, content: str) -> None:
     draft = only(negative)
-    assert draft.key == only(positive).key and draft.content == content
+    assert draft.key == only(positive).key
+    assert draft.content == content
 
 
 def test_leaving_a_job_ends_the_employer() -> None:
     fact, event = kept("I quit my job at Acme yesterday")
     assert (fact.key, fact.content) == ("employer", "The user no longer works at Acme.")
-    assert event.occurred_at == datetime(2025, 3, 4, tzinfo=timezone.utc)
+    assert event.occurred_at == datetime(2025, 3, 4, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +242,8 @@ def test_leaving_a_job_ends_the_employer() -> None:
 )
 def test_a_correction_keeps_the_key(first: str, second: str, content: str) -> None:
     draft = only(first, second)
-    assert draft.content == content and draft.key == only(first).key
+    assert draft.content == content
+    assert draft.key == only(first).key
     assert draft.sources == ("m0", "m1")
 
 
@@ -198,7 +255,8 @@ def test_a_correction_reaches_into_what_was_said_before() -> None:
 
 def test_a_corrected_date_moves_the_event() -> None:
     draft = only("My dentist appointment is on the 14th", "no, I meant the 15th")
-    assert draft.kind == "event" and draft.occurred_at == datetime(2025, 3, 15, tzinfo=timezone.utc)
+    assert draft.kind == "event"
+    assert draft.occurred_at == datetime(2025, 3, 15, tzinfo=UTC)
 
 
 def test_an_apology_corrects_nothing() -> None:
@@ -252,7 +310,10 @@ def test_third_persons_have_keys_under_their_relation() -> None:
 
 
 def test_she_is_the_last_person_mentioned() -> None:
-    assert [d.key for d in kept("My sister lives in Porto. She works at Acme.")] == ["sister.home-city", "sister.employer"]
+    assert [d.key for d in kept("My sister lives in Porto. She works at Acme.")] == [
+        "sister.home-city",
+        "sister.employer",
+    ]
 
 
 def test_a_name_once_introduced_stands_for_the_relation() -> None:
@@ -267,21 +328,36 @@ def test_a_name_once_introduced_stands_for_the_relation() -> None:
         ("We got married in June 2019", "2019-06-01", "The user got married in June 2019."),
         ("I'll fly to Tokyo on 3 May", "2025-05-03", "The user will fly to Tokyo on 3 May (3 May 2025)."),
         ("I bought a bike two days ago", "2025-03-03", "The user bought a bike two days ago (3 March 2025)."),
+        ("Met Anna yesterday", "2025-03-04", "The user met Anna yesterday (4 March 2025)."),
+        ("I'm getting married on 12 June", "2025-06-12", "The user is getting married on 12 June (12 June 2025)."),
+        ("Yesterday I met Anna", "2025-03-04", "The user met Anna yesterday (4 March 2025)."),
+        (
+            "Last week, we went to Rome",
+            "2025-02-24",
+            "The user and others went to Rome last week (week of 24 February 2025).",
+        ),
+        ("In May 2019 we bought a house", "2019-05-01", "The user and others bought a house in May 2019."),
         ("My flight is on 12 March 2025", "2025-03-12", "The user's flight is on 12 March 2025."),
-        ("I have a dentist appointment tomorrow", "2025-03-06", "The user has a dentist appointment tomorrow (6 March 2025)."),
+        (
+            "I have a dentist appointment tomorrow",
+            "2025-03-06",
+            "The user has a dentist appointment tomorrow (6 March 2025).",
+        ),
     ],
 )
 def test_a_dated_happening_is_an_event(text: str, start: str, content: str) -> None:
     draft = only(text)
     assert (draft.kind, draft.key, draft.content) == ("event", None, content)
-    assert draft.occurred_at is not None and draft.occurred_at.strftime("%Y-%m-%d") == start
-    assert draft.occurred_until is not None and draft.occurred_until > draft.occurred_at
+    assert draft.occurred_at is not None
+    assert draft.occurred_at.strftime("%Y-%m-%d") == start
+    assert draft.occurred_until is not None
+    assert draft.occurred_until > draft.occurred_at
 
 
 def test_the_timestamp_counts_not_the_arrival() -> None:
-    then = datetime(2020, 1, 2, tzinfo=timezone.utc)
+    then = datetime(2020, 1, 2, tzinfo=UTC)
     (draft,) = drafts([Message("m0", "s", "user", "I met Anna yesterday", WEDNESDAY, timestamp=then)], [])
-    assert draft.occurred_at == datetime(2020, 1, 1, tzinfo=timezone.utc)
+    assert draft.occurred_at == datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def test_an_undated_happening_has_no_date() -> None:
@@ -298,6 +374,8 @@ def test_an_undated_happening_has_no_date() -> None:
         ("From now on, answer in German.", "reply-language"),
         ("Please use metric units when giving recipes", "use-metric-units"),
         ("Don't ever delete the backups", "delete-backups"),
+        ("Use British English from now on", "use-british-english"),
+        ("Please never deploy on Fridays", "deploy-fridays"),
         ("Call me Sam", "call-name"),
     ],
 )
@@ -316,8 +394,15 @@ def test_a_system_message_yields_instructions_only() -> None:
     [
         ("Remind me to call mom tomorrow", "The user wants to be reminded to call mom tomorrow (6 March 2025)."),
         ("I need to renew my passport by Friday", "The user needs to renew their passport by Friday (7 March 2025)."),
+        (
+            "can you remind me to buy milk on Saturday?",
+            "The user wants to be reminded to buy milk on Saturday (8 March 2025).",
+        ),
         ("TODO: fix the login bug", "The user needs to fix the login bug."),
-        ("We have to ship the release by Friday", "The user and others need to ship the release by Friday (7 March 2025)."),
+        (
+            "We have to ship the release by Friday",
+            "The user and others need to ship the release by Friday (7 March 2025).",
+        ),
         ("don't forget to water the plants", "The user wants to be reminded to water the plants."),
     ],
 )
@@ -364,16 +449,24 @@ def test_no_draft_carries_a_secret() -> None:
     assert made
     for draft in made:
         everything = f"{draft.content} {draft.summary} {draft.keywords} {draft.queries} {draft.key}"
-        assert "4111" not in everything and "sk-proj" not in everything
+        assert "4111" not in everything
+        assert "sk-proj" not in everything
 
 
 HOSTILE = {
     "10,000 words": "i live in porto and my favourite day of may is never the last one , because . " * 700,
-    "one long word": "a" * 60_000, "facts": "I live in Porto. " * 4000, "quotes": '"' * 50_000, "commas": ", " * 30_000,
-    "uses": ("We use " + "x " * 60 + "for. ") * 400, "names": ("I moved from " + "Ab " * 120 + "\n") * 150,
-    "dates": "I went there yesterday and last week and on 3 May and two weeks ago to eat. " * 300, "digits": "4 " * 30_000,
-    "jobs": ("I am a " + "ab " * 120 + "\n") * 150, "keys": "password " * 8000, "sorry": ("sorry, no, " * 30 + "\n") * 150,
-}  # fmt: skip
+    "one long word": "a" * 60_000,
+    "facts": "I live in Porto. " * 4000,
+    "quotes": '"' * 50_000,
+    "commas": ", " * 30_000,
+    "uses": ("We use " + "x " * 60 + "for. ") * 400,
+    "names": ("I moved from " + "Ab " * 120 + "\n") * 150,
+    "dates": "I went there yesterday and last week and on 3 May and two weeks ago to eat. " * 300,
+    "digits": "4 " * 30_000,
+    "jobs": ("I am a " + "ab " * 120 + "\n") * 150,
+    "keys": "password " * 8000,
+    "sorry": ("sorry, no, " * 30 + "\n") * 150,
+}
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())

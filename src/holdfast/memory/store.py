@@ -59,7 +59,7 @@ class MemoryStore:
     async def apply(self, change: Change) -> Applied:
         state = State(*(copy.copy(getattr(self._state, name)) for name in State.__dataclass_fields__))
         new = _add_messages(state, change) | _add_memories(state, change)
-        for part in change.parts:
+        for part in {(part.item, part.number): part for part in change.parts}.values():
             if part.item in new:
                 state.parts[state.next()] = part
         numbered = {(part.item, part.number): n for n, part in state.parts.items()}

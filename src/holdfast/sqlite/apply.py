@@ -30,7 +30,7 @@ class Applying:
         change = self._change
         self._add_messages(db)
         self._add_memories(db)
-        for part in change.parts:
+        for part in {(part.item, part.number): part for part in change.parts}.values():
             if part.item in self._new:
                 self._add_part(db, part)
         self._add_vectors(db)

@@ -45,7 +45,7 @@ def _joined(parts: tuple[Where, ...], table: str, word: str, empty: str) -> Sql:
     compiled = [condition(part, table) for part in parts]
     if not compiled:
         return empty, []
-    return f" {word} ".join(f"({sql})" for sql, _ in compiled), [b for _, bound in compiled for b in bound]
+    return f"({f' {word} '.join(sql for sql, _ in compiled)})", [b for _, bound in compiled for b in bound]
 
 
 def _column(field: str, op: str, value: Any, table: str) -> Sql:

@@ -1,0 +1,315 @@
+"""What every Store must do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from ..errors import Conflict, InvalidInput
+from ..ports import Store, Vault
+from ..types import All, Candidate, Change, Deferral, Either, Memory, Not, Part, Probe, Proposals, Supersede, Test
+from .made import AT, MODEL, direction, memory, message, unit, written
+
+LEASE = timedelta(minutes=5)
+
+
+class StoreContract:
+    """Subclass it and give it a `vault` fixture."""
+
+    @pytest.fixture
+    async def store(self, vault: Vault) -> Store:
+        await vault.create_namespace("contract")
+        return await vault.open("contract", "store", create=True)
+
+    # Writing
+
+    async def test_what_is_written_comes_back_whole(self, store: Store) -> None:
+        said = message(
+            "Grüße, 東京 🙂", speaker="Zoë", timestamp=AT - LEASE, agent="sales", metadata={"a": {"b": [1, None]}}
+        )
+        known = memory(
+            "Lives in Porto", key="home-city", value={"city": "Porto"}, metadata={"n": 1.5}, keywords=("porto",),
+            queries=("Where?",), session_id="s", agent="x", trust="agent", sources=(said.id,), occurred_at=AT,
+            occurred_until=AT + LEASE, expires_at=AT + LEASE, extractor="t/1", confidence=0.75,
+        )  # fmt: skip
+        applied = await store.apply(written(said, known))
+        assert applied.new == {said.id, known.id}
+        assert await store.get([known.id, "unknown", said.id]) == [known, replace(said, position=1)]
+
+    async def test_applying_a_change_twice_changes_nothing(self, store: Store) -> None:
+        said, known = message("hello"), memory("x", key="k")
+        change = written(said, known, vectors=(unit(said.id, 0),))
+        assert (await store.apply(change)).new == {said.id, known.id}
+        assert (await store.apply(change)).new == frozenset()
+        stats = await store.stats(MODEL)
+        assert (stats.messages, stats.memories, stats.unembedded) == (1, 1, 1)
+        newer = memory("y", key="k", n=1, version=2)
+        step = written(newer, supersede=(Supersede(known.id, newer.id),))
+        await store.apply(step)
+        await store.apply(step)
+        assert [m.content for m in await store.history(known.id)] == ["y", "x"]
+
+    async def test_a_change_is_made_whole_or_not_at_all(self, store: Store) -> None:
+        await store.apply(written(memory("x", key="k")))
+        said, free, taken = message("hello"), memory("z"), memory("y", key="k", n=1)
+        with pytest.raises(Conflict):
+            await store.apply(written(said, free, taken))
+        assert await store.get([said.id, free.id, taken.id]) == []
+        assert (await store.propose(Probe(now=AT, words=("hello",)))).candidates == ()
+
+    async def test_messages_keep_their_order_within_a_session(self, store: Store) -> None:
+        first = [message(f"a{n}", session="a") for n in range(3)]
+        await store.apply(written(first[0], message("b", session="b"), first[1]))
+        await store.apply(written(first[1], first[2]))
+        assert [m.content for m in await store.said("a")] == ["a0", "a1", "a2"]
+        assert [m.position for m in await store.said("a")] == [1, 2, 3]
+        assert [m.content for m in await store.said("a", before=3, limit=1)] == ["a1"]
+        assert [m.content for m in await store.said(None)] == ["a0", "b", "a1", "a2"]
+        assert [m.content for m in await store.said(None, before=2**62, limit=1)] == ["a2"]
+
+    # Superseding
+
+    async def test_a_key_has_one_current_memory(self, store: Store) -> None:
+        old, new = memory("Porto", key="city"), memory("Lisbon", key="city", n=1, version=2)
+        await store.apply(written(old))
+        with pytest.raises(Conflict):
+            await store.apply(written(new))
+        await store.apply(written(new, supersede=(Supersede(old.id, new.id),)))
+        assert [m.content for m in await store.scan(None, now=AT, limit=9)] == ["Lisbon"]
+        assert await store.get([old.id]) == [replace(old, superseded_by=new.id)]
+        other = memory("x", kind="note", key="city", n=2)
+        await store.apply(written(other))
+        assert len(await store.scan(None, now=AT, limit=9)) == 2
+
+    async def test_superseding_what_is_not_current_is_a_conflict(self, store: Store) -> None:
+        old, new, late = memory("1", key="k"), memory("2", key="k", n=1), memory("3", key="k", n=2)
+        await store.apply(written(old))
+        await store.apply(written(new, supersede=(Supersede(old.id, new.id),)))
+        for unknown in (old.id, "nobody"):
+            with pytest.raises(Conflict):
+                await store.apply(written(late, supersede=(Supersede(unknown, late.id),)))
+
+    async def test_history_is_the_same_from_every_version(self, store: Store) -> None:
+        chain = [memory(str(n), key="k", n=n, version=n + 1) for n in range(3)]
+        await store.apply(written(chain[0]))
+        for old, new in ((chain[0], chain[1]), (chain[1], chain[2])):
+            await store.apply(written(new, supersede=(Supersede(old.id, new.id),)))
+        for version in chain:
+            assert [m.content for m in await store.history(version.id)] == ["2", "1", "0"]
+        assert await store.history("nobody") == []
+
+    # Forgetting
+
+    async def test_forgetting_removes_item_words_vector_and_source(self, store: Store) -> None:
+        said, kept = message("unforgettable zebra"), message("another thing")
+        known = memory("saw a zebra", sources=(said.id, kept.id))
+        await store.apply(written(said, kept, known, vectors=(unit(said.id, 0), unit(known.id, 1))))
+        applied = await store.apply(Change(forget=(said.id,)))
+        assert applied.forgotten == 1
+        assert await store.get([said.id]) == []
+        found = await store.get([known.id])
+        assert isinstance(found[0], Memory)
+        assert found[0].sources == (kept.id,)
+        assert [c.item for c in _proposed(await store.propose(Probe(now=AT, words=("zebra",))))] == [known.id]
+        await store.apply(Change(forget=(known.id, "nobody")))
+        proposals = await store.propose(Probe(now=AT, words=("zebra",), vector=direction(0), model=MODEL))
+        assert [c for c in _proposed(proposals) if c.item in (said.id, known.id)] == []
+        assert proposals.parts == 1
+
+    async def test_forgetting_the_newest_version_makes_the_older_current_again(self, store: Store) -> None:
+        chain = [memory(f"v{n} zebra", key="k", n=n, version=n + 1) for n in range(3)]
+        await store.apply(written(chain[0]))
+        for old, new in ((chain[0], chain[1]), (chain[1], chain[2])):
+            await store.apply(written(new, supersede=(Supersede(old.id, new.id),)))
+        await store.apply(Change(forget=(chain[1].id,)))
+        assert [m.content for m in await store.history(chain[0].id)] == ["v2 zebra", "v0 zebra"]
+        await store.apply(Change(forget=(chain[2].id,)))
+        assert [m.content for m in await store.scan(None, now=AT, limit=9)] == ["v0 zebra"]
+        assert [c.item for c in _proposed(await store.propose(Probe(now=AT, words=("zebra",))))] == [chain[0].id]
+
+    async def test_a_forgotten_message_can_be_said_again(self, store: Store) -> None:
+        said = message("hello")
+        await store.apply(written(said))
+        await store.apply(Change(forget=(said.id,)))
+        assert (await store.apply(written(said))).new == {said.id}
+
+    # Finding
+
+    async def test_words_are_found_with_the_numbers_a_ranker_needs(self, store: Store) -> None:
+        one, two = message("cats and dogs and cats"), message("dogs")
+        await store.apply(written(one, two))
+        found = await store.propose(Probe(now=AT, words=("cat", "dog", "yak")))
+        assert (found.parts, found.mean_length, found.frequency) == (2, 3.0, (1, 2, 0))
+        assert {c.item: c.counts for c in found.candidates} == {one.id: (2, 1, 0), two.id: (0, 1, 0)}
+        assert [c.item for c in sorted(_proposed(found), key=lambda c: c.channels["messages"])] == [one.id, two.id]
+
+    async def test_meaning_is_found_by_cosine_under_the_asked_model_only(self, store: Store) -> None:
+        items = [message("a"), message("b"), memory("c")]
+        await store.apply(written(*items, vectors=tuple(unit(item.id, n) for n, item in enumerate(items))))
+        found = await store.propose(Probe(now=AT, vector=direction(1), model=MODEL))
+        cosines = {c.item: round(c.cosine or 0, 2) for c in found.candidates}
+        assert cosines == {items[0].id: 0.48, items[1].id: 1.0, items[2].id: 0.48}
+        other = await store.propose(Probe(now=AT, vector=direction(1), model="another/model/8"))
+        assert _proposed(other) == []
+        again = await store.propose(Probe(now=AT, vector=direction(1), model=MODEL))
+        assert len(_proposed(again)) == 3
+
+    async def test_long_items_are_found_by_their_best_passage(self, store: Store) -> None:
+        long = message("filler words here. " * 120 + "The zebra is at the end.")
+        await store.apply(written(long))
+        found = _proposed(await store.propose(Probe(now=AT, words=("zebra",))))
+        assert [c.item for c in found] == [long.id]
+        assert found[0].number >= 1
+
+    async def test_neighbours_come_along_as_context_without_a_channel(self, store: Store) -> None:
+        talk = [message(text) for text in ("far", "before", "the zebra", "after", "farther")]
+        await store.apply(written(*talk, message("zealous", session="other")))
+        found = await store.propose(Probe(now=AT, words=("zebra",)))
+        assert {c.item: bool(c.channels) for c in found.candidates} == {
+            talk[1].id: False,
+            talk[2].id: True,
+            talk[3].id: False,
+        }
+
+    async def test_superseded_and_expired_memories_are_not_proposed(self, store: Store) -> None:
+        old, new = memory("old zebra", key="k"), memory("new zebra", key="k", n=1)
+        brief = memory("brief zebra", n=2, expires_at=AT + LEASE)
+        await store.apply(written(old, brief))
+        await store.apply(written(new, supersede=(Supersede(old.id, new.id),)))
+        assert await self._items(store, Probe(now=AT, words=("zebra",))) == {new.id, brief.id}
+        assert await self._items(store, Probe(now=AT + LEASE, words=("zebra",))) == {new.id}
+        assert [m.id for m in await store.scan(None, now=AT + LEASE, limit=9)] == [new.id]
+        assert [m.id for m in await store.scan(None, now=None, limit=9)] == [new.id, brief.id]
+        assert len(await store.scan(None, now=None, limit=9, superseded=True)) == 3
+
+    async def test_a_key_is_a_channel(self, store: Store) -> None:
+        known = memory("Lisbon", key="home-city")
+        await store.apply(written(known, memory("other", key="pet")))
+        found = _proposed(await store.propose(Probe(now=AT, keys=("home-city", "x"))))
+        assert [(c.item, c.channels) for c in found] == [(known.id, {"key": 1})]
+
+    async def test_search_sees_each_write_at_once(self, store: Store) -> None:
+        probe = Probe(now=AT, words=("zebra",), vector=direction(0), model=MODEL)
+        for n in range(4):
+            said = message(f"zebra {n}")
+            await store.apply(written(said))
+            await store.apply(Change(vectors=(unit(said.id, n),)))
+            assert len(_proposed(await store.propose(probe))) == n + 1
+
+    # Filters
+
+    @pytest.mark.parametrize(
+        ("where", "contents"),
+        [
+            (Test("kind", "eq", "event"), {"b"}),
+            (Test("kind", "in", ("event", "note")), {"b", "c"}),
+            (Not(Test("kind", "eq", "event")), {"a", "c"}),
+            (Test("key", "prefix", "/src/"), {"c"}),
+            (Test("key", "exists", True), {"c"}),
+            (Test("metadata.n", "gt", 1), {"b"}),
+            (Test("metadata.n", "lte", 1), {"a"}),
+            (Test("metadata.n", "eq", True), {"c"}),
+            (Test("metadata.deep.er", "eq", "x"), {"b"}),
+            (Test("metadata.deep", "exists", True), {"b"}),
+            (Test("metadata.none", "eq", None), {"a"}),
+            (Not(Test("metadata.n", "gt", 0)), {"c"}),
+            (Test("time", "gte", AT), {"a", "c"}),
+            (Test("time", "lt", AT), {"b"}),
+            (Test("occurred_at", "exists", True), {"b"}),
+            (Test("role", "eq", "user"), set()),
+            (Either((Test("agent", "eq", "x"), Test("session_id", "eq", "s2"))), {"a", "c"}),
+            (All((Test("agent", "eq", "x"), Test("session_id", "eq", "s2"))), set()),
+            (Test("metadata.quote'; DROP TABLE memory; --", "eq", 1), set()),
+        ],
+    )
+    async def test_filters_mean_the_same_everywhere(self, store: Store, where: Test, contents: set[str]) -> None:
+        await store.apply(
+            written(
+                memory("a", agent="x", metadata={"n": 1, "none": None}),
+                memory("b", kind="event", occurred_at=AT - LEASE, metadata={"n": 2.5, "deep": {"er": "x"}}),
+                memory("c", kind="note", key="/src/app.py", session_id="s2", metadata={"n": True}),
+            )
+        )
+        assert {m.content for m in await store.scan(where, now=AT, limit=9)} == contents
+
+    async def test_a_filter_narrows_a_search_over_messages_and_memories(self, store: Store) -> None:
+        said = message("zebra one", speaker="Maya", agent="x", metadata={"n": 1})
+        known = memory("zebra two", agent="x")
+        await store.apply(written(said, known, message("zebra three")))
+        by_agent = Probe(now=AT, words=("zebra",), where=Test("agent", "eq", "x"))
+        assert await self._items(store, by_agent) == {said.id, known.id}
+        for where in (Test("speaker", "eq", "Maya"), Test("metadata.n", "eq", 1)):
+            assert await self._items(store, Probe(now=AT, words=("zebra",), where=where)) == {said.id}
+        only_messages = Test("kind", "eq", "message")
+        assert known.id not in await self._items(store, Probe(now=AT, words=("zebra",), where=only_messages))
+
+    async def test_pages_follow_one_another_through_writes(self, store: Store) -> None:
+        await store.apply(written(*(memory(str(n), n=n) for n in range(5))))
+        first = await store.scan(None, now=AT, limit=2)
+        assert [m.content for m in first] == ["4", "3"]
+        await store.apply(written(memory("new", n=9)))
+        second = await store.scan(None, now=AT, limit=2, cursor=first.cursor)
+        assert [m.content for m in second] == ["2", "1"]
+        last = await store.scan(None, now=AT, limit=2, cursor=second.cursor)
+        assert ([m.content for m in last], last.cursor) == (["0"], None)
+        with pytest.raises(InvalidInput):
+            await store.scan(None, now=AT, limit=2, cursor="né")
+
+    # Work
+
+    async def test_a_claimed_message_waits_until_its_lease_ends(self, store: Store) -> None:
+        a, b, c = message("a"), message("b", session="t"), message("c")
+        await store.apply(written(a, b, c))
+        assert [m.id for m in await store.claim(now=AT, lease=LEASE, limit=9)] == [a.id, c.id]
+        assert [m.id for m in await store.claim(now=AT, lease=LEASE, limit=9)] == [b.id]
+        assert await store.claim(now=AT, lease=LEASE, limit=9) == []
+        assert [m.id for m in await store.claim(now=AT + LEASE, lease=LEASE, limit=1)] == [a.id]
+
+    async def test_settled_messages_never_wait_again(self, store: Store) -> None:
+        a, known = message("a"), memory("x")
+        await store.apply(written(a))
+        assert (await store.stats(MODEL)).pending == 1
+        await store.apply(written(known, settle=(a.id,)))
+        assert (await store.stats(MODEL)).pending == 0
+        assert await store.claim(now=AT + LEASE, lease=LEASE, limit=9) == []
+        assert [m.pending for m in await store.said("s")] == [False]
+
+    async def test_failures_are_counted_and_set_aside_in_sight(self, store: Store) -> None:
+        a = message("a")
+        await store.apply(written(a))
+        await store.apply(Change(defer=(Deferral(a.id, AT + LEASE, "model down"),)))
+        assert await store.claim(now=AT, lease=LEASE, limit=9) == []
+        again = await store.claim(now=AT + LEASE, lease=LEASE, limit=9)
+        assert [m.failures for m in again] == [1]
+        await store.apply(Change(defer=(Deferral(a.id, None, "model down"),)))
+        stats = await store.stats(MODEL)
+        assert (stats.pending, stats.set_aside) == (0, 1)
+
+    async def test_bare_parts_are_those_without_a_vector_under_this_model(self, store: Store) -> None:
+        a, task = message("a"), memory("do it", kind="task")
+        await store.apply(written(a, task))
+        assert await store.bare(MODEL, 9) == [Part(a.id, 0, 0, 1)]
+        await store.apply(Change(vectors=(unit(a.id, 0), unit("nobody", 0))))
+        assert await store.bare(MODEL, 9) == []
+        assert len(await store.bare("next/model/8", 9)) == 1
+        await store.apply(Change(vectors=(unit(a.id, 3, model="next/model/8"),)))
+        assert await store.bare("next/model/8", 9) == []
+
+    async def test_a_source_can_be_added_to_a_known_memory(self, store: Store) -> None:
+        a, b = message("a"), message("b")
+        known = memory("x", sources=(a.id,))
+        await store.apply(written(a, b, known))
+        await store.apply(Change(sources=((known.id, b.id), (known.id, b.id), (known.id, "nobody"))))
+        found = (await store.get([known.id]))[0]
+        assert isinstance(found, Memory)
+        assert found.sources == (a.id, b.id)
+        assert [m.id for m in await store.resting_on([b.id])] == [known.id]
+
+    async def _items(self, store: Store, probe: Probe) -> set[str]:
+        return {candidate.item for candidate in _proposed(await store.propose(probe))}
+
+
+def _proposed(found: Proposals) -> list[Candidate]:
+    return [candidate for candidate in found.candidates if candidate.channels]

@@ -1,0 +1,80 @@
+"""What every Vault must do."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..errors import AlreadyExists, NotFound
+from ..ports import Vault
+from .made import message, written
+
+
+class VaultContract:
+    """Subclass it and give it a `vault` fixture."""
+
+    async def test_a_namespace_is_created_on_purpose_and_only_once(self, vault: Vault) -> None:
+        made = await vault.create_namespace("support")
+        assert [n.name for n in await vault.namespaces()] == ["support"]
+        assert len(made.id) == 26
+        with pytest.raises(AlreadyExists):
+            await vault.create_namespace("support")
+
+    async def test_an_unknown_namespace_is_not_found_and_not_made(self, vault: Vault) -> None:
+        with pytest.raises(NotFound):
+            await vault.open("nowhere", "alice", create=True)
+        with pytest.raises(NotFound):
+            await vault.profiles("nowhere")
+        with pytest.raises(NotFound):
+            await vault.delete_namespace("nowhere")
+        assert await vault.namespaces() == []
+
+    async def test_a_profile_appears_when_it_is_opened_to_write(self, vault: Vault) -> None:
+        await vault.create_namespace("a")
+        with pytest.raises(NotFound):
+            await vault.open("a", "alice", create=False)
+        assert await vault.profiles("a") == []
+        await vault.open("a", "alice", create=True)
+        assert [p.name for p in await vault.profiles("a")] == ["alice"]
+        await vault.open("a", "alice", create=False)
+
+    async def test_profile_names_are_free_and_listed_in_order(self, vault: Vault) -> None:
+        await vault.create_namespace("a")
+        for name in ("zoë", "a/b\\c:d", "Ünï ✓", ".."):
+            await vault.open("a", name, create=True)
+        assert [p.name for p in await vault.profiles("a")] == sorted(["zoë", "a/b\\c:d", "Ünï ✓", ".."])
+
+    async def test_one_profile_does_not_see_another(self, vault: Vault) -> None:
+        await vault.create_namespace("a")
+        await vault.create_namespace("b")
+        said = message("the secret of alice")
+        await (await vault.open("a", "alice", create=True)).apply(written(said))
+        for namespace, profile in (("a", "bob"), ("b", "alice")):
+            other = await vault.open(namespace, profile, create=True)
+            assert await other.get([said.id]) == []
+            assert (await other.stats("m")).messages == 0
+
+    async def test_a_deleted_profile_is_gone_and_its_name_is_free(self, vault: Vault) -> None:
+        await vault.create_namespace("a")
+        said = message("hello")
+        await (await vault.open("a", "alice", create=True)).apply(written(said))
+        assert await vault.delete("a", "alice") is True
+        assert await vault.delete("a", "alice") is False
+        assert await vault.profiles("a") == []
+        again = await vault.open("a", "alice", create=True)
+        assert await again.get([said.id]) == []
+
+    async def test_deleting_a_namespace_takes_its_profiles_along(self, vault: Vault) -> None:
+        await vault.create_namespace("a")
+        await (await vault.open("a", "alice", create=True)).apply(written(message("hello")))
+        await vault.delete_namespace("a")
+        assert await vault.namespaces() == []
+        await vault.create_namespace("a")
+        assert await vault.profiles("a") == []
+
+    async def test_work_is_expected_until_the_profile_rests(self, vault: Vault) -> None:
+        await vault.create_namespace("a")
+        await vault.open("a", "alice", create=True)
+        await vault.expect_work("a", "alice")
+        assert await vault.waiting() == [("a", "alice")]
+        await vault.rested("a", "alice")
+        assert await vault.waiting() == []

@@ -1,0 +1,125 @@
+"""What people call theirs: names, favourites, numbers, deadlines, settings. These patterns meet the whole clause."""
+
+from __future__ import annotations
+
+from .row import PROPER, row
+from .words import ATTRIBUTES, THINGS
+
+ROWS = (
+    row(
+        "employer",
+        r"my (?:new |current )?job is (?:at|with) " + PROPER,
+        "employer",
+        0.88,
+        "Where does {s} work?|Who is {s}'s employer?|Which company does {s} work for?",
+        content="{S} works at {v}",
+    ),
+    row(
+        "name",
+        r"(?:my|our) (?:full )?name(?: is|'s) (?-i:(?P<v>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2}))",
+        "name",
+        0.95,
+        "What is {s}'s name?|What is {s} called?|Who is {s}?",
+        content="{S}'s name is {v}",
+    ),
+    row(
+        "name",
+        r"my name(?: is|'s) (?P<v>[a-z]+)$",
+        "name",
+        0.85,
+        "What is {s}'s name?|What is {s} called?",
+        content="{S}'s name is {v}",
+        lower=True,
+    ),
+    row(
+        "favourite",
+        r"(?:my|our) (?:(?:absolute|all[- ]time|current|new) )?favou?rite (?P<k>[\w' -]{2,40}?) (?:is|"
+        r"are|has always been|was always) (?:now |currently |still |definitely |probably |actually "
+        r")?(?P<v>[^,;]{1,60})",
+        "favourite-{k}",
+        0.92,
+        "What is {s}'s favourite {k}?|Which {k} does {s} like best?|What {k} does {s} prefer?",
+        content="{S}'s favourite {k} is {v}",
+    ),
+    row(
+        "favourite",
+        r"(?P<v>[^,;]{1,50}?) (?:is|are) (?:my|our) (?:absolute |all[- ]time )?favou?rite (?P<k>[\w' -]{2,40})$",
+        "favourite-{k}",
+        0.85,
+        "What is {s}'s favourite {k}?|Which {k} does {s} like best?|What {k} does {s} prefer?",
+        content="{S}'s favourite {k} is {v}",
+    ),
+    row(
+        "deadline",
+        r"(?:the|our|my) (?:(?P<k>[\w-]+(?: [\w-]+){0,2}) )?(?:deadline|due date)(?: for (?:the |our |"
+        r"my )?(?P<k2>[\w-]+(?: [\w-]+){0,3}?))? (?:is|was|has been|got|has|will be)(?: now)?(?: "
+        r"moved| pushed| shifted| extended| changed| set)?(?: (?:to|on|for|by|back to|until))* "
+        r"(?P<v>[^,;]{2,50})",
+        "deadline{-k}",
+        0.9,
+        "When is the{ k} deadline?|What is the due date{ for k}?|When is{ k} due?",
+        content="The{ k} deadline is {v}",
+    ),
+    row(
+        "deadline",
+        r"(?:the|our|my) (?P<k>[\w-]+(?: [\w-]+){0,2}) (?:is|are) due (?:on |by |at )?(?P<v>[^,;]{3,40})",
+        "deadline-{k}",
+        0.85,
+        "When is the {k} due?|What is the deadline for the {k}?|By when must the {k} be done?",
+        content="The {k} is due {v}",
+    ),
+    row(
+        "port",
+        r"(?:the |our |my )?(?P<k>[\w -]{2,30}?) (?:is |runs |listens |is running |is listening |now "
+        r"runs |lives )(?:now )?(?:on|at) (?:port |localhost:)(?P<v>\d{2,5})",
+        "port-{k}",
+        0.9,
+        "Which port is {k} on?|What port does {k} use?|Where does {k} listen?",
+        content="{K} is on port {v}",
+    ),
+    row(
+        "attribute",
+        rf"(?:my|our) (?:new |current )?(?P<k>{ATTRIBUTES}) (?:is|are|'s)(?: now| currently| actually| "
+        rf"in)? (?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|\w+ing\b)(?P<v>[^,;]{{1,70}})",
+        "{k}",
+        0.85,
+        "What is {s}'s {k}?|What {k} does {s} have?",
+        content="{S}'s {k} is {v}",
+    ),
+    row(
+        "setting",
+        rf"(?:the|our) (?P<k>(?:[\w-]+ )?(?:{THINGS})) (?:is|are)(?: now| currently)? (?:called |named "
+        r"|at )?(?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|being\b|down\b|broken\b|\w+ing(?:\s|"
+        r"$)|failing\b|slow\b|up\b|empty\b|full\b|fine\b)(?P<v>[\w'+#:/.@-]+(?: "
+        rf"[\w'+#:/.@-]+){{0,4}})$",
+        "{k}",
+        0.75,
+        "What is the {k}?|Which {k} is used?",
+        content="The {k} is {v}",
+    ),
+    row(
+        "their-name",
+        r"(?:my|our) (?P<adj>(?:older |younger |little |new )?)(?P<k>[a-z-]+)(?:'s name is| is "
+        r"(?:called|named)|'s called) (?-i:(?P<v>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?))",
+        "{k}.name",
+        0.92,
+        "What is the name of {s}'s {k}?|What is {s}'s {k} called?|Who is {v}?",
+        content="{S}'s {k}'s name is {v}",
+    ),
+    row(
+        "their-date",
+        r"(?:my|our) (?P<k>[a-z-]+)'s (?P<k2>birthday|anniversary) is (?:on )?(?P<v>[^,;]{3,30})",
+        "{k}.{k2}",
+        0.92,
+        "When is {s}'s {k}'s {k2}?|What date is the {k}'s {k2}?",
+        content="{S}'s {k}'s {k2} is {v}",
+    ),
+    row(
+        "measure",
+        r"(?:my|our) (?P<k>[a-z-]+(?: [a-z-]+)?) (?:is|are|costs?|takes?|weighs?|lasts?) (?:now |"
+        r"about |around |roughly |only )?(?P<v>[$€£]?\d[\w.,:/$€£% -]{0,30})",
+        "{k}",
+        0.72,
+        "What is {s}'s {k}?|How much is {s}'s {k}?",
+    ),
+)

@@ -1,0 +1,157 @@
+"""From a message to the clauses that assert something: questions, hypotheticals, quotations and irony are left out.
+
+Bounded: at most `READ` characters and `SENTENCES` sentences of a message are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+
+READ = 12_000
+SENTENCES = 120
+LONGEST = 400
+
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,200}`", re.S)
+_SENTENCE = re.compile(r"(?<=[.!?…])[\"')\]]?\s+(?=[\"'(\[A-Za-z0-9])|\n+|(?<=[.!?])\s*(?=[\U0001F300-\U0001FAFF])")
+_ABBREVIATED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Co|[A-Z])\.$")
+_QUOTED = re.compile(r"[\"“]([^\"“”\n]{0,400})[\"”]")
+_REQUEST = re.compile(
+    r"(?:please |can you |could you |now )?(?:write|rewrite|translate|proofread|summari[sz]e|"
+    r"draft|fix|edit|correct|paraphrase|"
+    r"generate|act as|pretend|imagine|role-?play|compose|continue the story|here(?:'s| is) (?:the|"
+    r"my|an?) (?:text|essay|story|"
+    r"draft|article|transcript|email|script|code|letter)|improve|rephrase|analy[sz]e|classify|extract)\b",
+    re.I,
+)
+_IRONY = re.compile(
+    r"(?:^|\s)/s(?:\s|$)|\byeah,? right\b|\bas if\b|\bsure,? because\b|\bsaid no one\b|\bnot!$|"
+    r"\boh great, because\b|"
+    r"\bjust kidding\b|\bjk\b|\bi'm kidding\b|\bin my dreams\b|🙄",
+    re.I,
+)
+_ASKING = re.compile(
+    r"(?:what|where|who|whom|whose|which|why|how|when|can|could|would|will|should|shall|may|do|"
+    r"does|did|is|are|am|was|were|"
+    r"has|have|any|isn't|aren't|don't|doesn't|didn't|won't|wanna|what's|where's|who's|how's)\b",
+    re.I,
+)
+_NOT_ASKING = re.compile(
+    r"(?:do not|don't (?:ever|forget|let|use|do)|when (?:i|we|you|it|the)\b|will be|have a (?:nice|good)|"
+    r"(?:who|what|when|where|which|how)ever)\b",
+    re.I,
+)
+_TAG = re.compile(
+    r",\s*(?:right|correct|ok|okay|no|yes|eh|huh|remember|do(?:n't)? (?:i|we)|did(?:n't)? (?:i|we)|"
+    r"(?:is|was|wo|wasn|isn|are|aren|have|haven)(?:'?t)? (?:it|i|we|she|he|they))\s*\?",
+    re.I,
+)
+_HYPOTHETICAL = re.compile(
+    r"\b(?:if|might|maybe|perhaps|would|wouldn't|could|couldn't|wish|unless|suppose|supposing|"
+    r"imagine|pretend|hypothetically|"
+    r"thinking (?:about|of)|think about|considering|consider|wondering|hoping|hope|let's say|in "
+    r"theory|i'd|we'd|possibly|"
+    r"probably|not sure|unsure|i guess|what about|how about|tempted|dream(?:ing)? of|someday|one day|debating|"
+    r"toying with|almost|nearly|supposedly|apparently|allegedly|rumou?r)\b",
+    re.I,
+)
+_REPORTED = re.compile(
+    r"\b(?:(?:he|she|they|you|people|everyone|someone|[A-Z]\w{1,20}) (?:said|says|say|told|tells|"
+    r"claims?|claimed|thinks?|"
+    r"thought|believes?|believed|wrote|asked|asks|suggested)|according to|i(?:'ve)? (?:heard|read) (?:that|about)|"
+    r"(?:the )?(?:character|protagonist|narrator))\b"
+)
+_LEAD = re.compile(
+    r"(?:(?:oh|well|yeah|yes|yep|yup|no|nope|nah|ok|okay|hi|hello|hey|hey there|hi there|so|and|"
+    r"but|also|btw|by the way|fyi|anyway|"
+    r"haha|lol|hmm|um|uh|ah|right|sure|great|thanks|thank you|cool|plus|well then|just so you know|for the record|"
+    r"for context|for reference|note that|note|as i said|speaking of which|good (?:morning|evening|afternoon)|honestly|"
+    r"actually|to be honest|tbh|luckily|unfortunately|sadly|fortunately|anyways|additionally|besides|i think|i believe|"
+    r"you know|i mean|remember that|remember|please remember(?: that)?|important|update|info|news|guess what|"
+    r"for what it's worth|quick note|as you know|turns out|it turns out(?: that)?)\b[\s,:;!.–-]*)",
+    re.I,
+)
+_SPLIT = re.compile(
+    r"\s*;\s+|\s+[–—-]\s+|,?\s+but\s+|,?\s+(?:and|so|because|although|though|while|"
+    r"whereas)\s+(?=(?:i|i'm|i've|we|we're|we've|my|our|"
+    r"he|she|she's|he's)\b)|,\s+(?=(?:i|i'm|i've|we|we're|we've|my|our|she|he|please)\b)|"
+    r",\s+(?:and\s+)?(?=(?:work|live|moved|"
+    r"have)\b)|\s+and\s+(?=(?:work|live|moved to|am|love|hate|drive|speak|study)\b)|,\s+(?:so\s+|"
+    r"and\s+|but\s+)?(?=(?:what|"
+    r"where|how|can|could|do you|does|is there|are there|any|which|who|why|should|would)\b)",
+    re.I,
+)
+
+
+def clean(text: str) -> str:
+    """Straight quotes, no code, no quoted lines."""
+    text = text[:READ].replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"')
+    text = _CODE.sub(" … ", text)
+    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith((">", "|", "<", "{", "$", "#")))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a message that are its author's own words."""
+    made: list[str] = []
+    for piece in _SENTENCE.split(clean(text)):
+        piece = piece.strip(" \t-*•")
+        if made and _ABBREVIATED.search(made[-1]) and piece:
+            made[-1] += " " + piece
+        elif piece:
+            made.append(piece)
+        if len(made) >= SENTENCES:
+            break
+    for i, sentence in enumerate(made):
+        if _REQUEST.match(bare(sentence)) and (":" in sentence or i + 1 < len(made)) and len(text) > 300:
+            return made[:i]
+    return made
+
+
+def bare(sentence: str) -> str:
+    """The sentence without its opening noises ("oh well, by the way, …")."""
+    for _ in range(4):
+        m = _LEAD.match(sentence)
+        if not m or m.end() == len(sentence):
+            break
+        sentence = sentence[m.end() :]
+    return sentence.strip()
+
+
+def asks(sentence: str) -> bool:
+    return sentence.rstrip(" \"')*").endswith("?") or bool(_ASKING.match(sentence) and not _NOT_ASKING.match(sentence))
+
+
+def unquoted(sentence: str) -> str:
+    """Quoted titles keep their words; quoted speech goes."""
+    return _QUOTED.sub(lambda m: "…" if re.search(r"\b(?:I|I'm|we|my|you)\b", m[1]) else m[1], sentence)
+
+
+def clauses(sentence: str) -> list[str]:
+    """What a sentence asserts, clause by clause; a clause without a subject takes over the one before it."""
+    if len(sentence) > LONGEST or _TAG.search(sentence):
+        return []
+    parts = [bare(p) for p in _SPLIT.split(unquoted(bare(sentence))) if p and p.strip()]
+    if asks(sentence) and parts:
+        parts = [p for p in parts[:-1] if not asks(p)]
+    made, subject = [], ""
+    for part in parts:
+        own = re.match(r"(?:i'm|i've|i|we're|we've|we|my|our)\b", part, re.I)
+        if own:
+            subject = "we" if own[0].lower().startswith("we") else "I"
+        elif subject and re.match(r"(?:work|live|moved|have|am|love|hate|drive|speak|study)\b", part, re.I):
+            part = f"{subject} {part}"
+        if not asks(part):
+            made.append(re.sub(r",?\s+(?:and|but|so|because)$", "", part.rstrip(" .!…,;:)")))
+    return [c for c in made if len(c) > 3]
+
+
+def ironic(sentence: str) -> bool:
+    return bool(_IRONY.search(sentence))
+
+
+def hypothetical(clause: str) -> bool:
+    return bool(_HYPOTHETICAL.search(clause))
+
+
+def reported(clause: str) -> bool:
+    """Somebody else's words: told, not known."""
+    return bool(_REPORTED.search(clause))

@@ -1,0 +1,112 @@
+"""What only the messages before explain: corrections ("no, I meant the 15th") and short answers to questions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ...types import Message
+from ...when import windows
+from .found import Found, dated, sentence
+
+_CORRECTION = re.compile(
+    r"(?:(?:oh|ah|oops|wait|no|sorry|actually|my mistake|my bad|correction|scratch that|i mean|i "
+    r"meant|whoops)[\s,.:;!–-]+){1,4}"
+    r"(?:(?:i|we) (?:meant|mean|should have said) |(?:it's|it is|its|it was|that's|that should be|"
+    r"make (?:it|that)|that was|it should be) "
+    r"(?:actually |really |now |going to be )?)?(?:to say )?(?P<new>[^,;.?!]{1,60}?)(?:,? (?:and "
+    r")?not (?P<old>[^,;.?!]{1,60}))?$",
+    re.I,
+)
+_NOT_BUT = re.compile(r"(?:it's |it is )?not (?P<old>[^,;.?!]{1,50}?),? but (?P<new>[^,;.?!]{1,50})$", re.I)
+_MEANT = re.compile(r"(?:i|we) meant (?P<new>[^,;.?!]{1,60}?)(?:,? not (?P<old>[^,;.?!]{1,60}))?$", re.I)
+_ITS_NOT = re.compile(r"(?:it's|it is|that's) (?P<new>[^,;.?!]{1,40}?),? not (?P<old>[^,;.?!]{1,40})$", re.I)
+_VERBAL = re.compile(
+    r"\b(?:i|we|you|is|are|was|were|have|has|do|don't|can|will|would|about|to|for the|that|it|"
+    r"again|late|thanks|problem|"
+    r"worries|need|sure|i'm|what|how|if|help|just|please|confused|bother|delay)\b",
+    re.I,
+)
+
+
+def corrected(text: str, earlier: Found, message: Message) -> Found | None:
+    """The earlier finding with its value replaced; None when this is no correction of it."""
+    text = text.strip(" .!")
+    m = _NOT_BUT.match(text) or _ITS_NOT.match(text) or _MEANT.match(text) or _CORRECTION.match(text)
+    if not m or not earlier.value:
+        return None
+    new, old = m["new"].strip(), (m["old"] or "").strip()
+    if _VERBAL.search(new) or len(new.split()) > 6:
+        return None
+    content = re.sub(r" \([^()]*\)", "", earlier.content)
+    target = old if old and re.search(rf"\b{re.escape(old)}\b", content) else earlier.value
+    if target not in content or (old and target != old and not earlier.topic):
+        return None
+    new = re.sub(r"^(?:on|in|at) ", "", new)
+    content = content.replace(target, new, 1)
+    when = windows(content, message.said_at)
+    window = (when[0] if when else None) if earlier.window else None
+    if earlier.window and not window:
+        return None
+    return replace(
+        earlier, rule="correction", content=sentence(dated(content, when)), value=new, window=window, confidence=0.82
+    )
+
+
+_ASKED = [
+    (re.compile(p, re.I), statement)
+    for p, statement in (
+        (r"where (?:do|are) you (?:live|living|based)\b", "I live in {a}"),
+        (r"(?:what|which) (?:city|town) (?:do|are) you (?:live|living|based|in)\b", "I live in {a}"),
+        (r"where are you (?:originally )?from\b", "I am from {a}"),
+        (r"(?:where|who) do you work\b", "I work at {a}"),
+        (r"what(?:'s| is) your name\b|what should i call you\b", "my name is {a}"),
+        (
+            r"what do you do(?: for (?:a living|work))?\s*\?|what(?:'s| is) your (?:job|profession|occupation)\b",
+            "I work as {a}",
+        ),
+        (r"how old are you\b|what(?:'s| is) your age\b", "I am {a} years old"),
+        (r"when(?:'s| is) your birthday\b", "my birthday is {a}"),
+        (r"what(?:'s| is) your favou?rite (?P<k>[\w ]{2,30})\?", "my favourite {k} is {a}"),
+        (r"(?:what|which) (?:kind of )?car do you (?:drive|have)\b|what do you drive\b", "I drive {a}"),
+        (
+            r"(?:do you have|any) (?:any )?(?:food )?allergies\b|are you allergic to\b|what are you allergic to\b",
+            "I am allergic to {a}",
+        ),
+        (r"(?:what|which) languages? do you speak\b", "I speak {a}"),
+        (r"(?:window or aisle|aisle or window)", "I prefer the {a} seat"),
+        (r"when(?:'s| is) the (?P<k>[\w -]{0,30})deadline\b", "the {k}deadline is {a}"),
+        (
+            r"what(?:'s| is) your (?P<k>budget|shoe size|email(?: address)?|phone number|time ?zone|"
+            r"address|height|weight)\b",
+            "my {k} is {a}",
+        ),
+        (r"are you (?P<k>vegan|vegetarian|married|single|retired|lactose intolerant)\s*\?", "I am {k}"),
+        (r"do you (?P<k>(?:live in|work at|work for|like|love|speak|drive|own|eat) [\w ]{2,30})\?", "I {k}"),
+    )
+]
+_YES = re.compile(r"(?:yes|yep|yeah|yup|correct|exactly|i do|i am|indeed)\b[\w ,']{0,12}[.!]?$", re.I)
+_NO_ANSWER = re.compile(
+    r"(?:no|none|nope|nothing|not|maybe|idk|dunno|why|thanks|thank|sure|ok|okay|hm+|well|i|we|my|"
+    r"it|that|you|yes|yeah)\b",
+    re.I,
+)
+
+
+def answered(question: str, reply: str) -> str | None:
+    """The statement that a short reply makes of a clear question: "Where do you live?" "Lisbon" → "I live in …"."""
+    reply, question = reply.strip().rstrip(".!"), question.strip()[-300:]
+    if not question.endswith("?") or len(reply.split()) > 6 or len(reply) > 60 or "?" in reply or not reply:
+        return None
+    question = re.split(r"(?<=[.!?])\s+", question)[-1]
+    for pattern, statement in _ASKED:
+        if not (m := pattern.search(question)):
+            continue
+        if "{a}" not in statement:
+            return statement.format(**m.groupdict()) if _YES.match(reply) else None
+        if _NO_ANSWER.match(reply):
+            return None
+        answer = re.sub(r"^(?:in|at|on|from|to|as|a|an|the) (?=\S)", "", reply, flags=re.I)
+        answer = f"a {answer}" if "work as" in statement or "drive" in statement else answer
+        return statement.format(a=answer, **m.groupdict())
+    return None

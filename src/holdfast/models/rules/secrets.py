@@ -1,0 +1,52 @@
+"""Secrets in text: API keys, passwords, card numbers. `redacted` leaves the words around them readable."""
+
+from __future__ import annotations
+
+import re
+
+REDACTED = "[redacted]"
+
+_TOKEN = re.compile(
+    r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,200}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,255}|\bgithub_pat_\w{20,255}|\bglpat-[\w-]{16,64}"
+    r"|\bxox[abpors]-[A-Za-z0-9-]{10,200}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,50}|\bhf_[A-Za-z0-9]{20,64}"
+    r"|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{8,2000}|\bnpm_[A-Za-z0-9]{30,50}"
+    r"|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,8000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?"
+)
+_URL_PASSWORD = re.compile(r"(?<=://)([^\s:/@]{1,100}):([^\s/@]{1,200})@")
+_NAMED = re.compile(
+    r"\b((?:password|passwd|passphrase|passcode|pwd|pin(?: code)?|secret(?: key)?|api[ _-]?key|"
+    r"access[ _-]?(?:key|token)|"
+    r"auth[ _-]?token|bearer|client[ _-]?secret|cvv|cvc)(?:\s+for\s+(?:my|the|our)?\s*[\w-]{1,30})?"
+    r"(?:\s+(?:is|was|are)(?:\s+now)?\s+|\s*[:=]\s*|\s+(?=\S*\d)))(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|\S{3,200})",
+    re.I,
+)
+_HARMLESS = re.compile(
+    r"(?:a|an|the|not|too|very|my|our|in|on|stored|wrong|right|reset|expired|required|important|"
+    r"\w{2,}ed|safe"
+    r"|being|missing|same|invalid|incorrect|weak|strong|redacted|\[redacted\])[.,;!?]*",
+    re.I,
+)
+_CARD = re.compile(r"(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d-])")
+
+
+def redacted(text: str) -> str:
+    """The text with its secrets replaced by "[redacted]"."""
+    text = _TOKEN.sub(REDACTED, text)
+    text = _URL_PASSWORD.sub(lambda m: f"{m[1]}:{REDACTED}@", text)
+    text = _NAMED.sub(_without_value, text)
+    return _CARD.sub(lambda m: REDACTED if _luhn(m[0]) else m[0], text)
+
+
+def _without_value(m: re.Match[str]) -> str:
+    value = m[2]
+    if _HARMLESS.fullmatch(value):
+        return m[0]
+    end = value[len(value.rstrip(".,;!?)")) :] if value[0] not in "\"'" else ""
+    return f"{m[1]}{REDACTED}{end}"
+
+
+def _luhn(number: str) -> bool:
+    digits = [int(c) for c in reversed(number) if c.isdigit()]
+    doubled = (d if i % 2 == 0 else d * 2 - 9 * (d > 4) for i, d in enumerate(digits))
+    return len(set(digits)) > 1 and sum(doubled) % 10 == 0
