@@ -7,7 +7,9 @@ called inside a transaction.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from . import passages, words
@@ -16,6 +18,7 @@ from .ports import Embedder, Extractor, Store
 from .reconcile import Known, plain, reconcile
 from .types import Change, Deferral, Draft, Memory, Message, Probe, Test, Vector
 
+log = logging.getLogger("holdfast")
 BATCH = 64
 LEASE = timedelta(minutes=5)
 CONTEXT = 6
@@ -36,34 +39,34 @@ async def embed_bare(store: Store, embedder: Embedder, limit: int = BATCH) -> in
     return len(bare)
 
 
-async def digest_some(store: Store, extractor: Extractor, *, now: datetime) -> tuple[int, list[Memory]]:
-    """Digest one batch of waiting messages; how many there were, and the memories they became."""
+async def digest_some(store: Store, extractor: Extractor, *, now: datetime) -> int:
+    """Digest one batch of waiting messages; how many there were."""
     claimed = await store.claim(now=now, lease=LEASE, limit=BATCH)
     if not claimed:
-        return 0, []
+        return 0
     try:
         before = await store.said(claimed[0].session_id, before=claimed[0].position, limit=CONTEXT)
         drafts = await extractor.extract(claimed, before)
-        return len(claimed), await _write(store, drafts, claimed, before, extractor.name, now)
+        await _write(store, drafts, claimed, before, extractor.name, now)
     except Exception as failure:  # whatever a model does, the message stays, and the reason is seen
+        log.warning("digesting %d messages failed, they wait: %s", len(claimed), failure)
         await _set_back(store, claimed, failure, now)
-        return len(claimed), []
+    return len(claimed)
 
 
 async def _write(
     store: Store, drafts: Sequence[Draft], claimed: list[Message], before: list[Message], extractor: str, now: datetime
-) -> list[Memory]:
+) -> None:
     messages = {message.id: message for message in (*before, *claimed)}
     for attempt in range(3):
         known = await _known(store, drafts, messages, now)
         change = reconcile(drafts, known, messages, now=now, extractor=extractor)
         try:
-            await store.apply(change)
-            return list(change.memories)
+            await store.apply(replace(change, settle=tuple(message.id for message in claimed)))
+            return
         except Conflict:
             if attempt == 2:
                 raise
-    return []
 
 
 async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Message], now: datetime) -> Known:

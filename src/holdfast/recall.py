@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,8 +12,9 @@ from typing import Any
 from . import words
 from .ports import Embedder, Store
 from .rank import Ranked, ranked
-from .types import Hit, Item, Memory, Message, Probe, Where
+from .types import Floats, Hit, Item, Memory, Message, Probe, Where
 
+log = logging.getLogger("holdfast")
 DEPTH = 100
 SUNK = 0.5
 """What is left of a task's score once its session has ended."""
@@ -31,7 +33,7 @@ async def search(store: Store, embedder: Embedder, question: Question, limit: in
     probe = Probe(
         now=question.now,
         words=words.question_words(question.text),
-        vector=await embedder.embed_query(question.text),
+        vector=await _meaning(embedder, question.text),
         model=embedder.model,
         keys=_likely_keys(question.text),
         where=question.where,
@@ -41,6 +43,15 @@ async def search(store: Store, embedder: Embedder, question: Question, limit: in
     items = {item.id: item for item in await store.get([found.item for found in order[: limit * 3 + 20]])}
     order = await _with_tasks_sunk(store, [found for found in order if found.item in items], items)
     return _merged(order, items)[:limit]
+
+
+async def _meaning(embedder: Embedder, text: str) -> Floats | None:
+    """The question's vector, or None when the model fails: words and keys still find."""
+    try:
+        return await embedder.embed_query(text)
+    except Exception as failure:
+        log.warning("searching by words alone, the embedder failed: %s", failure)
+        return None
 
 
 def _likely_keys(text: str) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ class Known:
 def reconcile(
     drafts: Sequence[Draft], known: Known, messages: Mapping[str, Message], *, now: datetime, extractor: str
 ) -> Change:
-    """The change that makes the drafts known and settles the messages they came from."""
+    """The change that makes the drafts known. `messages` are all that they may rest on, by id."""
     memories: list[Memory] = []
     supersede: list[Supersede] = []
     sources: list[tuple[str, str]] = []
@@ -61,7 +61,6 @@ def reconcile(
         parts=tuple(part for memory in memories for part in passages.parts(memory)),
         supersede=tuple(supersede),
         sources=tuple(sources),
-        settle=tuple(messages),
     )
 
 

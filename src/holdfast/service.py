@@ -261,14 +261,14 @@ class LocalProfile:
 
     async def get(self, id: str) -> Memory | Message:
         """One memory (also a superseded one) or message by id."""
-        found = await (await self._store()).get([id])
+        found = await (await self._store()).get([_id(id)])
         if not found:
             raise NotFound(f"There is no memory or message {shown(id)} in this profile.", field="id")
         return found[0]
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         """Every version of a memory, newest first."""
-        found = await (await self._store()).history(id)
+        found = await (await self._store()).history(_id(id))
         if not found:
             raise NotFound(f"There is no memory {shown(id)} in this profile.", field="id")
         return tuple(found)
@@ -279,7 +279,7 @@ class LocalProfile:
 
     async def forget(self, id: str) -> Forgotten:
         """Remove a memory (all versions, and the messages it rests on) or a message for good."""
-        return await forget.forget(await self._store(), id)
+        return await forget.forget(await self._store(), _id(id))
 
     async def forget_session(self, session_id: str) -> Forgotten:
         """Remove a session for good. Nothing to remove is fine."""
@@ -329,6 +329,10 @@ class LocalProfile:
             store = await vault.open(*self._who, create=True)
         await self._holdfast._worker.expect(self._who)
         return store
+
+
+def _id(id: object) -> str:
+    return names.text(id, "id", limit=names.PROFILE_BYTES)
 
 
 def _limit(limit: object, most: int = 1000) -> int:

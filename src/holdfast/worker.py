@@ -11,12 +11,13 @@ from datetime import datetime
 from .digest import digest_some, embed_bare
 from .errors import HoldfastError, NotFound
 from .ports import Embedder, Extractor, Vault
-from .types import Memory
 
 Who = tuple[str, str]
 log = logging.getLogger("holdfast")
 IDLE_SECONDS = 5.0
-"""How long a profile must be quiet before the catalogue is told; each telling costs a sync."""
+"""How long all must be quiet before the catalogue is told; each telling costs a sync."""
+RETRY_SECONDS = 15.0
+"""When to look again at a profile whose work failed or is lent to somebody else."""
 
 
 class Worker:
@@ -28,12 +29,11 @@ class Worker:
         self._due: dict[Who, asyncio.Event] = {}
         self._wake = asyncio.Event()
         self._marked: set[Who] = set()
-        self._written: dict[Who, list[Memory]] = {}
+        self._retries: dict[Who, asyncio.TimerHandle] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         for who in await self._vault.waiting():
-            self._marked.add(who)
             self.notify(who)
         self._task = asyncio.create_task(self._run(), name="holdfast-worker")
 
@@ -44,7 +44,9 @@ class Worker:
             self._marked.add(who)
 
     def notify(self, who: Who) -> None:
+        """There is work: a write was made, or it is time to try again."""
         self._due.setdefault(who, asyncio.Event())
+        self._marked.add(who)
         self._wake.set()
 
     async def settled(self, who: Who, timeout: float | None) -> bool:
@@ -67,6 +69,8 @@ class Worker:
 
     async def stop(self) -> None:
         """Finish the batch in hand; what still waits is durable and goes on at the next start."""
+        for retry in self._retries.values():
+            retry.cancel()
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -101,16 +105,23 @@ class Worker:
             store = await self._vault.open(*who, create=False)
         except NotFound:
             return 0
-        digested, _ = await digest_some(store, self._extractor, now=self._clock())
+        digested = await digest_some(store, self._extractor, now=self._clock())
         embedded = await embed_bare(store, self._embedder)
         await asyncio.sleep(0)
         return digested + embedded
 
     async def _rest(self, quiet: set[Who]) -> None:
+        """Tell the catalogue who has no work left; look again later at those who have."""
         for who in quiet:
             with suppress(HoldfastError):
                 store = await self._vault.open(*who, create=False)
                 stats = await store.stats(self._embedder.model)
-                if not stats.pending and not stats.unembedded:
+                if stats.pending or stats.unembedded:
+                    self._look_again(who)
+                else:
                     await self._vault.rested(*who)
             self._marked.discard(who)
+
+    def _look_again(self, who: Who) -> None:
+        loop = asyncio.get_running_loop()
+        self._retries[who] = loop.call_later(RETRY_SECONDS, self.notify, who)

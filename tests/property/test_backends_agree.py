@@ -23,8 +23,12 @@ from holdfast.types import Change, Deferral, Item, Memory, Probe, Proposals, Sup
 
 WORDS = ("zebra", "lisbon", "dog's", "東京", "naïve", "the", "x1")
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
-scalars = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(-2, 2, width=16), st.sampled_from(["", "a", "ab", "b"]))
-metadata = st.dictionaries(st.sampled_from(["n", "deep", "o'k"]), st.one_of(scalars, st.dictionaries(st.just("er"), scalars)))
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.floats(-2, 2, width=16), st.sampled_from(["", "a", "ab", "b"])
+)
+metadata = st.dictionaries(
+    st.sampled_from(["n", "deep", "o'k"]), st.one_of(scalars, st.dictionaries(st.just("er"), scalars))
+)
 sessions = st.sampled_from(["s", "t"])
 keys = st.one_of(st.none(), st.sampled_from(["k", "/src/a", "/src/b"]))
 indices = st.integers(0, 30)
@@ -93,7 +97,15 @@ class Agreement(RuleBasedStateMachine):
         self._apply(written(*said))
         self.items += said
 
-    @rule(text=texts, key=keys, kind=st.sampled_from(["fact", "note", "task"]), metadata=metadata, over=indices, source=indices, expires=st.booleans())
+    @rule(
+        text=texts,
+        key=keys,
+        kind=st.sampled_from(["fact", "note", "task"]),
+        metadata=metadata,
+        over=indices,
+        source=indices,
+        expires=st.booleans(),
+    )
     def know(self, text: str, key: str | None, kind: str, metadata: dict[str, Any], over: int, source: int, expires: bool) -> None:  # fmt: skip
         self.count += 1
         rests_on = self._item(source)
@@ -186,7 +198,15 @@ _COUNTS = ("messages", "memories", "kinds", "superseded", "sessions", "pending",
 
 def _plain(found: Proposals) -> Any:
     rows = {
-        (c.item, c.number): (c.memory, c.session_id, c.position, c.length, c.counts, round(c.cosine or 0, 3), c.channels)
+        (c.item, c.number): (
+            c.memory,
+            c.session_id,
+            c.position,
+            c.length,
+            c.counts,
+            round(c.cosine or 0, 3),
+            c.channels,
+        )
         for c in found.candidates
     }
     return rows, found.parts, round(found.mean_length, 6), found.frequency

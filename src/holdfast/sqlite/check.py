@@ -13,7 +13,11 @@ import apsw
 
 from ..errors import Damaged, KeyMissing
 from .file import connect, migrations, query, translated
-from .folder import fcntl
+
+try:
+    import fcntl
+except ImportError:  # Windows; see folder.py
+    fcntl = None  # type: ignore[assignment]
 
 RESTORE = "Restore it from a backup."
 
@@ -43,7 +47,7 @@ class Health:
 
 
 def library() -> str:
-    return f"SQLite {apsw.sqlite_lib_version()} with {getattr(apsw, "mc_version", "no cipher")}"
+    return f"SQLite {apsw.sqlite_lib_version()} with {getattr(apsw, 'mc_version', 'no cipher')}"
 
 
 def owner(folder: Path) -> str | None:
@@ -143,12 +147,12 @@ def _health(db: apsw.Connection, family: str) -> Health:
     newest = migrations(family)[-1][0]
     if "migration" not in tables:
         return Health(problems, 0, newest)
-    done = dict(query(db, "SELECT number, sha256 FROM migration"))
+    done: dict[int, str] = dict(query(db, "SELECT number, sha256 FROM migration"))
     changed = tuple(name for number, name, sha, _ in migrations(family) if done.get(number, sha) != sha)
     level = max(done, default=0)
     if family != "profile" or not level:
         return Health(problems, level, newest, changed=changed)
-    states = dict(query(db, "SELECT state, count(*) FROM message GROUP BY state"))
+    states: dict[str, int] = dict(query(db, "SELECT state, count(*) FROM message GROUP BY state"))
     reasons = query(db, "SELECT failure FROM message WHERE state = 'aside' AND failure IS NOT NULL LIMIT 1")
     return Health(
         problems,

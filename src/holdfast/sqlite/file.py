@@ -10,7 +10,7 @@ import asyncio
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -32,6 +32,8 @@ if tuple(map(int, apsw.sqlite_lib_version().split("."))) < SOUND or not hasattr(
         f"{apsw.sqlite_lib_version()}. Run: pip uninstall -y apsw && pip install --force-reinstall apsw-sqlite3mc"
     )
 
+_WRITER = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
+_READER = ("query_only = ON", "temp_store = MEMORY")
 Row = tuple[Any, ...]
 Migration = tuple[int, str, str, str]
 
@@ -61,6 +63,7 @@ class File:
         self._turns = {True: asyncio.Lock(), False: asyncio.Lock()}
         self._open: dict[bool, apsw.Connection] = {}
         self._closed = False
+        self._dirty = False
         with translated(path):
             writer = self._connection(writing=True)
             _migrate(writer, family, path)
@@ -94,12 +97,21 @@ class File:
             await self.outside(lambda db: query(db, "PRAGMA wal_checkpoint(TRUNCATE)"))
 
     async def sleep(self) -> None:
-        """Close the connections; the next use opens them again."""
-        async with self._turns[True], self._turns[False]:
-            connections = list(self._open.values())
+        """Close the connections; the next use opens them again.
+
+        What was written moves into the file first: its pages detect a flipped bit, the log's frames end at one.
+        """
+
+        def shut() -> None:
+            if self._dirty and True in self._open:
+                query(self._open[True], "PRAGMA wal_checkpoint(TRUNCATE)")
+            for connection in self._open.values():
+                connection.close()
             self._open.clear()
-            for connection in connections:
-                await asyncio.get_running_loop().run_in_executor(self._pool, connection.close)
+            self._dirty = False
+
+        async with self._turns[True], self._turns[False]:
+            await finished(asyncio.get_running_loop().run_in_executor(self._pool, shut))
 
     async def close(self) -> None:
         """Close for good: a file that is about to be deleted must not come back."""
@@ -114,7 +126,8 @@ class File:
         async with self._turns[writing]:
             if self._closed:
                 raise Closed(f"{self.path.name} was closed.")
-            return await asyncio.get_running_loop().run_in_executor(self._pool, call)
+            self._dirty |= writing
+            return await finished(asyncio.get_running_loop().run_in_executor(self._pool, call))
 
     def _connection(self, *, writing: bool) -> apsw.Connection:
         if writing not in self._open:
@@ -122,16 +135,23 @@ class File:
         return self._open[writing]
 
 
+async def finished(work: Awaitable[T]) -> T:
+    """Wait for a thread's work to its end even when cancelled: it holds the connection until then."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
 def connect(path: Path, key: bytes, *, writing: bool) -> apsw.Connection:
     db = apsw.Connection(str(path))
     db.set_busy_timeout(5000)
     # Closing the last connection would checkpoint and unlink the log: 10–22 ms on a busy disk.
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    db.execute(f"PRAGMA cipher = 'aegis'; PRAGMA key = \"raw:{key.hex()}\"; PRAGMA temp_store = MEMORY")
-    if writing:
-        db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
-    else:
-        db.execute("PRAGMA query_only = ON")
+    for pragma in ("cipher = 'aegis'", f'key = "raw:{key.hex()}"', *(_WRITER if writing else _READER)):
+        query(db, f"PRAGMA {pragma}")  # one by one, to the end: a statement whose rows are not read is not run
     query(db, "SELECT count(*) FROM sqlite_schema")  # the first read is where a wrong key shows
     return db
 

@@ -143,6 +143,11 @@ class SqliteStore:
         await self._file.close()
 
 
+def release(db: apsw.Connection) -> None:
+    """End the leases of a process that is gone: whoever owns the folder now is alone."""
+    db.execute("UPDATE message SET wait_until = 0 WHERE state = 'waiting' AND wait_until > 0 AND failures = 0")
+
+
 def _items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, Item]:
     listed = (rows.packed(list(ids)),)
     within = "WHERE id IN (SELECT value FROM json_each(?))"

@@ -27,7 +27,7 @@ from ..moments import at_micros, micros, now
 from ..types import Namespace, ProfileInfo
 from .file import File, query, translated
 from .folder import Folder
-from .store import SqliteStore
+from .store import SqliteStore, release
 
 OPEN_FILES = 128
 _NAMESPACE = "id, name, created_at, updated_at"
@@ -169,4 +169,6 @@ class SqliteVault:
     async def _file(self, name: str, key: bytes) -> File:
         path = self._folder.file(name)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, lambda: File(path, key, "profile", self._pool))
+        file = await loop.run_in_executor(self._pool, lambda: File(path, key, "profile", self._pool))
+        await file.write(release)
+        return file

@@ -1,0 +1,131 @@
+"""The commands that read: recall, search, context, list, get, history, summary."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from . import views
+from .output import Block, Markdown, Note, Reply
+from .place import Place, add
+from .transcript import parsed
+
+Query = Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")]
+Kind = Annotated[
+    list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind, or message; repeatable.")
+]
+Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")]
+Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only what this agent wrote.")]
+Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only from this ISO 8601 time on.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only before this ISO 8601 time.")]
+Filter = Annotated[
+    str | None, typer.Option("--filter", metavar="JSON", help='Conditions, e.g. {"metadata.price": {"gte": 10}}.')
+]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="A memory's id.")]
+
+
+def recall(
+    place: Place,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question.")],
+    limit: Limit = 10,
+    kind: Kind = None,
+    session: Session = None,
+    filter: Filter = None,
+) -> Reply:
+    """Answer a question from memory, with citations.
+
+    Without a language model an answer is a quotation; when nothing supports one, there is none.
+    """
+    with place.memory() as memory:
+        found = memory.recall(question, limit=limit, kind=kind or None, session_id=session, filter=_filter(filter))
+    return Reply(found, views.answer(found))
+
+
+def search(
+    place: Place,
+    query: Query,
+    limit: Limit = 10,
+    kind: Kind = None,
+    session: Session = None,
+    agent: Agent = None,
+    since: Since = None,
+    until: Until = None,
+    filter: Filter = None,
+) -> Reply:
+    """Find memories and messages, best first."""
+    wanted = {"kind": kind or None, "session_id": session, "agent": agent, "since": since, "until": until}
+    with place.memory() as memory:
+        found = memory.search(query, limit=limit, filter=_filter(filter), **wanted)  # type: ignore[arg-type]
+    return Reply({"hits": found}, views.hits(found))
+
+
+def context(
+    place: Place,
+    query: Query,
+    tokens: Annotated[int, typer.Option(metavar="N", help="How many tokens it may cost.")] = 1000,
+) -> Reply:
+    """Print a block to paste into a prompt, within a token budget."""
+    with place.memory() as memory:
+        found = memory.context(query, tokens=tokens)
+    return Reply(found, (found.text or Note(views.NOTHING_KNOWN),))
+
+
+def listing(
+    place: Place,
+    kind: Kind = None,
+    key_prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="Only keys that start so.")] = None,
+    session: Session = None,
+    limit: Limit = 20,
+    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Where the last page ended.")] = None,
+    filter: Filter = None,
+) -> Reply:
+    """List current memories, newest first."""
+    with place.memory() as memory:
+        page = memory.list(
+            limit=limit,
+            cursor=cursor,
+            kind=kind or None,
+            key_prefix=key_prefix,
+            session_id=session,
+            filter=_filter(filter),
+        )
+    blocks: tuple[Block, ...] = views.memories(page.items) or (Note("No memories."),)
+    more = (Note(f"More: --cursor {page.cursor}"),) if page.cursor else ()
+    return Reply(page, (*blocks, *more))
+
+
+def get(place: Place, id: Annotated[str, typer.Argument(metavar="ID", help="A memory or a message.")]) -> Reply:
+    """Show one memory or message."""
+    with place.memory() as memory:
+        found = memory.get(id)
+    return Reply(found, views.item(found))
+
+
+def history(place: Place, id: Id) -> Reply:
+    """Show every version of a memory, newest first."""
+    with place.memory() as memory:
+        found = memory.history(id)
+    return Reply({"versions": found}, views.versions(found))
+
+
+def summary(place: Place, session: Session = None) -> Reply:
+    """The profile, or one session, on one page."""
+    with place.memory() as memory:
+        page = memory.summary(session)
+    return Reply({"summary": page}, (Markdown(page) if page else Note("Nothing known yet."),))
+
+
+def add_to(app: typer.Typer) -> None:
+    add(app, "recall", recall)
+    add(app, "search", search)
+    add(app, "context", context)
+    add(app, "list", listing)
+    add(app, "get", get)
+    add(app, "history", history)
+    add(app, "summary", summary)
+
+
+def _filter(text: str | None) -> Any:
+    return None if text is None else parsed(text, "filter", "filter")

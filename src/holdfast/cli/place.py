@@ -1,0 +1,91 @@
+"""Where a command works: the four options that every command has, and the way from them to a profile."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InvalidInput
+from ..sync import Holdfast, Profile
+from .output import Reply, show
+
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="Data folder [env var: HOLDFAST_DATA; default: the user's own]."),
+]
+NamespaceName = Annotated[
+    str, typer.Option("--namespace", "-n", metavar="NAME", envvar="HOLDFAST_NAMESPACE", help="Namespace.")
+]
+ProfileName = Annotated[
+    str, typer.Option("--profile", "-p", metavar="NAME", envvar="HOLDFAST_PROFILE", help="Profile.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the common options say."""
+
+    data: Path | None
+    namespace: str
+    profile: str
+    as_json: bool
+
+    @contextmanager
+    def folder(self) -> Iterator[Holdfast]:
+        with Holdfast.open(self.data) as holdfast:
+            yield holdfast
+
+    @contextmanager
+    def memory(self) -> Iterator[Profile]:
+        with self.folder() as holdfast:
+            yield holdfast.profile(self.namespace, self.profile)
+
+
+def _common(*, data: Data = None, namespace: NamespaceName = "default", profile: ProfileName = "default",
+            as_json: AsJson = False) -> None: ...  # fmt: skip
+
+
+_COMMON = tuple(inspect.signature(_common, eval_str=True).parameters.values())
+Act = Callable[..., Reply]
+
+
+def add(app: typer.Typer, name: str, act: Act) -> None:
+    """Make `act(place, …)` a command: its own parameters first, the common options after them."""
+    own = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in list(inspect.signature(act, eval_str=True).parameters.values())[1:]
+    ]
+    mine = {parameter.name for parameter in own}
+
+    def run(**given: Any) -> int:
+        place = Place(**{parameter.name: given[parameter.name] for parameter in _COMMON})
+        arguments = {name: _utf8(value, name) for name, value in given.items() if name in mine}
+        reply = act(place, **arguments)
+        show(reply, as_json=place.as_json)
+        return reply.exit
+
+    parameters = [*own, *_COMMON]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__doc__ = act.__doc__
+    app.command(name)(run)
+
+
+def _utf8(value: Any, name: str) -> Any:
+    """Text arguments only: a path may have any bytes."""
+    if isinstance(value, str):
+        try:
+            os.fsencode(value).decode()
+        except UnicodeDecodeError as bad:
+            raise InvalidInput(f"{name} is not valid UTF-8 at byte {bad.start}.", field=name) from None
+        except UnicodeEncodeError:
+            pass  # characters beyond the locale's, decoded as UTF-8 by main
+    return value

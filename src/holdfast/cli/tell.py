@@ -1,0 +1,191 @@
+"""The commands that write: ingest, remember, forget."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import ingest as said
+from ..errors import InvalidInput, NotFound, shown
+from ..moments import now
+from ..names import MESSAGES
+from ..sync import Profile
+from ..types import Memory, Receipt, Written
+from . import views
+from .output import Note, Reply
+from .place import Place, add
+from .progress import meter
+from .transcript import conversation, parsed
+
+Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="Session the text belongs to.")]
+Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who writes this.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Don't ask for confirmation.")]
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+POLL_SECONDS = 0.2
+SETTLE_SECONDS = 2.0
+
+
+def ingest(
+    place: Place,
+    file: Annotated[Path, typer.Argument(metavar="[FILE|-]", help="A file, or - for standard input.")] = Path("-"),
+    session: Session = None,
+    agent: Agent = None,
+    format: Annotated[str, typer.Option(metavar="auto|json|jsonl|text", help="What the input is.")] = "auto",
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return once it is written; digest later.")] = False,
+) -> Reply:
+    """Keep a conversation and turn it into memories.
+
+    JSON (a list of messages, or {"messages": [...], "session_id": "..."}), JSON Lines, or "Name: text" lines.
+    """
+    given = conversation(_bytes(file), format, "standard input" if str(file) == "-" else str(file))
+    session_id = given.session_id if session is None else session
+    agent = given.agent if agent is None else agent
+    most = max(len(given.messages), MESSAGES)
+    checked = said.checked(given.messages, session_id=session_id, agent=agent, now=now(), limit=most)
+    batches = [given.messages[n : n + MESSAGES] for n in range(0, len(given.messages), MESSAGES)]
+    name = checked[0].session_id
+    with place.memory() as memory:
+        receipt = _written(memory, batches, name, agent, quiet=place.as_json)
+        if not no_wait:
+            _digested(memory, quiet=place.as_json)
+            # Twice is once: asking again changes nothing and tells what became of the messages.
+            again = [memory.ingest(batch, session_id=name, agent=agent, wait=True) for batch in batches]
+            made = {made.id: made for each in again for made in each.memories}
+            left = sum(each.pending for each in again)
+            receipt = replace(receipt, pending=left, memories=tuple(made.values()))
+    return Reply(receipt, (_counted(receipt, waited=not no_wait), *views.memories(receipt.memories)))
+
+
+def remember(
+    place: Place,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember.")],
+    kind: Annotated[str, typer.Option(metavar="KIND", help="fact, event, instruction, task or your own.")] = "fact",
+    key: Annotated[str | None, typer.Option(metavar="KEY", help="What it is about; a taken key is superseded.")] = None,
+    metadata: Annotated[str | None, typer.Option(metavar="JSON", help="A JSON object to keep with it.")] = None,
+    session: Session = None,
+    agent: Agent = None,
+    ttl: Annotated[str | None, typer.Option(metavar="SPAN", help="Forget after: 90, 15m, 12h, 30d, 4w.")] = None,
+) -> Reply:
+    """Keep one thing on purpose."""
+    about = None if metadata is None else parsed(metadata, "metadata", "metadata")
+    with place.memory() as memory:
+        kept: Memory = memory.remember(
+            text, kind=kind, key=key, metadata=about, session_id=session, agent=agent, ttl=_seconds(ttl)
+        )
+        memory.settle(SETTLE_SECONDS)  # its meaning is found by the next command, which then need not wait
+    return Reply(kept, views.memories([kept]))
+
+
+def forget(
+    place: Place,
+    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="A memory or a message.")] = None,
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Forget a whole session.")] = None,
+    profile_data: Annotated[bool, typer.Option("--profile-data", help="Delete the whole profile.")] = False,
+    yes: Yes = False,
+) -> Reply:
+    """Remove a memory, a session or a whole profile for good.
+
+    A memory goes with all its versions and the messages it rests on.
+    """
+    if sum((id is not None, session is not None, profile_data)) != 1:
+        raise InvalidInput("Give one of: an id, --session or --profile-data.", field="id")
+    if profile_data:
+        return _forget_profile(place, yes)
+    with place.memory() as memory:
+        gone = memory.forget(id) if id is not None else memory.forget_session(str(session))
+    counts = f"Forgot {_count(len(gone.memories), 'memory')} and {_count(len(gone.messages), 'message')}."
+    return Reply(gone, (counts if gone.memories or gone.messages else Note("There was nothing to forget."),))
+
+
+def add_to(app: typer.Typer) -> None:
+    add(app, "ingest", ingest)
+    add(app, "remember", remember)
+    add(app, "forget", forget)
+
+
+def confirm(question: str, *, yes: bool, as_json: bool) -> bool:
+    """Whether the user agrees. Without anybody to ask, --yes must have been given."""
+    if yes:
+        return True
+    if as_json or not sys.stdin.isatty():
+        raise InvalidInput("This deletes for good and nobody is there to confirm it.", field="yes", fix="Add --yes.")
+    return typer.confirm(question, err=True)
+
+
+def _forget_profile(place: Place, yes: bool) -> Reply:
+    question = f"Delete profile {place.profile!r} of namespace {place.namespace!r} and destroy its key?"
+    if not confirm(question, yes=yes, as_json=place.as_json):
+        return Reply(None, (Note("Nothing was deleted."),))
+    with place.folder() as holdfast:
+        if not holdfast.delete_profile(place.namespace, place.profile):
+            raise NotFound(f"There is no profile {place.profile!r} in {place.namespace!r}.", field="profile")
+    gone = {"namespace": place.namespace, "profile": place.profile, "deleted": True}
+    return Reply(gone, (f"Deleted profile {place.profile!r}; its key is destroyed.",))
+
+
+def _bytes(file: Path) -> bytes:
+    if str(file) == "-":
+        if sys.stdin.isatty():
+            print('Type "Name: text" lines; end with Ctrl-D.', file=sys.stderr)
+        return sys.stdin.buffer.read()
+    try:
+        return file.read_bytes()
+    except OSError as bad:
+        raise InvalidInput(f"{file} cannot be read: {bad.strerror}.", field="file") from None
+
+
+def _written(memory: Profile, batches: list[list[Any]], session: str, agent: Any, *, quiet: bool) -> Receipt:
+    total = sum(map(len, batches))
+    written: list[Written] = []
+    pending = 0
+    with meter("Writing", total, quiet=quiet, at_once=len(batches) > 1) as writing:
+        writing.reached(0)
+        for batch in batches:
+            receipt = memory.ingest(batch, session_id=session, agent=agent)
+            written += receipt.messages
+            pending += receipt.pending
+            writing.reached(len(written))
+    return Receipt(session, tuple(written), pending)
+
+
+def _digested(memory: Profile, *, quiet: bool) -> None:
+    """Wait for the worker, showing how far it is."""
+    if memory.settle(POLL_SECONDS):
+        return
+    waiting = _waiting(memory)
+    with meter("Digesting", waiting, quiet=quiet) as digesting:
+        while not memory.settle(POLL_SECONDS):
+            digesting.reached(waiting - _waiting(memory))
+
+
+def _waiting(memory: Profile) -> int:
+    stats = memory.stats()
+    return stats.pending + stats.unembedded
+
+
+def _counted(receipt: Receipt, *, waited: bool) -> str:
+    new = sum(message.new for message in receipt.messages)
+    known = len(receipt.messages) - new
+    said = f"Session {receipt.session_id}: {_count(new, 'new message')}"
+    said += f", {known:,} known already" if known else ""
+    said += f", {_count(len(receipt.memories), 'memory')}" if waited else ""
+    return said + (f", {receipt.pending:,} waiting to be digested." if receipt.pending else ".")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun if number == 1 else noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+
+
+def _seconds(span: str | None) -> float | None:
+    if span is None:
+        return None
+    read = _SPAN.fullmatch(span.strip())
+    if read is None:
+        raise InvalidInput(f"ttl is {shown(span)}; give seconds, or a number with s, m, h, d or w.", field="ttl")
+    return float(read[1]) * _SECONDS[read[2]]

@@ -1,0 +1,140 @@
+"""Pure: from bytes to messages. JSON, JSON Lines, or a transcript of `Name: text` lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ..errors import InvalidInput, shown
+
+Format = Literal["auto", "json", "jsonl", "text"]
+FORMATS: tuple[str, ...] = get_args(Format)
+ROLES = ("user", "assistant", "system", "tool")
+FIELDS = ("messages", "session_id", "agent")
+_BOM = b"\xef\xbb\xbf"
+# [2025-03-04 18:20] Mara Lind: text. A colon must be followed by a space, so that URLs and clock times are no names.
+_SPOKEN = re.compile(
+    r"(?:\[(?P<at>\d{4}-\d\d-\d\d[^\]]*)\]\s*)?(?P<name>[^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,3}):(?:\s+|$)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    messages: list[Any]
+    session_id: Any = None
+    agent: Any = None
+
+
+def conversation(data: bytes, format: str, source: str) -> Conversation:
+    """What `source` says. The messages' own fields are checked by ingest."""
+    text = _decoded(data, source)
+    if format not in FORMATS:
+        raise InvalidInput(f"format is {shown(format)}; use one of {', '.join(FORMATS)}.", field="format")
+    if format == "auto":
+        format = _guessed(text, source)
+    found = {"json": _from_json, "jsonl": _from_lines, "text": _from_transcript}[format](text, source)
+    if not found.messages:
+        raise InvalidInput(f"{source} has no messages.", field="messages")
+    return found
+
+
+def parsed(text: str, field: str, where: str) -> Any:
+    """JSON, or a refusal that says where it is broken."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as bad:
+        spot = f"line {bad.lineno}, column {bad.colno}" if "\n" in text else f"column {bad.colno}"
+        raise InvalidInput(f"{where} is not JSON: {bad.msg} at {spot}.", field=field) from None
+    except (ValueError, RecursionError) as bad:
+        raise InvalidInput(f"{where} is not JSON: {bad}.", field=field) from None
+
+
+def _decoded(data: bytes, source: str) -> str:
+    mark = len(_BOM) if data.startswith(_BOM) else 0
+    try:
+        return data[mark:].decode()
+    except UnicodeDecodeError as bad:
+        at = mark + bad.start
+        raise InvalidInput(
+            f"{source} is not valid UTF-8: byte 0x{data[at]:02x} at offset {at:,}.",
+            field="file",
+            fix="Convert it first, e.g.: iconv -f LATIN1 -t UTF-8",
+        ) from None
+
+
+def _guessed(text: str, source: str) -> str:
+    start = text.lstrip()
+    if not start.startswith(("{", "[")):
+        return "text"
+    if source.endswith((".jsonl", ".ndjson")):
+        return "jsonl"
+    if _is_json(start):
+        return "json"
+    if start.startswith("{") and _is_json(start.splitlines()[0]):
+        return "jsonl"
+    looks_like_json = re.match(r'\{\s*"|\[\s*[\[{"]', start) is not None
+    return "json" if looks_like_json or source.endswith(".json") else "text"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _from_json(text: str, source: str) -> Conversation:
+    value = parsed(text, "file", source)
+    if isinstance(value, list):
+        return Conversation(value)
+    if isinstance(value, dict) and "messages" in value:
+        unknown = [name for name in value if name not in FIELDS]
+        if unknown:
+            raise InvalidInput(f"{source} has {shown(unknown[0])}; it may have {', '.join(FIELDS)}.", field=unknown[0])
+        if not isinstance(value["messages"], list):
+            raise InvalidInput(f"messages must be a list, not {shown(value['messages'])}.", field="messages")
+        return Conversation(value["messages"], value.get("session_id"), value.get("agent"))
+    if isinstance(value, dict) and "role" in value:
+        return Conversation([value])
+    raise InvalidInput(
+        f'{source} is {shown(value)}; give a list of messages, or {{"messages": [...], "session_id": "..."}}.',
+        field="file",
+    )
+
+
+def _from_lines(text: str, source: str) -> Conversation:
+    lines = enumerate(text.split("\n"), 1)
+    return Conversation([parsed(line, "file", f"{source} line {n}") for n, line in lines if line.strip()])
+
+
+def _from_transcript(text: str, _: str) -> Conversation:
+    messages: list[dict[str, Any]] = []
+    said: list[list[str]] = []
+    for line in text.splitlines():
+        spoken = _SPOKEN.match(line)
+        if spoken and _is_name(spoken["name"]):
+            messages.append(_speaker(spoken))
+            said.append([line[spoken.end() :]])
+        elif said:
+            said[-1].append(line)
+        elif line.strip():
+            messages.append({"role": "user"})
+            said.append([line])
+    for message, lines in zip(messages, said, strict=True):
+        message["content"] = "\n".join(lines).strip()
+    return Conversation([message for message in messages if message["content"]])
+
+
+def _is_name(name: str) -> bool:
+    """One word, or several with capitals: "we were told: wait" is no speaker."""
+    words = name.split(" ")
+    return len(words) == 1 or not any(word[0].islower() for word in words)
+
+
+def _speaker(spoken: re.Match[str]) -> dict[str, Any]:
+    name = spoken["name"]
+    message = {"role": name.lower()} if name.lower() in ROLES else {"role": "user", "speaker": name}
+    return message | ({"timestamp": spoken["at"].strip()} if spoken["at"] else {})

@@ -1,0 +1,98 @@
+"""Our values as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from ..moments import iso
+from ..types import Answer, Hit, Memory, Message, Stats
+from .output import Block, Entry, Note, Table, one_line
+
+NOTHING_KNOWN = "Nothing known about that."
+
+
+def minute(at: datetime) -> str:
+    return iso(at)[:16].replace("T", " ")
+
+
+def day(at: datetime) -> str:
+    return iso(at)[:10]
+
+
+def hits(found: Iterable[Hit]) -> tuple[Block, ...]:
+    entries = tuple(Entry(hit.content, about_hit(hit), f"{n}.") for n, hit in enumerate(found, 1))
+    return entries or (Note(NOTHING_KNOWN),)
+
+
+def about_hit(hit: Hit) -> str:
+    who = hit.speaker or hit.role or hit.kind if hit.message_id else hit.kind
+    return _joined(
+        who,
+        hit.key,
+        day(hit.timestamp or hit.created_at),
+        hit.session_id and f"session {hit.session_id}",
+        "not digested yet" if hit.pending else None,
+        f"score {hit.score:.2f}",
+        hit.id,
+    )
+
+
+def answer(found: Answer) -> tuple[Block, ...]:
+    """The answer, then what it rests on."""
+    if not found.answer:
+        return (Note(NOTHING_KNOWN),)
+    by_id = {hit.id: hit for hit in found.hits}
+    cited = [by_id[citation.hit] for citation in found.citations if citation.hit in by_id]
+    return (found.answer, Note(""), *hits(cited))
+
+
+def memories(found: Iterable[Memory]) -> tuple[Block, ...]:
+    return tuple(Entry(memory.content, about_memory(memory), "•") for memory in found)
+
+
+def about_memory(memory: Memory) -> str:
+    return _joined(memory.kind, memory.key, day(memory.occurred_at or memory.created_at), memory.id)
+
+
+def versions(found: Iterable[Memory]) -> tuple[Block, ...]:
+    return tuple(
+        Entry(
+            version.content,
+            _joined("current" if version.current else "superseded", minute(version.created_at), version.id),
+            f"v{version.version}",
+        )
+        for version in found
+    )
+
+
+def item(found: Memory | Message) -> tuple[Block, ...]:
+    """Every field that says something."""
+    rows = []
+    for name in type(found).__slots__:
+        value = getattr(found, name)
+        if value in (None, (), {}, "") or name == "content":
+            continue
+        if isinstance(value, datetime):
+            value = iso(value)
+        elif isinstance(value, tuple):
+            value = "; ".join(map(str, value))
+        rows.append((name, str(value)))
+    return (found.content, Note(""), Table(tuple(rows)))
+
+
+def stats(found: Stats) -> tuple[Block, ...]:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found.kinds.items()))
+    rows = [
+        ("messages", f"{found.messages:,} in {found.sessions:,} session{'s' * (found.sessions != 1)}"),
+        ("memories", f"{found.memories:,}" + (f" ({kinds})" if kinds else "")),
+        ("superseded", f"{found.superseded:,}"),
+        ("waiting", f"{found.pending:,} to digest, {found.unembedded:,} to embed"),
+        ("set aside", f"{found.set_aside:,}"),
+        ("size", f"{found.bytes / 1024:,.0f} KiB"),
+    ]
+    return (Table(tuple(rows)),)
+
+
+def _joined(*parts: str | None) -> str:
+    return " · ".join(one_line(part) for part in parts if part)

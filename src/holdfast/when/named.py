@@ -1,0 +1,119 @@
+"""Builders for times with a name: last week, this Friday, in May, the summer of 2022, Christmas, 2019, the 90s.
+
+The invariant: a name that is also an ordinary word ("may", "fall", "sat") needs a preposition, a year, or its capital.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .occurrences import date_of_year, months_of_year, weekday_of_weeks
+from .scene import Scene
+from .spans import Span, unit_span, years_span
+from .vocabulary import (
+    DECADE_YEAR,
+    HOLIDAY_DATE,
+    MONTH_INDEX,
+    MONTHS_LIKE_WORDS,
+    SEASON_MONTH,
+    WEEKDAY_INDEX,
+    WEEKDAYS_LIKE_WORDS,
+    as_key,
+    either,
+    listed,
+)
+
+_FIRM = listed("in since until till by before after during early mid late around of")
+_LOOSE = listed("from between to and on last next through year over")
+_PREPOSITION = re.compile(rf"\b({either([*_FIRM, *_LOOSE])})(?:\s+the)?[\s-]*$", re.I)
+_RECURRING_OR_NAMED = re.compile(r"\b(?:every|each|other|alternate|second|a|any|black|good)\s+$", re.I)
+_UNIT_SHIFT = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0}
+
+
+def _preposition(m: re.Match[str]) -> re.Match[str] | None:
+    return _PREPOSITION.search(m.string, max(0, m.start() - 16), m.start())
+
+
+def relative_span(m: re.Match[str], scene: Scene) -> Span | None:
+    """last, this or next week, May, summer, Friday, Christmas."""
+    which, what = m["which"].lower().split()[-1], as_key(m["what"])
+    which = "last" if m["which"].lower() == "this past" else which
+    if what in MONTH_INDEX:
+        a_verb = what in MONTHS_LIKE_WORDS and m["what"].islower() and which == "this"
+        return None if a_verb else months_of_year(MONTH_INDEX[what], 1, scene, which)
+    if what in SEASON_MONTH:
+        a_tumble = what == "fall" and which == "this" and scene.lean < 0
+        return None if a_tumble else months_of_year(SEASON_MONTH[what], 3, scene, which)
+    if what in WEEKDAY_INDEX:
+        a_star = what == "sun" and which == "this"
+        return None if a_star else weekday_of_weeks(WEEKDAY_INDEX[what], which, scene)
+    if what in HOLIDAY_DATE:
+        month, day = HOLIDAY_DATE[what]
+        return date_of_year(month - 1, day, scene, which)
+    return _relative_unit(what, which, scene)
+
+
+def _relative_unit(unit: str, which: str, scene: Scene) -> Span:
+    """The following week follows the expression before; the coming weekend is this week's."""
+    follows = scene.anchor if which == "following" else None
+    this_weeks = unit == "weekend" and (which == "coming" or (which == "following" and not follows))
+    return unit_span(follows[0] if follows else scene.today, unit, 0 if this_weeks else _UNIT_SHIFT.get(which, 1))
+
+
+def named_span(m: re.Match[str], scene: Scene) -> Span | None:
+    """A month, season, weekday or holiday by itself: most need a preposition or a year to be one."""
+    word = as_key(m["what"])
+    if word in MONTH_INDEX:
+        return _named_month(m, word, scene)
+    if word in SEASON_MONTH:
+        return _named_season(m, word, scene)
+    if word in WEEKDAY_INDEX:
+        return _named_weekday(m, word, scene)
+    month, day = HOLIDAY_DATE[word]
+    return date_of_year(month - 1, day, scene, "", m["y"])
+
+
+def _named_month(m: re.Match[str], word: str, scene: Scene) -> Span | None:
+    preposition = _preposition(m)
+    before = preposition[1].lower() if preposition else ""
+    unlike_words = (len(word) > 4 and word not in ("march", "april", "august")) or word == "july"
+    capital = m["what"][0].isupper() and (unlike_words or before in ("from", "between", "to", "and"))
+    return months_of_year(MONTH_INDEX[word], 1, scene, "", m["y"]) if m["y"] or before in _FIRM or capital else None
+
+
+def _named_season(m: re.Match[str], word: str, scene: Scene) -> Span | None:
+    preposition = _preposition(m)
+    words = preposition[0].lower().split() if preposition else []
+    before = preposition[1].lower() if preposition else ""
+    meant = m["y"] or "the" in words or before in ("since", "until", "by", "last")
+    return months_of_year(SEASON_MONTH[word], 3, scene, "", m["y"]) if meant else None
+
+
+def _named_weekday(m: re.Match[str], word: str, scene: Scene) -> Span | None:
+    preposition = _preposition(m)
+    before = preposition[1].lower() if preposition else ""
+    sure = len(word) > 5 or (m["what"][0].isupper() and word not in WEEKDAYS_LIKE_WORDS)
+    if _RECURRING_OR_NAMED.search(m.string[max(0, m.start() - 12) : m.start()]):
+        return None
+    return (
+        weekday_of_weeks(WEEKDAY_INDEX[word], "", scene) if sure or before in ("on", "by", "until", "since") else None
+    )
+
+
+def year_span(m: re.Match[str], scene: Scene) -> Span | None:
+    """2019, 2015-2018: only after a preposition."""
+    first, last = int(m["y"]), int(m["e"] or m["y"])
+    return years_span(scene.today, first, last - first + 1) if _preposition(m) and first <= last else None
+
+
+def decade_span(m: re.Match[str], scene: Scene) -> Span | None:
+    """The 1990s, the 90s, the nineties; "the 10s" are of this century."""
+    if m["short"]:
+        year = int(m["short"]) * 10 + (2000 if m["short"] in "01" else 1900)
+    else:
+        year = int(m["full"] or 0) or DECADE_YEAR[m["name"].lower()]
+    return years_span(scene.today, year, 10)
+
+
+def quarter_span(m: re.Match[str], scene: Scene) -> Span | None:
+    return months_of_year(int(m["q"]) * 3 - 3, 3, scene, "", m["y"])

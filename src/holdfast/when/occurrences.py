@@ -1,0 +1,69 @@
+"""One occurrence of what repeats: which May, which Friday, which 29 February.
+
+The invariant: candidates are in order and lie on both sides of today, so that "last", "next" and a lean find one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from .scene import Scene
+from .spans import DAY, Span, day_span, months_span, unit_span
+from .vocabulary import ordinal_number
+
+
+def chosen(spans: list[Span], which: str, scene: Scene, ahead: bool = False) -> Span:
+    """The "last", "this" or "next" of these, or the one the clause leans to; `ahead`: without a lean, look ahead."""
+    today = scene.today
+    past, future = [s for s in spans if s[1] <= today], [s for s in spans if s[0] > today]
+    current = [s for s in spans if s[0] <= today < s[1]]
+    if which in ("last", "previous", "past"):
+        return past[-1]
+    if which in ("next", "coming", "upcoming", "following"):
+        return future[0]
+    if scene.lean < 0:
+        return current[0] if current and not ahead else past[-1]
+    if current or ahead or scene.lean > 0:
+        return (current + future)[0]
+    if which == "this":
+        return next(s for s in spans if s[0].year == today.year)
+    return past[-1] if today - past[-1][1] <= future[0][0] - today else future[0]
+
+
+def months_of_year(index: int, months: int, scene: Scene, which: str = "", year: str | None = None) -> Span:
+    """A month, season or quarter: of the year named, else of the one chosen."""
+    if year:
+        return months_span(scene.today.replace(day=1, year=int(year)), index, months)
+    return chosen([months_span(scene.today, index + 12 * n, months) for n in range(-3, 4)], which, scene)
+
+
+def date_of_year(month: int, day: int, scene: Scene, which: str = "", year: str | None = None) -> Span:
+    """A day of a month (0 is January); 29 February falls on the leap years around."""
+    first = scene.today.replace(day=1)
+    years = [int(year)] if year else [first.year + n for n in range(-5, 6)]
+    spans = days_of_months([months_span(first.replace(year=y), month) for y in years], day)
+    return spans[0] if year else chosen(spans, which, scene)
+
+
+def weekday_of_weeks(index: int, which: str, scene: Scene) -> Span:
+    """Last, this, next Friday, or the Friday the clause leans to."""
+    if which == "next":
+        return day_span(unit_span(scene.today, "week", 1)[0], index)
+    monday = unit_span(scene.today, "week")[0]
+    lean = 0 if which == "this" and scene.lean >= 0 else scene.lean
+    spans = [day_span(monday, index + 7 * n) for n in range(-2, 3)]
+    return chosen(spans, which, replace(scene, forced=lean), ahead=True)
+
+
+def days_of_months(months: list[Span], day: int) -> list[Span]:
+    """That day of each month long enough to have it."""
+    return [day_span(start, day - 1) for start, stop in months if day <= (stop - start).days]
+
+
+def nth_weekday(month: Span, weekday: int, nth: str) -> datetime:
+    """The second or "last" Tuesday of a month; IndexError where it has no fifth."""
+    start, stop = month
+    days = [start + n * DAY for n in range((stop - start).days)]
+    hits = [day for day in days if day.weekday() == weekday]
+    return hits[-1 if nth == "last" else ordinal_number(nth) - 1]

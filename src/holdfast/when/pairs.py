@@ -1,0 +1,61 @@
+"""Two neighbouring windows that are one: "from Monday to Thursday", "Friday, 7 March", "Monday next week".
+
+The invariant: only what stands between the two, and "from" or "between" before them, decides whether they join.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+
+from .spans import DAY, WEEK, Window
+from .vocabulary import UP_TO, WEEKDAY_INDEX
+
+_SIDE_BY_SIDE = re.compile(r",?\s*(?:(?:on|of|the)\s+)*")
+_RANGE = re.compile(UP_TO + r"(?:the\s+|early\s+|late\s+)?")
+_RANGE_BY_ITSELF = re.compile("[-–—]|to|through")
+_RANGE_OPENS = re.compile(r"\b(from|between)\s+(?:the\s+)?$", re.I)
+
+
+def joined(a: Window, b: Window, text: str) -> Window | None:
+    """The one window both make, or None."""
+    gap = text[a.span[1] : b.span[0]].lower()
+    if _SIDE_BY_SIDE.fullmatch(gap):
+        return _one_day(a, b, text)
+    return _range(a, b, text, gap) if _RANGE.fullmatch(gap) else None
+
+
+def _one_day(a: Window, b: Window, text: str) -> Window | None:
+    """A weekday and its week, or a weekday and its date."""
+    span = a.span[0], b.span[1]
+    words = text[span[0] : span[1]]
+    kinds = _kind(a), _kind(b)
+    if kinds == ("weekday", "date"):
+        return replace(b, text=words, span=span)
+    if set(kinds) != {"weekday", "week"}:
+        return None
+    day, week = (a, b) if kinds[0] == "weekday" else (b, a)
+    start = week.start + timedelta(day.start.weekday())
+    return Window(start, start + DAY, words, span)
+
+
+def _range(a: Window, b: Window, text: str, gap: str) -> Window | None:
+    """From the start of one to the stop of the other; "and" and "until" need a "from" or "between" before."""
+    reach = max(0, a.span[0] - 14)
+    opening = _RANGE_OPENS.search(text[reach : a.span[0]])
+    if not opening and not _RANGE_BY_ITSELF.search(gap):
+        return None
+    first = opening.start() + reach if opening else a.span[0]
+    start, stop = a.start, b.stop
+    if stop <= start and _kind(a) == _kind(b) == "weekday":
+        stop += WEEK
+    return Window(start, stop, text[first : b.span[1]], (first, b.span[1])) if start < stop else None
+
+
+def _kind(w: Window) -> str:
+    """weekday, week or date: what a window is when it stands next to another."""
+    if w.text.lower().split()[-1].rstrip(".") in WEEKDAY_INDEX and " of " not in w.text:
+        return "weekday"
+    days = (w.stop - w.start).days
+    return "week" if days == 7 and "week" in w.text.lower() else "date" if days == 1 else ""

@@ -1,0 +1,151 @@
+"""Which words open a time expression, the pattern each is tried on, and the builder that makes it a span.
+
+The invariant: for one opening word the rules are tried in the order of `_RULES`; the first that builds a span wins. In
+these patterns a space stands for any white space, and "#" among the openers for a word of digits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from .counted import adjoining_day, hours_span, neighbour_span, offset_span, stretch_span, whole_unit
+from .dated import calendar_span, day_of_month, numeric_span, part_of_month
+from .named import decade_span, named_span, quarter_span, relative_span, year_span
+from .recurring import recurring_span
+from .scene import Scene
+from .spans import Span
+from .vocabulary import (
+    A_COUNT,
+    A_DAY_NUMBER,
+    A_DECADE,
+    A_HOLIDAY,
+    A_MONTH,
+    A_SEASON,
+    A_UNIT,
+    A_WEEKDAY,
+    A_YEAR,
+    COUNT,
+    DECADE_YEAR,
+    FUZZY_COUNT,
+    HOLIDAY_DATE,
+    HOURS_FROM_TODAY,
+    MONTH_INDEX,
+    ORDINAL,
+    ORDINALS,
+    SEASON_MONTH,
+    SOME_HOURS,
+    UP_TO,
+    WEEKDAY_INDEX,
+    listed,
+)
+
+Builder = Callable[[re.Match[str], Scene], Span | None]
+
+_DIGITS = "#"
+_COUNTS = [*COUNT, *FUZZY_COUNT, _DIGITS]
+_RELATIVE = listed("last past previous this current next coming upcoming following")
+_NAMES = [*SEASON_MONTH, *MONTH_INDEX, *WEEKDAY_INDEX, *(re.split("[ ']", name)[0] for name in HOLIDAY_DATE)]
+
+_WHICH = rf"(?P<which>this past|this coming|{'|'.join(_RELATIVE)})"
+_NTH = "first|second|third|fourth|fifth|last"
+_GAP = rf"{_NTH}|other|alternate|[1-5](?:st|nd|rd|th)"
+_COMMA_YEAR = rf"(?:,?\s+(?P<y>{A_YEAR})\b)?"
+_OF_YEAR = rf"(?:,?\s+(?:of\s+)?(?P<y>{A_YEAR})\b)?"
+_AND_DAY = rf"(?:{UP_TO}(?P<e>{A_DAY_NUMBER}))?"
+_AND_THE_DAY = rf"(?:{UP_TO}(?:the )?(?P<e>{A_DAY_NUMBER}))?"
+_ABBREVIATED = r"(?:\.(?=\s+\d))?"
+_NOT_A_HABIT = r"(?!\w|\s+(?:morning|afternoon|evening|night|lunch|dinner)s\b)"
+_NOT_OF = r"(?! (?:of|in) \w)"
+_NOT_OF_A_MONTH = rf"(?! (?:of|in) {A_MONTH}\b)"
+_MONTHLY = r"(?P<monthly> (?:of|in) (?:the|a|each|every) month\b)?"
+_CLAUSE_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:we|i|he|she|they|it)\b))"
+_DAY_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:at|and|or|but|not|for|we|i|to|with)\b))"
+_OF_WHICH_MONTH = r" of (?P<which>last|this|next) month\b"
+_DECADE_FIGURES = r"(?P<full>(?:1[89]|20)\d0)s|(?<=\s)['’]?(?P<short>\d)0s"
+
+_RULES: tuple[tuple[Iterable[str], str, Builder], ...] = (
+    ((name.split()[0] for name in HOURS_FROM_TODAY), rf"{SOME_HOURS}\b", hours_span),
+    (
+        ["the", *ORDINALS, "last"],
+        rf"(?:the )?(?P<nth>{_NTH}) (?P<what>week|weekend|{A_WEEKDAY}) (?:of|in) (?P<m>{A_MONTH})\b{_OF_YEAR}",
+        part_of_month,
+    ),
+    (
+        ["every", "each"],
+        rf"(?:every|each) (?P<nth>{_GAP}) (?P<what>weekend|{A_WEEKDAY})\b{_MONTHLY}{_NOT_OF_A_MONTH}",
+        recurring_span,
+    ),
+    (
+        ["the", *ORDINALS, "last", _DIGITS],
+        rf"(?:the )?(?P<nth>{_GAP}) (?P<what>weekend|{A_WEEKDAY})(?P<monthly> (?:of|in) (?:each|every) month)\b",
+        recurring_span,
+    ),
+    (
+        ["the", *(word.split("-")[0] for word in ORDINAL), _DIGITS],
+        rf"(?:the )?(?P<d>{A_DAY_NUMBER}){_AND_THE_DAY} (?:of )?(?P<m>{A_MONTH})\b{_ABBREVIATED}{_OF_YEAR}",
+        calendar_span,
+    ),
+    (
+        MONTH_INDEX,
+        rf"(?P<m>{A_MONTH})\.? (?:the )?(?P<d>{A_DAY_NUMBER}){_AND_DAY}{_COMMA_YEAR}",
+        calendar_span,
+    ),
+    ([_DIGITS], r"(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?=\b|T)(?:T\S{1,30})?(?![-/.]?\d)", numeric_span),
+    ([_DIGITS], r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?![-/.]?\w)", numeric_span),
+    (
+        ["the", "last", "past", "next", "coming", "previous"],
+        rf"(?:the )?(?P<which>last|past|previous|next|coming) (?:(?P<n>{A_COUNT}) )?(?P<u>{A_UNIT})s?\b",
+        stretch_span,
+    ),
+    (
+        ["the"],
+        rf"the (?P<what>{A_UNIT}|night|{A_SEASON}) (?P<way>before|after)(?P<last> (?:last|next))?\b{_CLAUSE_ENDS}",
+        neighbour_span,
+    ),
+    (
+        ["the", *_RELATIVE],
+        rf"(?:the )?{_WHICH} (?P<what>week|weekend|month|quarter|year|decade"
+        rf"|{A_WEEKDAY}|{A_MONTH}|{A_SEASON}|{A_HOLIDAY})\b{_NOT_OF}",
+        relative_span,
+    ),
+    (["the"], r"the (?P<what>next|following|previous) day\b", adjoining_day),
+    (
+        _COUNTS,
+        rf"(?P<n>{A_COUNT}) (?P<u>{A_UNIT})s? (?P<way>ago|back|from now|from today|earlier|later)\b(?P<exact> today)?",
+        offset_span,
+    ),
+    (
+        ["in", "within"],
+        rf"(?P<way>)(?:in|within)(?: about| around)? (?P<n>{A_COUNT}) (?P<u>{A_UNIT})s?\b"
+        r"(?:['’] time| time)?(?P<exact>)(?! of\b)",
+        offset_span,
+    ),
+    (
+        _NAMES,
+        rf"(?P<what>{A_MONTH}|{A_SEASON}|{A_WEEKDAY}|{A_HOLIDAY}){_NOT_A_HABIT}{_ABBREVIATED}{_OF_YEAR}",
+        named_span,
+    ),
+    ([_DIGITS], rf"(?P<y>{A_YEAR})(?:[-–](?P<e>{A_YEAR}))?(?![\w%-]|[.,:/]\d)", year_span),
+    (["the", _DIGITS, *DECADE_YEAR], rf"(?:the )?(?:{_DECADE_FIGURES}|(?P<name>{A_DECADE}))\b", decade_span),
+    (["q1", "q2", "q3", "q4"], rf"q(?P<q>[1-4])\b{_OF_YEAR}", quarter_span),
+    (["the"], rf"the (?P<d>(?:3[01]|[12]?\d)(?:st|nd|rd|th))\b(?:{_OF_WHICH_MONTH}|{_DAY_ENDS})", day_of_month),
+    (["the"], r"the (?P<u>week|weekend|month|quarter|year)\b", whole_unit),
+)
+
+
+def _by_opener() -> dict[str, list[tuple[re.Pattern[str], Builder]]]:
+    by_opener: dict[str, list[tuple[re.Pattern[str], Builder]]] = {}
+    for openers, pattern, build in _RULES:
+        compiled = re.compile(pattern.replace(" ", r"\s+"), re.I)
+        for word in dict.fromkeys(openers):
+            by_opener.setdefault(word, []).append((compiled, build))
+    return by_opener
+
+
+_BY_OPENER = _by_opener()
+
+
+def rules_for(word: str) -> list[tuple[re.Pattern[str], Builder]]:
+    """The rules this word may open, in the order to try them."""
+    return _BY_OPENER.get(_DIGITS if word[0].isdigit() else word.lower(), [])

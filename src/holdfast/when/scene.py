@@ -1,0 +1,60 @@
+"""What an expression's meaning depends on besides its own words: the moment, the expression before, the clause.
+
+The invariant: the lean reads at most 90 characters before the expression and 60 after, never past its sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from .spans import Span, midnight
+
+_AHEAD = "|".join(
+    (
+        "(?:getting|get|be) [a-z]+ed",
+        "(?:got|been|was|were) (?:moved|pushed|postponed|rescheduled|delayed|extended|shifted|changed|brought)",
+        "will|ll|won't|going to|gonna|plan|planning|planned|upcoming|due|deadline|remind|needs? to|ha(?:ve|s) to",
+        "must|should|booked|booking|scheduled|reserved|registered|signed up|flying|leaving|starts?|coming|tomorrow",
+        "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?|looking forward|appointment|expires",
+        "is|are|am",
+    )
+)
+_BEHIND = "|".join(
+    (
+        "was|were|had|did|didn't|went|got|came|saw|met|took|bought|made|been|gave|left|began|ate|flew|drove|ran|won",
+        "lost|spent|told|said|thought|found|ago|back|since|born|broke|built|wrote|read|held|sold|became|quit|fell",
+        "felt|knew|sent",
+        r"(?!need\b|indeed\b|speed\b|feed\b|seed\b)[a-z]{2,}ed",
+    )
+)
+_CUE = re.compile(rf"\b(?:(?P<ahead>{_AHEAD})|(?P<behind>{_BEHIND}))\b", re.I)
+_SENTENCE_END = re.compile(r"[.!?;\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`now` is the moment of speech, `anchor` the expression before, `around` this one in its text."""
+
+    now: datetime
+    anchor: Span | None
+    around: re.Match[str]
+    forced: int | None = None
+
+    @property
+    def today(self) -> datetime:
+        return midnight(self.now)
+
+    @property
+    def lean(self) -> int:
+        """-1 past, 1 future, 0 neither: what the clause says, unless a lean is forced."""
+        return _lean(self.around.string, *self.around.span()) if self.forced is None else self.forced
+
+
+def _lean(text: str, start: int, stop: int) -> int:
+    """The nearest cue before the expression in its sentence, else the first after it."""
+    before = _SENTENCE_END.split(text[max(0, start - 90) : start])[-1]
+    after = _SENTENCE_END.split(text[stop : stop + 60])[0]
+    cues = [*_CUE.finditer(before)][-1:] or [*_CUE.finditer(after)][:1]
+    return (1 if cues[0]["ahead"] else -1) if cues else 0

@@ -1,0 +1,83 @@
+"""The words time is told in, and the pieces of pattern that match them.
+
+The invariant: tables are keyed in lower case with single spaces (`as_key`), and each piece matches its table's keys,
+longest first, with any white space between their words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def listed(words: str) -> list[str]:
+    return words.split()
+
+
+def as_key(words: str) -> str:
+    return re.sub(r"\s+", " ", words.lower())
+
+
+def either(words: Iterable[str]) -> str:
+    """The pattern that matches any of these words."""
+    longest_first = sorted(words, key=len, reverse=True)
+    return "(?:" + "|".join(re.escape(word).replace("\\ ", r"\s+") for word in longest_first) + ")"
+
+
+MONTHS = listed("january february march april may june july august september october november december")
+WEEKDAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
+MONTH_INDEX = {name[:n]: i for i, name in enumerate(MONTHS) for n in (3, len(name))} | {"sept": 8}
+WEEKDAY_INDEX = {name[:n]: i for i, name in enumerate(WEEKDAYS) for n in (3, len(name))} | {
+    "tues": 1, "thur": 3, "thurs": 3,
+}  # fmt: skip
+WEEKDAYS_LIKE_WORDS = ("sat", "sun", "wed", "mon")
+MONTHS_LIKE_WORDS = ("may", "march", "mar")
+SEASON_MONTH = {"spring": 2, "summer": 5, "autumn": 8, "fall": 8, "winter": 11}
+HOLIDAY_DATE = {
+    "christmas eve": (12, 24), "christmas day": (12, 25), "christmas": (12, 25), "boxing day": (12, 26),
+    "new year's eve": (12, 31), "new years eve": (12, 31), "new year's day": (1, 1), "new year's": (1, 1),
+    "halloween": (10, 31), "valentine's day": (2, 14), "valentines day": (2, 14), "valentine's": (2, 14),
+    "st patrick's day": (3, 17), "st. patrick's day": (3, 17), "independence day": (7, 4),
+}  # fmt: skip
+DECADE_YEAR = {"twenties": 2020, "sixties": 1960, "seventies": 1970, "eighties": 1980, "nineties": 1990}
+HOURS_FROM_TODAY = {
+    "today": (0, 24), "yesterday": (-24, 0), "tomorrow": (24, 48), "tonight": (18, 24), "last night": (-6, 6),
+    "this morning": (5, 12), "this afternoon": (12, 18), "this evening": (17, 24), "the other day": (-168, 0),
+    "the other night": (-168, 0), "the other week": (-504, 0), "the day before yesterday": (-48, -24),
+    "day before yesterday": (-48, -24), "the day after tomorrow": (48, 72), "day after tomorrow": (48, 72),
+    "the night before last": (-30, -18), "yesterday morning": (-19, -12), "yesterday evening": (-7, 0),
+    "tomorrow morning": (29, 36), "tomorrow evening": (41, 48), "tomorrow night": (42, 48),
+    "yesterday afternoon": (-12, -6), "tomorrow afternoon": (36, 42),
+}  # fmt: skip
+
+COUNT = {w: n for n, w in enumerate(listed("one two three four five six seven eight nine ten eleven twelve"), 1)}
+COUNT |= {"a": 1, "an": 1, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
+FUZZY_COUNT = {"couple": (2, 3), "few": (2, 5), "several": (3, 7)}
+ORDINALS = listed(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
+    "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
+)
+ORDINAL = {word: n for n, word in enumerate(ORDINALS, 1)}
+
+A_MONTH, A_WEEKDAY, A_SEASON = either(MONTH_INDEX), either(WEEKDAY_INDEX), either(SEASON_MONTH)
+A_HOLIDAY, A_DECADE, SOME_HOURS = either(HOLIDAY_DATE), either(DECADE_YEAR), either(HOURS_FROM_TODAY)
+A_COUNT = rf"(?:\d{{1,4}}|(?:an?\s+)?(?:couple(?:\s+of)?|few)|several|{either(COUNT)})"
+A_UNIT = r"(?:minute|hour|day|week|weekend|fortnight|month|quarter|year|decade)"
+A_YEAR = r"(?:1[89]|20)\d\d"
+A_DAY_NUMBER = rf"(?:(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?|{either(ORDINAL)})(?![\w:%])"
+UP_TO = r"\s*(?:-|–|—|\bto\b|\bthrough\b|\buntil\b|\btill\b|\band\b)\s*"
+
+
+def count_range(words: str) -> tuple[int, int]:
+    """How many, as a range: "a few" is not a number."""
+    for word in words.lower().split():
+        if word in FUZZY_COUNT:
+            return FUZZY_COUNT[word]
+    n = int(words) if words.isdigit() else COUNT[words.lower()]
+    return n, n
+
+
+def ordinal_number(words: str) -> int:
+    """14 for "14th" and "fourteenth"."""
+    return ORDINAL.get(words.lower()) or int(re.sub(r"\D", "", words))
