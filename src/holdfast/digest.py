@@ -89,7 +89,7 @@ async def _same_words(store: Store, draft: Draft, now: datetime) -> list[Memory]
     same_kind = Test("kind", "eq", draft.kind)
     probe = Probe(now=now, words=words.question_words(draft.content)[:12], where=same_kind, limit=3)
     found = await store.propose(probe)
-    items = await store.get([candidate.item for candidate in found.candidates])
+    items = await store.get([candidate.id for candidate in found.items])
     return [item for item in items if isinstance(item, Memory) and item.key is None]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from . import words
+from . import statics, words
 from .types import Item, Memory, Message, Part
 
 PASSAGE_CHARS = 900
@@ -20,10 +20,13 @@ def parts(item: Item) -> tuple[Part, ...]:
     """The item's passages with their words. A speaker's name, a key and keywords are words of every passage."""
     extra = words.tokens(_extra_words(item))
     embed = not (isinstance(item, Memory) and item.kind == "task")
-    return tuple(
-        Part(item.id, number, start, stop, tuple(words.tokens(item.content[start:stop]) + extra), embed)
-        for number, (start, stop) in enumerate(spans(item.content))
-    )
+    asks = item.content.rstrip().endswith(("?", "？"))
+    found = []
+    for number, (start, stop) in enumerate(spans(item.content)):
+        passage = item.content[start:stop]
+        tokens = (*words.tokens(passage), *extra)
+        found.append(Part(item.id, number, start, stop, tokens, embed, statics.token_ids(passage), asks))
+    return tuple(found)
 
 
 def embedded_text(item: Item, part: Part) -> str:

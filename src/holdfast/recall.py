@@ -6,18 +6,17 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
 from typing import Any
 
-from . import words
 from .ports import Embedder, Store
+from .question import Asked, analysed
 from .rank import Ranked, ranked
-from .types import Floats, Hit, Item, Memory, Message, Probe, Where
+from .types import Floats, Hit, Item, Memory, Message, Probe, Proposals, Where
 
 log = logging.getLogger("holdfast")
 DEPTH = 100
-SUNK = 0.5
-"""What is left of a task's score once its session has ended."""
+SUNK = 3.0
+"""What a task's score loses once its session has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +29,26 @@ class Question:
 
 
 async def search(store: Store, embedder: Embedder, question: Question, limit: int) -> list[Hit]:
+    asked = analysed(question.text, question.asked_at)
+    order = ranked(asked, await proposed(store, embedder, asked, question))
+    items = {item.id: item for item in await store.get([found.item.id for found in order[: limit * 3 + 20]])}
+    order = await _with_tasks_sunk(store, [found for found in order if found.item.id in items], items)
+    return _merged(order, items)[:limit]
+
+
+async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Question) -> Proposals:
+    """What every channel finds."""
     probe = Probe(
         now=question.now,
-        words=words.question_words(question.text),
-        vector=await _meaning(embedder, question.text),
+        words=asked.words,
+        vector=await _meaning(embedder, asked.text),
         model=embedder.model,
-        keys=_likely_keys(question.text),
+        keys=asked.keys,
+        window=asked.window,
         where=question.where,
         limit=DEPTH,
     )
-    order = ranked(await store.propose(probe))
-    items = {item.id: item for item in await store.get([found.item for found in order[: limit * 3 + 20]])}
-    order = await _with_tasks_sunk(store, [found for found in order if found.item in items], items)
-    return _merged(order, items)[:limit]
+    return await store.propose(probe)
 
 
 async def _meaning(embedder: Embedder, text: str) -> Floats | None:
@@ -54,25 +60,17 @@ async def _meaning(embedder: Embedder, text: str) -> Floats | None:
         return None
 
 
-def _likely_keys(text: str) -> tuple[str, ...]:
-    """Keys a question may name outright: itself, and its words joined."""
-    kept = [word.strip("?!.,;:\"'").lower() for word in text.split()]
-    kept = [word for word in kept if word and word not in words.STOP]
-    pairs = [f"{a}-{b}" for a, b in pairwise(kept)]
-    return tuple(dict.fromkeys([text.strip(), *kept, *pairs, "-".join(kept)]))[:50]
-
-
 async def _with_tasks_sunk(store: Store, order: list[Ranked], items: dict[str, Item]) -> list[Ranked]:
     """A task of a session that has ended (another one spoke since) is old news."""
-    if not any(getattr(items[found.item], "kind", "") == "task" for found in order):
+    if not any(getattr(items[found.item.id], "kind", "") == "task" for found in order):
         return order
     last = await store.said(None, before=2**62, limit=1)
     running = last[0].session_id if last else None
 
     def weight(found: Ranked) -> Ranked:
-        item = items[found.item]
+        item = items[found.item.id]
         over = isinstance(item, Memory) and item.kind == "task" and item.session_id not in (None, running)
-        return replace(found, score=found.score * SUNK) if over else found
+        return replace(found, score=found.score - SUNK) if over else found
 
     return sorted(map(weight, order), key=lambda found: -found.score)
 
@@ -82,7 +80,7 @@ def _merged(order: Sequence[Ranked], items: dict[str, Item]) -> list[Hit]:
     hits: list[Hit] = []
     told: set[str] = set()
     for found in order:
-        item = items[found.item]
+        item = items[found.item.id]
         quotes = {item.id} if isinstance(item, Message) else set(item.sources)
         if quotes and quotes <= told:
             continue
@@ -92,8 +90,7 @@ def _merged(order: Sequence[Ranked], items: dict[str, Item]) -> list[Hit]:
 
 
 def _hit(item: Item, found: Ranked) -> Hit:
-    why: dict[str, Any] = {"score": round(found.score, 4), "channels": dict(found.channels)}
-    why["features"] = {**found.features, "cosine": round(found.cosine, 4)}
+    why: dict[str, Any] = {"score": round(found.score, 4), "channels": found.item.channels, "features": found.features}
     about: dict[str, Any] = {
         "id": item.id,
         "content": item.content,

@@ -85,7 +85,7 @@ async def _head(store: Store, wish: Wish, now: datetime) -> Memory | None:
         return page.items[0] if page.items else None
     probe = Probe(now=now, words=words.question_words(wish.content)[:12], where=Test("kind", "eq", wish.kind), limit=5)
     found = await store.propose(probe)
-    for item in await store.get([candidate.item for candidate in found.candidates]):
+    for item in await store.get([candidate.id for candidate in found.items]):
         if isinstance(item, Memory) and item.key is None and _says_the_same(item, wish):
             return item
     return None

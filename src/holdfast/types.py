@@ -14,6 +14,7 @@ ROLES: tuple[str, ...] = ("system", "user", "assistant", "tool", "document")
 Trust = Literal["user", "agent", "document", "tool"]
 BUILT_IN_KINDS: tuple[str, ...] = ("fact", "event", "instruction", "task", "summary")
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
 Json = Any
 
 
@@ -105,6 +106,10 @@ class Part:
     words: tuple[str, ...] = ()
     embed: bool = True
     """Whether it gets a vector; tasks don't."""
+    tokens: bytes = b""
+    """Its static token ids: see statics.py."""
+    asks: bool = False
+    """Whether its item is a question; questions seldom hold answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,31 +183,41 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One part that some channel proposed (or a neighbour of one), with the raw numbers a ranker needs."""
+    """An item that some channel proposed, or a neighbour of one."""
 
-    part: int
-    item: str
-    number: int
+    id: str
     memory: bool
     session_id: str | None
     position: int
-    length: int
-    counts: tuple[int, ...]
-    """Occurrences of each of the probe's words, in the probe's order."""
-    cosine: float | None
+    role: str | None
+    speaker: str | None
+    asks: bool
+    at: datetime
+    """When it was said, or when what it tells happened."""
     channels: dict[str, int]
-    """Channel → rank (1 is best). Empty for a part that is here only as context."""
+    """Channel → rank (1 is best). Empty for an item that is here only as context."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Proposals:
-    """Every channel's candidates, their neighbours, and the statistics that make the numbers mean something."""
+    """Every channel's candidates and their neighbours, with the raw numbers a ranker needs.
 
-    candidates: tuple[Candidate, ...]
+    Arrays have one row per part; `of` says to which of the items it belongs.
+    """
+
+    items: tuple[Candidate, ...]
+    of: Ints
+    number: Ints
+    length: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    """Occurrences of each of the probe's words."""
+    cosine: NDArray[np.float64]
+    """NaN where a part has no vector."""
+    tokens: tuple[bytes, ...]
     parts: int
+    """How many parts the profile has, their mean length, and in how many of them each word occurs."""
     mean_length: float
     frequency: tuple[int, ...]
-    """In how many parts each of the probe's words occurs."""
 
 
 Op = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "prefix", "exists"]

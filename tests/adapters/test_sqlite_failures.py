@@ -137,6 +137,13 @@ def test_a_garbled_keyring_is_refused_and_left_alone(data: Path, garbage: bytes)
     assert (data / "keyring").read_bytes() == garbage
 
 
+@pytest.mark.xfail(strict=True, reason="Folder._new_key writes in place: a crash leaves an empty keyring")
+def test_a_crash_while_the_first_key_is_made_is_survived(tmp_path: Path) -> None:
+    (tmp_path / "keyring").touch()
+    with opened(tmp_path) as memory:
+        memory.profile("app", "alice").remember("hello")
+
+
 # Damage
 
 
@@ -166,6 +173,8 @@ def emptied(path: Path) -> None:
     path.write_bytes(b"")
 
 
+RAW = "Folder.file makes the profile's folder outside translated(): a raw OSError reaches the caller"
+SLEEP = "File.sleep checkpoints before it closes: when that fails, eviction hurts others and close stops half-way"
 EMPTY = "sqlite.file.File takes an empty file for a new one: the profile silently comes back without its memories"
 
 
@@ -198,6 +207,23 @@ def test_a_damaged_profile_refuses_with_instructions_and_the_others_go_on(
         goes_on(memory.profile("app", "bob"))
         assert [each.name for each in memory.profiles("app")] == ["alice", "bob"]
     assert (path.read_bytes() if path.exists() else None) == left
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [flipped, pytest.param(overwritten, marks=pytest.mark.xfail(strict=True, reason=SLEEP))],
+    ids=lambda spoil: spoil.__name__,
+)
+def test_making_room_among_open_files_does_not_stumble_over_a_damaged_one(
+    data: Path, spoil: Callable[[Path], None]
+) -> None:
+    with opened(data, open_files=1) as memory:
+        memory.profile("app", "alice").ingest(said("before the damage"), session_id="s2")
+        spoil(file_of(data, "alice").path)
+        goes_on(memory.profile("app", "bob"))
+        with pytest.raises(Damaged):
+            filled(memory.profile("app", "alice"), [])
+        goes_on(memory.profile("app", "bob"))
 
 
 def test_a_damaged_profile_takes_no_write(data: Path) -> None:
@@ -283,12 +309,12 @@ def test_a_file_that_cannot_grow_takes_nothing_by_halves_and_works_again_later(d
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, four megabytes large."""
+    """A file system of its own, eight megabytes large."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
     path = tmp_path / "disk"
     path.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", path], capture_output=True).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", path], capture_output=True).returncode:
         pytest.skip("this container may not mount a tmpfs")
     yield path
     subprocess.run(["umount", "-l", path], check=True)
@@ -296,7 +322,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_loses_nothing_acknowledged_and_works_again_when_there_is_space(disk: Path) -> None:
     ballast = disk / "ballast"
-    ballast.write_bytes(bytes(1_000_000))
+    ballast.write_bytes(bytes(5_000_000))
     with opened(disk / "data") as memory:
         alice = memory.profile("app", "alice")
         kept: list[str] = []
@@ -313,12 +339,10 @@ def test_a_full_disk_loses_nothing_acknowledged_and_works_again_when_there_is_sp
         assert [message.id for message in memory.profile("app", "alice").messages("s1")] == kept
 
 
-@pytest.mark.xfail(
-    strict=True, reason="File.sleep checkpoints untranslated; a FullError there stops vault.close half-way"
-)
+@pytest.mark.xfail(strict=True, reason=SLEEP)
 def test_closing_on_a_full_disk_lets_the_folder_go(disk: Path) -> None:
     ballast = disk / "ballast"
-    ballast.write_bytes(bytes(1_000_000))
+    ballast.write_bytes(bytes(5_000_000))
     kept: list[str] = []
     with opened(disk / "data") as memory, pytest.raises(StorageFull):
         filled(memory.profile("app", "alice"), kept)
@@ -340,15 +364,31 @@ def test_a_read_only_file_system_is_named(disk: Path) -> None:
         assert memory.profile("app", "alice").stats().messages == 1
 
 
+@pytest.mark.xfail(strict=True, reason=RAW)
+def test_a_read_only_place_for_new_profiles_is_named(disk: Path) -> None:
+    with opened(disk / "data") as memory:
+        memory.profile("app", "alice").remember("hello")
+        place = disk / "data" / "profiles"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", place], check=True)
+        try:
+            with pytest.raises(ReadOnly):
+                memory.profile("app", "newcomer").remember("x")
+            assert memory.profile("app", "alice").stats().memories == 1
+        finally:
+            subprocess.run(["umount", place], check=True)
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions don't bind root")
-@pytest.mark.parametrize("inner", [".", "profiles"])
-def test_a_folder_without_permission_is_named(data: Path, inner: str) -> None:
-    (data / inner).chmod(0o500)
+@pytest.mark.parametrize(
+    ("shut", "used"), [(".", "new"), pytest.param("profiles", ".", marks=pytest.mark.xfail(strict=True, reason=RAW))]
+)
+def test_a_folder_without_permission_is_named(data: Path, shut: str, used: str) -> None:
+    (data / shut).chmod(0o500)
     try:
         with pytest.raises(ReadOnly, match=str(data)):
-            settled(data)
+            settled(data / used)
     finally:
-        (data / inner).chmod(0o700)
+        (data / shut).chmod(0o700)
 
 
 def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ class StoreContract:
         with pytest.raises(Conflict):
             await store.apply(written(said, free, taken))
         assert await store.get([said.id, free.id, taken.id]) == []
-        assert (await store.propose(Probe(now=AT, words=("hello",)))).candidates == ()
+        assert (await store.propose(Probe(now=AT, words=("hello",)))).items == ()
 
     async def test_messages_keep_their_order_within_a_session(self, store: Store) -> None:
         first = [message(f"a{n}", session="a") for n in range(3)]
@@ -112,10 +112,10 @@ class StoreContract:
         found = await store.get([known.id])
         assert isinstance(found[0], Memory)
         assert found[0].sources == (kept.id,)
-        assert [c.item for c in _proposed(await store.propose(Probe(now=AT, words=("zebra",))))] == [known.id]
+        assert [c.id for c in _proposed(await store.propose(Probe(now=AT, words=("zebra",))))] == [known.id]
         await store.apply(Change(forget=(known.id, "nobody")))
         proposals = await store.propose(Probe(now=AT, words=("zebra",), vector=direction(0), model=MODEL))
-        assert [c for c in _proposed(proposals) if c.item in (said.id, known.id)] == []
+        assert [c for c in _proposed(proposals) if c.id in (said.id, known.id)] == []
         assert proposals.parts == 1
 
     async def test_forgetting_the_newest_version_makes_the_older_current_again(self, store: Store) -> None:
@@ -127,7 +127,7 @@ class StoreContract:
         assert [m.content for m in await store.history(chain[0].id)] == ["v2 zebra", "v0 zebra"]
         await store.apply(Change(forget=(chain[2].id,)))
         assert [m.content for m in await store.scan(None, now=AT, limit=9)] == ["v0 zebra"]
-        assert [c.item for c in _proposed(await store.propose(Probe(now=AT, words=("zebra",))))] == [chain[0].id]
+        assert [c.id for c in _proposed(await store.propose(Probe(now=AT, words=("zebra",))))] == [chain[0].id]
 
     async def test_a_forgotten_message_can_be_said_again(self, store: Store) -> None:
         said = message("hello")
@@ -142,14 +142,17 @@ class StoreContract:
         await store.apply(written(one, two))
         found = await store.propose(Probe(now=AT, words=("cat", "dog", "yak")))
         assert (found.parts, found.mean_length, found.frequency) == (2, 3.0, (1, 2, 0))
-        assert {c.item: c.counts for c in found.candidates} == {one.id: (2, 1, 0), two.id: (0, 1, 0)}
-        assert [c.item for c in sorted(_proposed(found), key=lambda c: c.channels["messages"])] == [one.id, two.id]
+        assert {item.id: counts for item, counts in zip(found.items, found.counts.tolist(), strict=True)} == {
+            one.id: [2, 1, 0],
+            two.id: [0, 1, 0],
+        }
+        assert [c.id for c in sorted(_proposed(found), key=lambda c: c.channels["messages"])] == [one.id, two.id]
 
     async def test_meaning_is_found_by_cosine_under_the_asked_model_only(self, store: Store) -> None:
         items = [message("a"), message("b"), memory("c")]
         await store.apply(written(*items, vectors=tuple(unit(item.id, n) for n, item in enumerate(items))))
         found = await store.propose(Probe(now=AT, vector=direction(1), model=MODEL))
-        cosines = {c.item: round(c.cosine or 0, 2) for c in found.candidates}
+        cosines = {c.id: round(cosine, 2) for c, cosine in zip(found.items, found.cosine.tolist(), strict=True)}
         assert cosines == {items[0].id: 0.48, items[1].id: 1.0, items[2].id: 0.48}
         other = await store.propose(Probe(now=AT, vector=direction(1), model="another/model/8"))
         assert _proposed(other) == []
@@ -159,15 +162,15 @@ class StoreContract:
     async def test_long_items_are_found_by_their_best_passage(self, store: Store) -> None:
         long = message("filler words here. " * 120 + "The zebra is at the end.")
         await store.apply(written(long))
-        found = _proposed(await store.propose(Probe(now=AT, words=("zebra",))))
-        assert [c.item for c in found] == [long.id]
-        assert found[0].number >= 1
+        found = await store.propose(Probe(now=AT, words=("zebra",)))
+        assert [item.id for item in found.items] == [long.id]
+        assert found.number[found.counts[:, 0] > 0].tolist() == [2]
 
     async def test_neighbours_come_along_as_context_without_a_channel(self, store: Store) -> None:
         talk = [message(text) for text in ("far", "before", "the zebra", "after", "farther")]
         await store.apply(written(*talk, message("zealous", session="other")))
         found = await store.propose(Probe(now=AT, words=("zebra",)))
-        assert {c.item: bool(c.channels) for c in found.candidates} == {
+        assert {item.id: bool(item.channels) for item in found.items} == {
             talk[1].id: False,
             talk[2].id: True,
             talk[3].id: False,
@@ -188,7 +191,15 @@ class StoreContract:
         known = memory("Lisbon", key="home-city")
         await store.apply(written(known, memory("other", key="pet")))
         found = _proposed(await store.propose(Probe(now=AT, keys=("home-city", "x"))))
-        assert [(c.item, c.channels) for c in found] == [(known.id, {"key": 1})]
+        assert [(c.id, c.channels) for c in found] == [(known.id, {"key": 1})]
+
+    async def test_what_was_said_or_happened_in_a_window_is_a_channel(self, store: Store) -> None:
+        then = message("long ago", timestamp=AT - timedelta(days=9))
+        event = memory("went", kind="event", occurred_at=AT - timedelta(days=8))
+        await store.apply(written(then, event, message("today")))
+        window = (AT - timedelta(days=10), AT - timedelta(days=7))
+        found = _proposed(await store.propose(Probe(now=AT, window=window)))
+        assert {c.id: c.channels for c in found} == {event.id: {"time": 1}, then.id: {"time": 2}}
 
     async def test_search_sees_each_write_at_once(self, store: Store) -> None:
         probe = Probe(now=AT, words=("zebra",), vector=direction(0), model=MODEL)
@@ -308,8 +319,8 @@ class StoreContract:
         assert [m.id for m in await store.resting_on([b.id])] == [known.id]
 
     async def _items(self, store: Store, probe: Probe) -> set[str]:
-        return {candidate.item for candidate in _proposed(await store.propose(probe))}
+        return {candidate.id for candidate in _proposed(await store.propose(probe))}
 
 
 def _proposed(found: Proposals) -> list[Candidate]:
-    return [candidate for candidate in found.candidates if candidate.channels]
+    return [item for item in found.items if item.channels]

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import filters
 from ..errors import Conflict, InvalidInput
+from ..moments import micros
 from ..types import (
     Applied,
     Candidate,
@@ -133,7 +135,11 @@ class MemoryStore:
 
     async def bare(self, model: str, limit: int) -> list[Part]:
         has = {n for n, (name, _) in self._state.vectors.items() if name == model}
-        return [replace(part, words=()) for n, part in self._state.parts.items() if part.embed and n not in has][:limit]
+        return [
+            Part(part.item, part.number, part.start, part.stop)
+            for n, part in self._state.parts.items()
+            if part.embed and n not in has
+        ][:limit]
 
     async def stats(self, model: str) -> Stats:
         current = [memory.kind for memory in self._memories() if memory.current]
@@ -279,19 +285,60 @@ def _propose(state: State, probe: Probe) -> Proposals:
         for row in sorted(range(len(parts)), key=lambda row: -state.order.get(parts[row].item, 0))
         if allowed[row] and getattr(state.items[parts[row].item], "key", None) in probe.keys
     ]
-    for rank, row in enumerate(keyed[: probe.limit], 1):
-        channels.setdefault(row, {})["key"] = rank
+    timely = [row for row in range(len(parts)) if _inside(state.items[parts[row].item], probe)]
+    timely.sort(key=lambda row: (-micros(_moment(state.items[parts[row].item])), -numbers[row]))
+    timely = [row for row in timely[: probe.limit] if allowed[row]]
+    for name, found in (("key", keyed[: probe.limit]), ("time", timely)):
+        for rank, row in enumerate(found, 1):
+            channels.setdefault(row, {})[name] = rank
     shown = [row for row in range(len(parts)) if row in channels or _beside(state, parts, row, channels)]
-    candidates = tuple(
-        _candidate(state, numbers[row], counts[row], cosines[row], channels.get(row, {})) for row in shown
+    return _measured(state, parts, shown, counts, cosines, channels, (len(parts), mean, tuple(frequency)))
+
+
+def _measured(
+    state: State,
+    parts: list[Part],
+    shown: list[int],
+    counts: NDArray[np.float64],
+    cosines: Floats,
+    channels: dict[int, dict[str, int]],
+    statistics: tuple[int, float, tuple[int, ...]],
+) -> Proposals:
+    items: dict[str, Candidate] = {}
+    for row in shown:
+        part = parts[row]
+        made = _candidate(state.items[part.item], part)
+        ranks = items.setdefault(part.item, made).channels
+        for channel, rank in channels.get(row, {}).items():
+            ranks[channel] = min(rank, ranks.get(channel, rank))
+    places = {id: place for place, id in enumerate(items)}
+    cosine = cosines[shown].astype(float)
+    return Proposals(
+        items=tuple(items.values()),
+        of=np.array([places[parts[row].item] for row in shown], np.int64),
+        number=np.array([parts[row].number for row in shown], np.int64),
+        length=np.array([len(parts[row].words) for row in shown], float),
+        counts=counts[shown],
+        cosine=np.where(cosine == 0, np.nan, cosine),
+        tokens=tuple(parts[row].tokens for row in shown),
+        parts=statistics[0],
+        mean_length=statistics[1],
+        frequency=statistics[2],
     )
-    return Proposals(candidates, len(parts), mean, tuple(frequency))
 
 
 def _allowed(item: Item, probe: Probe) -> bool:
     if isinstance(item, Memory) and (not item.current or _expired(item, probe.now)):
         return False
     return filters.passes(probe.where, item)
+
+
+def _moment(item: Item) -> datetime:
+    return item.said_at if isinstance(item, Message) else filters.memory_time(item)
+
+
+def _inside(item: Item, probe: Probe) -> bool:
+    return probe.window is not None and probe.window[0] <= _moment(item) < probe.window[1]
 
 
 def _beside(state: State, parts: list[Part], row: int, channels: dict[int, dict[str, int]]) -> bool:
@@ -303,18 +350,8 @@ def _beside(state: State, parts: list[Part], row: int, channels: dict[int, dict[
     return False
 
 
-def _candidate(state: State, n: int, counts: Floats, cosine: float, channels: dict[str, int]) -> Candidate:
-    part = state.parts[n]
-    item = state.items[part.item]
-    return Candidate(
-        part=n,
-        item=item.id,
-        number=part.number,
-        memory=isinstance(item, Memory),
-        session_id=item.session_id,
-        position=item.position if isinstance(item, Message) else -1,
-        length=len(part.words),
-        counts=tuple(int(count) for count in counts),
-        cosine=float(cosine) if cosine else None,
-        channels=channels,
-    )
+def _candidate(item: Item, part: Part) -> Candidate:
+    if isinstance(item, Memory):
+        return Candidate(item.id, True, item.session_id, -1, None, None, part.asks, _moment(item), {})
+    place = (item.session_id, item.position)
+    return Candidate(item.id, False, *place, item.role, item.speaker, part.asks, item.said_at, {})

@@ -7,20 +7,18 @@ two hundred times cheaper and finds less. docs/results has the figures.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from .. import statics
+from ..statics import weight
 from ..types import Floats
-from .wordpiece import WordPiece
+from ..wordpiece import WordPiece
 
-WEIGHTS = Path(__file__).parent / "weights"
 _BATCH = 16
 # One thread for all local inference: onnxruntime and BLAS on two shared cores were up to 25 times slower with two.
 _thread = ThreadPoolExecutor(1, "holdfast-model")
@@ -83,40 +81,13 @@ class PotionEmbedder:
     async def embed_query(self, text: str) -> Floats:
         return (await self.embed([text]))[0]
 
-    @cached_property
-    def _pieces(self) -> WordPiece:
-        return WordPiece(weight("potion-base-8M/vocab.txt"))
-
-    @cached_property
-    def _table(self) -> Floats:
-        return safetensor(weight("potion-base-8M/model.safetensors"), "embeddings")
-
     def _embedded(self, texts: list[str]) -> list[Floats]:
+        pieces = statics.vocabulary()
         found = []
         for text in texts:
-            ids = [id for id in self._pieces.ids(text) if id != self._pieces.unknown]
-            found.append(self._table[ids or [self._pieces.unknown]].mean(0))
+            ids = [id for id in pieces.ids(text) if id != pieces.unknown]
+            found.append(statics.table()[ids or [pieces.unknown]].mean(0))
         return list(_unit(np.array(found)))
-
-
-def weight(name: str) -> Path:
-    path = WEIGHTS / name
-    if not path.exists():
-        raise ModelError(
-            f"The model file {name} is missing from this installation.",
-            fix="In a source checkout run: python scripts/fetch_models.py; else reinstall holdfast.",
-        )
-    return path
-
-
-def safetensor(path: Path, name: str) -> Floats:
-    """One float32 tensor, mapped rather than read: only the rows in use become resident."""
-    with path.open("rb") as data:
-        header = int.from_bytes(data.read(8), "little")
-        about = json.loads(data.read(header))[name]
-    start = 8 + header + about["data_offsets"][0]
-    mapped = np.memmap(path, np.float32, "r", start, tuple(about["shape"]))
-    return np.asarray(mapped)
 
 
 def _unit(rows: Floats) -> Floats:

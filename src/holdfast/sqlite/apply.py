@@ -119,9 +119,10 @@ class Applying:
         text = " ".join(part.words)
         n = query(
             db,
-            "INSERT INTO part (item, number, start, stop, length, embed, words) VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "INSERT INTO part (item, number, start, stop, length, embed, asks, words, tokens) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "RETURNING n",
-            (item, part.number, part.start, part.stop, len(part.words), part.embed, text),
+            (item, part.number, part.start, part.stop, len(part.words), part.embed, part.asks, text, part.tokens),
         )[0][0]
         db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (n, text))
         self._parts.append((n, len(part.words), True, item < 0))

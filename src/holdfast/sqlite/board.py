@@ -12,11 +12,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..types import Floats
+from ..types import Floats, Ints
 from ..vectors import Matrix
 from .file import query
-
-Ints = NDArray[np.int64]
 
 
 class Board:

@@ -8,11 +8,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import micros
-from ..types import Candidate, Floats, Probe, Proposals
+from ..moments import at_micros, micros
+from ..types import Candidate, Floats, Ints, Probe, Proposals
 from ..vectors import best
 from ..words import bm25
-from .board import Board, Ints, ints
+from .board import Board, ints
 from .file import query
 from .where import condition
 
@@ -23,11 +23,21 @@ POSTINGS = 40_000
 RESCORED = 400
 
 _ROWS = """
-SELECT part.n, part.number, message.id, 0, message.session, message.position
+SELECT part.n, part.item, part.number, part.tokens, part.asks, message.id, message.session, message.position,
+       message.role, message.speaker, coalesce(message.said_at, message.created_at)
   FROM part JOIN message ON message.n = part.item WHERE part.n IN (SELECT value FROM json_each(?1))
 UNION ALL
-SELECT part.n, part.number, memory.id, 1, memory.session, -1
+SELECT part.n, part.item, part.number, part.tokens, part.asks, memory.id, memory.session, -1, NULL, NULL,
+       coalesce(memory.occurred_at, memory.created_at)
   FROM part JOIN memory ON memory.n = -part.item WHERE part.n IN (SELECT value FROM json_each(?1))
+"""
+_TIMELY = """
+SELECT part.n, coalesce(said_at, created_at) AS at FROM message JOIN part ON part.item = message.n
+ WHERE at >= ?1 AND at < ?2
+UNION ALL
+SELECT part.n, coalesce(occurred_at, created_at) AS at FROM memory JOIN part ON part.item = -memory.n
+ WHERE at >= ?1 AND at < ?2
+ORDER BY 2 DESC, 1 DESC LIMIT ?3
 """
 _NEIGHBOURS = """
 SELECT group_concat(DISTINCT beside.n)
@@ -54,8 +64,9 @@ def propose(db: apsw.Connection, board: Board, probe: Probe) -> Proposals:
         if not board.exact:
             cosines = _rescored(db, board, probe, cosines, rows)
         _offer(channels, board, rows, cosines[rows], "meaning", probe.limit)
-    for rank, row in enumerate(_keyed(db, board, probe, allowed), 1):
-        channels.setdefault(row, {})["key"] = rank
+    for name, rows in (("key", _keyed(db, board, probe, allowed)), ("time", _timely(db, board, probe, allowed))):
+        for rank, row in enumerate(rows, 1):
+            channels.setdefault(row, {})[name] = rank
     return _measured(db, board, counts, frequency, cosines, channels)
 
 
@@ -115,7 +126,7 @@ def _rescored(db: apsw.Connection, board: Board, probe: Probe, cosines: Floats, 
     for memory in (0, 1):
         mine = rows[board.memory[rows] == memory]
         top = mine[best(cosines[mine], RESCORED)]
-        parts = f"[{','.join(map(str, board.n[top]))}]"
+        parts = _listed(board.n[top])
         stored = query(
             db,
             "SELECT part, data FROM vector WHERE model = ? AND part IN (SELECT value FROM json_each(?)) ORDER BY part",
@@ -141,6 +152,15 @@ def _keyed(db: apsw.Connection, board: Board, probe: Probe, allowed: NDArray[np.
     return [int(row) for row in rows if allowed[row]]
 
 
+def _timely(db: apsw.Connection, board: Board, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
+    """What was said or happened in the question's window, newest first."""
+    if probe.window is None:
+        return []
+    found = query(db, _TIMELY, (*map(micros, probe.window), probe.limit))
+    rows = board.rows(np.array([n for n, _ in found], np.int64))
+    return [int(row) for row in rows if allowed[row]]
+
+
 def _measured(
     db: apsw.Connection,
     board: Board,
@@ -149,28 +169,35 @@ def _measured(
     cosines: Floats | None,
     channels: dict[int, dict[str, int]],
 ) -> Proposals:
-    """The proposed parts and their neighbours, each with its numbers."""
-    proposed = f"[{','.join(str(board.n[row]) for row in channels)}]"
-    beside = ints(query(db, _NEIGHBOURS, (proposed, REACH))[0][0])
-    wanted = np.union1d(board.n[list(channels)], board.n[board.rows(beside)]) if channels else beside
-    listed = f"[{','.join(map(str, wanted))}]"
-    candidates = []
-    for n, number, item, memory, session, position in query(db, _ROWS, (listed,)):
-        row = int(np.searchsorted(board.n, n))
-        cosine = None if cosines is None or cosines[row] == 0 else float(cosines[row])
-        candidates.append(
-            Candidate(
-                n,
-                item,
-                number,
-                bool(memory),
-                session,
-                position,
-                int(board.length[row]),
-                tuple(counts[row].astype(int).tolist()),
-                cosine,
-                channels.get(row, {}),
-            )
-        )
-    candidates.sort(key=lambda candidate: candidate.part)
-    return Proposals(tuple(candidates), len(board), board.mean_length, tuple(frequency))
+    """The proposed items with all their proposed parts, their neighbours, and the numbers of each."""
+    proposed = board.n[list(channels)] if channels else board.n[:0]
+    beside = ints(query(db, _NEIGHBOURS, (_listed(proposed), REACH))[0][0])
+    wanted = np.union1d(proposed, board.n[board.rows(beside)])
+    found = sorted(query(db, _ROWS, (_listed(wanted),)))
+    rows = np.searchsorted(board.n, np.array([row[0] for row in found], np.int64))
+    places: dict[int, int] = {}
+    items: list[Candidate] = []
+    for row, (_, item, _, _, asks, id, session, position, role, speaker, at) in zip(rows.tolist(), found, strict=True):
+        if item not in places:
+            places[item] = len(items)
+            items.append(Candidate(id, item < 0, session, position, role, speaker, bool(asks), at_micros(at), {}))
+        ranks = items[places[item]].channels
+        for channel, rank in channels.get(row, {}).items():
+            ranks[channel] = min(rank, ranks.get(channel, rank))
+    cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
+    return Proposals(
+        items=tuple(items),
+        of=np.array([places[row[1]] for row in found], np.int64),
+        number=np.array([row[2] for row in found], np.int64),
+        length=board.length[rows].astype(float),
+        counts=counts[rows],
+        cosine=np.where(cosine == 0, np.nan, cosine),
+        tokens=tuple(row[3] for row in found),
+        parts=len(board),
+        mean_length=board.mean_length,
+        frequency=tuple(frequency),
+    )
+
+
+def _listed(parts: Ints) -> str:
+    return f"[{','.join(map(str, parts.tolist()))}]"

@@ -68,7 +68,9 @@ CREATE TABLE part (
   length INTEGER NOT NULL,
   live   INTEGER NOT NULL DEFAULT 1,
   embed  INTEGER NOT NULL,
-  words  TEXT NOT NULL
+  asks   INTEGER NOT NULL,
+  words  TEXT NOT NULL,
+  tokens BLOB NOT NULL
 );
 CREATE UNIQUE INDEX part_item ON part (item, number);
 

@@ -1,0 +1,89 @@
+"""Fill profiles with a case's sessions as a user would, and remember which message is which."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast import AsyncHoldfast, LocalProfile
+from holdfast.ports import Embedder
+from holdfast.types import Floats
+
+from .data import Case
+
+CACHE = Path(__file__).resolve().parent / ".cache"
+
+
+class CachedEmbedder:
+    """An embedder that keeps what it computed on disk: quality runs embed the same texts again and again."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self.model = inner.model
+        CACHE.mkdir(exist_ok=True)
+        self._db = sqlite3.connect(CACHE / f"{inner.model.replace('/', '_')}.db", check_same_thread=False)
+        self._db.execute("CREATE TABLE IF NOT EXISTS vector (text BLOB PRIMARY KEY, data BLOB)")
+
+    async def embed(self, texts: Sequence[str]) -> list[Floats]:
+        found = {text: self._held(text) for text in texts}
+        missing = [text for text, vector in found.items() if vector is None]
+        if missing:
+            for text, vector in zip(missing, await self._inner.embed(missing), strict=True):
+                found[text] = vector
+                self._keep(text, vector)
+            self._db.commit()
+        return [vector for text in texts if (vector := found[text]) is not None]
+
+    async def embed_query(self, text: str) -> Floats:
+        held = self._held(f"query: {text}")
+        if held is None:
+            held = await self._inner.embed_query(text)
+            self._keep(f"query: {text}", held)
+            self._db.commit()
+        return held
+
+    def _held(self, text: str) -> Floats | None:
+        row = self._db.execute("SELECT data FROM vector WHERE text = ?", (_name(text),)).fetchone()
+        return None if row is None else np.frombuffer(row[0], np.float16).astype(np.float32)
+
+    def _keep(self, text: str, vector: Floats) -> None:
+        self._db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?)", (_name(text), vector.astype("f2").tobytes()))
+
+
+def _name(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+@asynccontextmanager
+async def opened(embedder: Embedder | str, **settings: Any) -> AsyncIterator[AsyncHoldfast]:
+    with tempfile.TemporaryDirectory() as folder:
+        memory = await AsyncHoldfast.open(folder, embedder=embedder, **settings)
+        try:
+            yield memory
+        finally:
+            await memory.close()
+
+
+async def filled(memory: AsyncHoldfast, case: Case) -> tuple[LocalProfile, dict[str, str]]:
+    """A profile holding the case's sessions, digested; and our message ids → the set's."""
+    profile = memory.profile(case.set, case.id)
+    names: dict[str, str] = {}
+    for session in case.sessions:
+        messages = [_message(message, session["date"]) for message in session["messages"]]
+        receipt = await profile.ingest(messages, session_id=session["id"][:64])
+        for written, message in zip(receipt.messages, session["messages"], strict=True):
+            names.setdefault(written.id, message["id"])
+    await profile.settle()
+    return profile, names
+
+
+def _message(held: dict[str, Any], date: str) -> dict[str, Any]:
+    message = {"role": held["role"], "content": held["content"], "timestamp": held.get("timestamp", date)}
+    return message | {"speaker": held["speaker"]} if held.get("speaker") else message

@@ -1,0 +1,195 @@
+"""Train the ranker: `python -m evals.train_ranker`. Writes src/holdfast/ranker.json and prints the cross-validation.
+
+Small networks (one hidden layer beside a direct path), each pulled towards ranking every piece of evidence above all
+that is none; plain NumPy, deterministic. Trains on LongMemEval-dev (MIT) and evals/conversations (Apache-2.0) only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.features import features
+from holdfast.models.local import ArcticEmbedder
+from holdfast.moments import moment
+from holdfast.question import analysed
+from holdfast.recall import Question as Ask
+from holdfast.recall import proposed
+
+from . import data
+from .profiles import CachedEmbedder, filled, opened
+
+OUT = Path(__file__).resolve().parent.parent / "src" / "holdfast" / "ranker.json"
+HIDDEN, EPOCHS, NETWORKS, BATCH, RATE, DECAY = 16, 20, 4, 16, 3e-3, 1e-2
+FOLDS = 5
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Row:
+    """One question: a row of features per candidate, which candidates are evidence, and what each quotes."""
+
+    set: str
+    id: str
+    group: str
+    category: str
+    inputs: Array
+    right: Array
+    quotes: list[tuple[str, ...]]
+    evidence: tuple[str, ...]
+
+
+async def rows_of(cases: list[data.Case]) -> tuple[list[str], list[Row]]:
+    """Features of every scored question, computed by the product itself on profiles filled as a user would."""
+    rows: list[Row] = []
+    names: list[str] = []
+    embedder = CachedEmbedder(ArcticEmbedder())
+    async with opened(embedder) as memory:
+        for n, case in enumerate(cases):
+            print(f"\r{case.set} {n + 1}/{len(cases)} {case.id:40}", end="", file=sys.stderr, flush=True)
+            profile, ids = await filled(memory, case)
+            store = await memory._vault.open(case.set, case.id, create=False)
+            for question in case.questions:
+                if not question.scored:
+                    continue
+                at = moment(question.asked_at or case.sessions[-1]["date"], "asked_at")
+                asked = analysed(question.text, at)
+                found = await proposed(store, embedder, asked, Ask(question.text, None, at, memory._clock()))
+                columns = features(asked, found)
+                names = list(columns)
+                sources = {m.id: m.sources for m in await store.get([c.id for c in found.items if c.memory])}  # type: ignore[union-attr]
+                quotes = [tuple(ids[s] for s in sources.get(c.id, (c.id,))) for c in found.items]
+                right = np.array([float(bool(q) and set(q) <= set(question.evidence)) for q in quotes])
+                shown = np.array([bool(c.channels) for c in found.items])
+                rows.append(
+                    Row(
+                        case.set,
+                        question.id,
+                        case.groups.get(question.id, case.id),
+                        question.category,
+                        np.stack([columns[name] for name in names], 1)[shown],
+                        right[shown],
+                        [q for q, s in zip(quotes, shown, strict=True) if s],
+                        question.evidence,
+                    )  # fmt: skip
+                )
+            await memory.delete_profile(case.set, case.id)
+    print(file=sys.stderr)
+    return names, rows
+
+
+class Network:
+    def __init__(self, inputs: int, seed: int) -> None:
+        noise = np.random.default_rng(seed)
+        self.weights = {
+            "in": noise.normal(0, inputs**-0.5, (inputs, HIDDEN)),
+            "bias": np.zeros(HIDDEN),
+            "out": noise.normal(0, HIDDEN**-0.5, HIDDEN),
+            "direct": np.zeros(inputs),
+        }
+
+    def __call__(self, inputs: Array) -> tuple[Array, Array]:
+        hidden = np.tanh(inputs @ self.weights["in"] + self.weights["bias"])
+        return hidden, hidden @ self.weights["out"] + inputs @ self.weights["direct"]
+
+    def gradient(self, inputs: Array, right: Array) -> dict[str, Array]:
+        """Of the mean, over the evidence, of -log P(it is chosen among itself and all that is none)."""
+        hidden, scores = self(inputs)
+        strength = np.exp(scores - scores.max())
+        wrong = strength * (1 - right)
+        pull = np.zeros(len(scores))
+        for n in np.flatnonzero(right):
+            total = wrong.sum() + strength[n]
+            pull += wrong / total
+            pull[n] += strength[n] / total - 1
+        pull /= right.sum()
+        back = np.outer(pull, self.weights["out"]) * (1 - hidden**2)
+        return {"in": inputs.T @ back, "bias": back.sum(0), "out": hidden.T @ pull, "direct": inputs.T @ pull}
+
+
+def trained(rows: list[Row], seed: int, mean: Array, spread: Array) -> Network:
+    network = Network(len(mean), seed)
+    noise = np.random.default_rng(seed)
+    usable = [(np.clip((r.inputs - mean) / spread, -4, 4), r.right) for r in rows if 0 < r.right.sum() < len(r.right)]
+    first = {name: np.zeros_like(w) for name, w in network.weights.items()}
+    second = {name: np.zeros_like(w) for name, w in network.weights.items()}
+    step = 0
+    for epoch in range(EPOCHS):
+        rate = RATE * 0.5 * (1 + np.cos(np.pi * epoch / EPOCHS)) + 1e-5
+        order = noise.permutation(len(usable))
+        for start in range(0, len(order), BATCH):
+            batch = [network.gradient(*usable[n]) for n in order[start : start + BATCH]]
+            step += 1
+            for name, weight in network.weights.items():
+                slope = sum(g[name] for g in batch) / BATCH + (DECAY * weight if name != "bias" else 0)
+                first[name] = 0.9 * first[name] + 0.1 * slope
+                second[name] = 0.999 * second[name] + 0.001 * slope**2
+                rise = first[name] / (1 - 0.9**step)
+                weight -= rate * rise / (np.sqrt(second[name] / (1 - 0.999**step)) + 1e-8)
+    return network
+
+
+def model_of(names: list[str], rows: list[Row], networks: int = NETWORKS) -> dict[str, Any]:
+    stacked = np.concatenate([row.inputs for row in rows])
+    mean, spread = stacked.mean(0), stacked.std(0) + 1e-6
+    made = [trained(rows, seed, mean, spread).weights for seed in range(networks)]
+    return {"features": names, "mean": mean, "spread": spread, "networks": made}
+
+
+def found_at(model: dict[str, Any], row: Row, k: int) -> float:
+    """Share of the evidence among the first k hits; what a hit quotes is told once, at most two messages a hit."""
+    inputs = np.clip((row.inputs - model["mean"]) / model["spread"], -4, 4)
+    scores = sum(np.tanh(inputs @ n["in"] + n["bias"]) @ n["out"] + inputs @ n["direct"] for n in model["networks"])
+    told: set[str] = set()
+    hits = 0
+    for n in np.argsort(-np.asarray(scores), kind="stable"):
+        quotes = set(row.quotes[n][:2])
+        if quotes and quotes <= told:
+            continue
+        told |= quotes
+        hits += 1
+        if hits == k:
+            break
+    return len(told & set(row.evidence)) / len(set(row.evidence))
+
+
+def cross_validated(names: list[str], rows: list[Row]) -> dict[str, float]:
+    groups = sorted({row.group for row in rows})
+    fold = {group: n % FOLDS for n, group in enumerate(np.random.default_rng(0).permutation(groups))}
+    found: dict[str, list[float]] = {}
+    for held_out in range(FOLDS):
+        model = model_of(names, [row for row in rows if fold[row.group] != held_out], networks=2)
+        for row in rows:
+            if fold[row.group] == held_out:
+                found.setdefault(row.set, []).append(found_at(model, row, 10))
+    return {name: 100 * float(np.mean(values)) for name, values in found.items()}
+
+
+def saved(model: dict[str, Any], version: str) -> str:
+    def plain(value: Any) -> Any:
+        return np.round(value, 4).tolist() if isinstance(value, np.ndarray) else value
+
+    networks = [{name: plain(weight) for name, weight in network.items()} for network in model["networks"]]
+    held = {"version": version, "features": model["features"], "mean": plain(model["mean"])}
+    held |= {"spread": np.maximum(np.round(model["spread"], 6), 1e-6).tolist(), "networks": networks}
+    return json.dumps(held, separators=(",", ":")) + "\n"
+
+
+async def main() -> None:
+    cases = data.own() + data.longmemeval_pool() + data.longmemeval_s48()
+    assert all(case.trainable for case in cases)
+    names, rows = await rows_of(cases)
+    print("R@10, cross-validated by conversation and question:", cross_validated(names, rows))
+    OUT.write_text(saved(model_of(names, rows), "1"))
+    print(f"wrote {OUT.name}: {OUT.stat().st_size:,} bytes, {len(names)} features, {len(rows)} questions")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,155 @@
+"""Pure: what the channels proposed → one row of features per item, the same on every backend.
+
+Free of corpus scale: BM25 is a share of the best candidate's, cosines are distances to the best (this model's lie in a
+narrow band), ranks are reciprocal. A short turn borrows from its neighbours, an item from its session.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import words
+from .question import Asked
+from .statics import maxsim
+from .types import Candidate, Ints, Proposals
+
+Column = NDArray[np.float64]
+FAR = -0.3
+"""The cosine distance given to an item without a vector."""
+
+
+def features(asked: Asked, proposals: Proposals) -> dict[str, Column]:
+    """Feature → its value for each of the proposals' items."""
+    items = proposals.items
+    named = _named(asked, items)
+    lexical = _lexical(asked, proposals, named)
+    cosine = _best(proposals, np.where(np.isnan(proposals.cosine), -1.0, proposals.cosine), -1.0)
+    known = cosine > -1.0
+    top = float(cosine.max()) if known.any() else 0.0
+    gap = np.where(known, cosine - top, FAR)
+    near = _maxsim(asked, proposals)
+    before, after = _neighbours(items)
+    spoken = np.array([0.0 if not named else 1.0 if item.speaker in named else -1.0 for item in items])
+    asks = np.array([float(item.asks) for item in items])
+    length = np.log1p(np.bincount(proposals.of, proposals.length, len(items)))
+    together = lexical["words"] + near / max(float(near.max(initial=0.0)), 1e-9) + np.maximum(1 + gap / 0.15, 0)
+    return {
+        **lexical,
+        "words_rank": _reciprocal_rank(lexical["words"]),
+        "meaning": gap,
+        "meaning_rank": _reciprocal_rank(np.where(known, cosine, -1.0)),
+        "near": near,
+        "near_top": near / max(float(near.max(initial=0.0)), 1e-9),
+        "before_words": _at(lexical["other_words"], before),
+        "after_words": _at(lexical["other_words"], after),
+        "before_meaning": _at(gap, before, FAR),
+        "after_meaning": _at(gap, after, FAR),
+        "before_near": _at(near, before),
+        "after_near": _at(near, after),
+        "before_asks": _at(asks, before),
+        "before_length": _at(length, before),
+        "asks": asks,
+        "length": length,
+        **_of_session(items, lexical["words"], gap, together),
+        "speaker": spoken,
+        "before_speaker": _at(spoken, before),
+        "has_speaker": np.array([float(item.speaker is not None) for item in items]),
+        "from_user": np.array([float(item.role == "user") for item in items]),
+        "memory": np.array([float(item.memory) for item in items]),
+        "key": np.array([float("key" in item.channels) for item in items]),
+        "in_window": _in_window(asked, items),
+        "first_person": np.full(len(items), float(asked.first_person)),
+        "word_count": np.full(len(items), float(len(asked.words))),
+        "when_asked": np.full(len(items), float(asked.intent == "time")),
+    }
+
+
+def cosines(proposals: Proposals) -> Column:
+    """Each item's best cosine; 0 for none."""
+    return np.maximum(_best(proposals, np.nan_to_num(proposals.cosine), 0.0), 0.0)
+
+
+def _lexical(asked: Asked, proposals: Proposals, named: set[str]) -> dict[str, Column]:
+    """BM25 and the share of the question's weight that is found, with and without the names of speakers."""
+    weight = words.bm25(proposals.counts, proposals.length, proposals.frequency, proposals.parts, proposals.mean_length)
+    name_words = {token for name in named for token in words.tokens(name)}
+    others = np.array([word not in name_words for word in asked.words], bool)
+    idf = rarity(proposals)
+    found = (proposals.counts > 0) * idf
+    best = _best(proposals, weight.sum(1))
+    other = _best(proposals, weight[:, others].sum(1))
+    return {
+        "words": best / max(float(best.max(initial=0.0)), 1e-9),
+        "other_words": other / max(float(other.max(initial=0.0)), 1e-9),
+        "coverage": _best(proposals, found.sum(1)) / max(float(idf.sum()), 1e-9),
+        "other_coverage": _best(proposals, found[:, others].sum(1)) / max(float(idf[others].sum()), 1e-9),
+    }
+
+
+def rarity(proposals: Proposals) -> Column:
+    """The weight of each of the question's words; one that occurs nowhere weighs most."""
+    return np.log1p(proposals.parts / (np.array(proposals.frequency, float) + 0.5))
+
+
+def _maxsim(asked: Asked, proposals: Proposals) -> Column:
+    weights = dict(zip(asked.words, rarity(proposals).tolist(), strict=True))
+    pairs = [(word, weights.get(stem, 1.0)) for word, stem in asked.plain]
+    return _best(proposals, maxsim(pairs, proposals.tokens))
+
+
+def _named(asked: Asked, items: tuple[Candidate, ...]) -> set[str]:
+    """The speakers whom the question names."""
+    speakers = {item.speaker for item in items if item.speaker is not None}
+    return {speaker for speaker in speakers if set(words.tokens(speaker)) & set(asked.words)}
+
+
+def _of_session(items: tuple[Candidate, ...], best: Column, gap: Column, together: Column) -> dict[str, Column]:
+    """How good an item's session is: its best item by words and by meaning, and its share of all that was found."""
+    places: dict[str | None, int] = {}
+    of = np.array([places.setdefault(item.session_id, len(places)) for item in items], np.int64)
+    alone = np.array([item.session_id is None for item in items], bool)
+    lexical, meaning = np.zeros(len(places)), np.full(len(places), FAR)
+    np.maximum.at(lexical, of, best)
+    np.maximum.at(meaning, of, gap)
+    total = np.bincount(of, together, len(places))
+    share = total / max(float(total.max(initial=0.0)), 1e-9)
+    return {
+        "session_words": np.where(alone, best, lexical[of]),
+        "session_meaning": np.where(alone, gap, meaning[of]),
+        "session_share": np.where(alone, 0.0, share[of]),
+    }
+
+
+def _in_window(asked: Asked, items: tuple[Candidate, ...]) -> Column:
+    """1 inside the question's window, -1 outside, 0 when it has none."""
+    if asked.window is None:
+        return np.zeros(len(items))
+    start, stop = asked.window
+    return np.array([1.0 if start <= item.at < stop else -1.0 for item in items])
+
+
+def _neighbours(items: tuple[Candidate, ...]) -> tuple[Ints, Ints]:
+    """For each item, which item was said before it and which after it; -1 for none."""
+    places = {(item.session_id, item.position): n for n, item in enumerate(items) if not item.memory}
+    here = [(item.session_id, -9 if item.memory else item.position) for item in items]
+    before = [places.get((session, position - 1), -1) for session, position in here]
+    after = [places.get((session, position + 1), -1) for session, position in here]
+    return np.array(before, np.int64), np.array(after, np.int64)
+
+
+def _best(proposals: Proposals, of_part: Column, least: float = 0.0) -> Column:
+    """An item is as good as its best part."""
+    best = np.full(len(proposals.items), least)
+    np.maximum.at(best, proposals.of, of_part)
+    return best
+
+
+def _reciprocal_rank(column: Column) -> Column:
+    ranks = np.empty(len(column))
+    ranks[np.argsort(-column, kind="stable")] = np.arange(1, len(column) + 1)
+    return np.where(column > 0, 1 / ranks, 0.0)
+
+
+def _at(column: Column, places: Ints, missing: float = 0.0) -> Column:
+    return np.append(column, missing)[places]

@@ -1,0 +1,78 @@
+"""Pure: static token vectors (potion-base-8M) and MaxSim, the cheapest strong sign that a text speaks of a question.
+
+MaxSim lets each word of the question find its nearest token in a text; rare words weigh more. A text's token ids are
+kept with its index entry, so a search only looks vectors up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ModelError
+from .types import Floats
+from .wordpiece import WordPiece
+
+WEIGHTS = Path(__file__).parent / "models" / "weights"
+MOST_TOKENS = 320
+
+
+def token_ids(text: str) -> bytes:
+    """The known tokens of a passage, as little-endian 16-bit numbers."""
+    pieces = vocabulary()
+    ids = [id for id in pieces.ids(text) if id != pieces.unknown]
+    return np.array(ids[:MOST_TOKENS], "<u2").tobytes()
+
+
+def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArray[np.float64]:
+    """For each text, how near its tokens come to the question's (word, weight) pairs: 0 to 1."""
+    pieces = vocabulary()
+    asked = [(id, weight / len(ids)) for word, weight in words if (ids := pieces.ids(word)) for id in ids]
+    if not asked or not texts:
+        return np.zeros(len(texts))
+    weights = np.array([weight for _, weight in asked])
+    tokens = np.frombuffer(b"".join(text or b"\0\0" for text in texts), "<u2").astype(np.int64)
+    starts = np.cumsum([0] + [max(len(text) // 2, 1) for text in texts[:-1]])
+    used = np.flatnonzero(np.bincount(tokens, minlength=1))
+    place = np.zeros(used[-1] + 1, np.int64)
+    place[used] = np.arange(len(used))
+    near = _unit(table()[used]) @ _unit(table()[[id for id, _ in asked]]).T
+    best = np.maximum.reduceat(near[place[tokens]], starts, axis=0)
+    found: NDArray[np.float64] = best @ weights / weights.sum()
+    return found
+
+
+@cache
+def vocabulary() -> WordPiece:
+    return WordPiece(weight("potion-base-8M/vocab.txt"))
+
+
+@cache
+def table() -> Floats:
+    """One row per token, mapped rather than read: only rows in use become resident."""
+    path = weight("potion-base-8M/model.safetensors")
+    with path.open("rb") as data:
+        header = int.from_bytes(data.read(8), "little")
+        about = json.loads(data.read(header))["embeddings"]
+    start = 8 + header + int(about["data_offsets"][0])
+    return np.asarray(np.memmap(path, np.float32, "r", start, tuple(about["shape"])))
+
+
+def weight(name: str) -> Path:
+    path = WEIGHTS / name
+    if not path.exists():
+        raise ModelError(
+            f"The model file {name} is missing from this installation.",
+            fix="In a source checkout run: python scripts/fetch_models.py; else reinstall holdfast.",
+        )
+    return path
+
+
+def _unit(rows: Floats) -> Floats:
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(norms, 1e-9), np.float32)
