@@ -1,6 +1,6 @@
 """The sets in one shape: profiles of sessions, and the questions asked of each with the messages that answer them.
 
-LoCoMo is licensed for non-commercial use: it measures, it never trains (`trainable` is False and the trainer refuses it).
+LoCoMo is licensed for non-commercial use: it measures, it never trains (`trainable` is False; the trainer refuses it).
 """
 
 from __future__ import annotations

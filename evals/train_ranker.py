@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
+import random
+import re
 import sys
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast import AsyncHoldfast, Memory, words
 from holdfast.features import features
-from holdfast.models.local import ArcticEmbedder
+from holdfast.models.local import ArcticEmbedder, PotionEmbedder
 from holdfast.moments import moment
-from holdfast.question import analysed
+from holdfast.ports import Embedder
+from holdfast.question import Asked, analysed
 from holdfast.recall import Question as Ask
 from holdfast.recall import proposed
+from holdfast.types import Proposals
 
 from . import data
-from .profiles import CachedEmbedder, filled, opened
+from .profiles import CACHE, CachedEmbedder, filled, opened
 
 OUT = Path(__file__).resolve().parent.parent / "src" / "holdfast" / "ranker.json"
 HIDDEN, EPOCHS, NETWORKS, BATCH, RATE, DECAY = 16, 20, 4, 16, 3e-3, 1e-2
@@ -37,7 +44,6 @@ class Row:
     """One question: a row of features per candidate, which candidates are evidence, and what each quotes."""
 
     set: str
-    id: str
     group: str
     category: str
     inputs: Array
@@ -46,42 +52,92 @@ class Row:
     evidence: tuple[str, ...]
 
 
-async def rows_of(cases: list[data.Case]) -> tuple[list[str], list[Row]]:
-    """Features of every scored question, computed by the product itself on profiles filled as a user would."""
-    rows: list[Row] = []
-    names: list[str] = []
-    embedder = CachedEmbedder(ArcticEmbedder())
-    async with opened(embedder) as memory:
+@dataclass
+class Found:
+    """What the product proposed for one question, before features: kept, so that features can be tried quickly."""
+
+    set: str
+    question: data.Question
+    group: str
+    asked: Asked
+    proposals: Proposals
+    quotes: list[tuple[str, ...]]
+
+
+async def gathered(cases: list[data.Case], embedder: Embedder, name: str) -> list[Found]:
+    """Every scored question's proposals, on profiles filled as a user would fill them."""
+    kept = CACHE / f"proposals-{name}.pickle"
+    if kept.exists() and "--reuse" in sys.argv:
+        held: list[Found] = pickle.loads(kept.read_bytes())
+        return held
+    found: list[Found] = []
+    async with opened(CachedEmbedder(embedder)) as memory:
         for n, case in enumerate(cases):
-            print(f"\r{case.set} {n + 1}/{len(cases)} {case.id:40}", end="", file=sys.stderr, flush=True)
-            profile, ids = await filled(memory, case)
-            store = await memory._vault.open(case.set, case.id, create=False)
-            for question in case.questions:
-                if not question.scored:
-                    continue
-                at = moment(question.asked_at or case.sessions[-1]["date"], "asked_at")
-                asked = analysed(question.text, at)
-                found = await proposed(store, embedder, asked, Ask(question.text, None, at, memory._clock()))
-                columns = features(asked, found)
-                names = list(columns)
-                sources = {m.id: m.sources for m in await store.get([c.id for c in found.items if c.memory])}  # type: ignore[union-attr]
-                quotes = [tuple(ids[s] for s in sources.get(c.id, (c.id,))) for c in found.items]
-                right = np.array([float(bool(q) and set(q) <= set(question.evidence)) for q in quotes])
-                shown = np.array([bool(c.channels) for c in found.items])
-                rows.append(
-                    Row(
-                        case.set,
-                        question.id,
-                        case.groups.get(question.id, case.id),
-                        question.category,
-                        np.stack([columns[name] for name in names], 1)[shown],
-                        right[shown],
-                        [q for q, s in zip(quotes, shown, strict=True) if s],
-                        question.evidence,
-                    )  # fmt: skip
-                )
+            print(f"\r{name} {case.set} {n + 1}/{len(cases)} {case.id:40}", end="", file=sys.stderr, flush=True)
+            found += await _of_case(memory, case)
             await memory.delete_profile(case.set, case.id)
     print(file=sys.stderr)
+    kept.write_bytes(pickle.dumps(found))
+    return found
+
+
+async def _of_case(memory: AsyncHoldfast, case: data.Case) -> list[Found]:
+    _, ids = await filled(memory, case)
+    store = await memory._vault.open(case.set, case.id, create=False)
+    found = []
+    for question in (*case.questions, *known_items(case)):
+        if not question.scored:
+            continue
+        at = moment(question.asked_at or case.sessions[-1]["date"], "asked_at")
+        asked = analysed(question.text, at)
+        ask = Ask(question.text, None, at, memory._clock())
+        proposals = await proposed(store, memory._embedder, asked, ask)
+        items = await store.get([item.id for item in proposals.items])
+        quotes = {item.id: item.sources if isinstance(item, Memory) else (item.id,) for item in items}
+        told = [tuple(ids[source] for source in quotes[item.id]) for item in proposals.items]
+        group = case.groups.get(question.id, case.id)
+        found.append(Found(case.set, question, group, asked, proposals, told))
+    return found
+
+
+def known_items(case: data.Case, most: int = 12) -> list[data.Question]:
+    """People also type a rare word and expect what holds it: one or two words that only one message has."""
+    if case.set != "own":
+        return []
+    noise = random.Random(case.id)
+    said = [message for session in case.sessions for message in session["messages"]]
+    df = Counter(word for message in said for word in set(words.tokens(message["content"])))
+    made = []
+    for message in noise.sample(said, len(said)):
+        rare = sorted(
+            {w for w in re.findall(r"[\w-]{4,}", message["content"]) if all(df[t] == 1 for t in words.tokens(w))}
+        )
+        if rare and len(made) < most:
+            text = " ".join(noise.sample(rare, min(len(rare), noise.choice([1, 2]))))
+            made.append(data.Question(f"{case.id}~{text}", text, "known-item", (message["id"],), "", None, True))
+    return made
+
+
+def rows_of(found: list[Found], blind: bool = False, noisy: bool = False) -> tuple[list[str], list[Row]]:
+    """Features of each question. `blind` leaves the vectors out, as when the embedder is down; `noisy` shuffles them, as
+    they are for error codes and names that no model has seen."""
+    noise = np.random.default_rng(0)
+    rows = []
+    names: list[str] = []
+    for each in found:
+        proposals = each.proposals
+        if blind:
+            proposals = replace(proposals, cosine=np.full(len(proposals.cosine), np.nan))
+        if noisy:
+            proposals = replace(proposals, cosine=noise.permutation(proposals.cosine))
+        columns = features(each.asked, proposals)
+        names = list(columns)
+        evidence = set(each.question.evidence)
+        right = np.array([float(bool(q) and set(q) <= evidence) for q in each.quotes])
+        shown = np.array([bool(item.channels) for item in proposals.items])
+        inputs = np.stack([columns[name] for name in names], 1)[shown]
+        quotes = [q for q, s in zip(each.quotes, shown, strict=True) if s]
+        rows.append(Row(each.set, each.group, each.question.category, inputs, right[shown], quotes, tuple(evidence)))
     return names, rows
 
 
@@ -160,15 +216,24 @@ def found_at(model: dict[str, Any], row: Row, k: int) -> float:
     return len(told & set(row.evidence)) / len(set(row.evidence))
 
 
-def cross_validated(names: list[str], rows: list[Row]) -> dict[str, float]:
+def fold_models(names: list[str], rows: list[Row], others: list[Row], networks: int = 2) -> dict[str, dict[str, Any]]:
+    """Group → a model that has not seen it. `others` (other embedders) train on the same side of each split."""
     groups = sorted({row.group for row in rows})
     fold = {group: n % FOLDS for n, group in enumerate(np.random.default_rng(0).permutation(groups))}
+    models = [
+        model_of(names, [row for row in rows + others if fold[row.group] != held_out], networks)
+        for held_out in range(FOLDS)
+    ]
+    return {group: models[n] for group, n in fold.items()}
+
+
+def cross_validated(names: list[str], rows: list[Row], others: list[Row]) -> dict[str, float]:
+    """R@10 by set, each question asked of a model that has not seen its group."""
+    models = fold_models(names, rows, others)
     found: dict[str, list[float]] = {}
-    for held_out in range(FOLDS):
-        model = model_of(names, [row for row in rows if fold[row.group] != held_out], networks=2)
-        for row in rows:
-            if fold[row.group] == held_out:
-                found.setdefault(row.set, []).append(found_at(model, row, 10))
+    for row in rows:
+        name = row.category if row.category == "known-item" else row.set
+        found.setdefault(name, []).append(found_at(models[row.group], row, 10))
     return {name: 100 * float(np.mean(values)) for name, values in found.items()}
 
 
@@ -182,12 +247,22 @@ def saved(model: dict[str, Any], version: str) -> str:
     return json.dumps(held, separators=(",", ":")) + "\n"
 
 
-async def main() -> None:
-    cases = data.own() + data.longmemeval_pool() + data.longmemeval_s48()
+async def training_rows() -> tuple[list[str], list[Row], list[Row]]:
+    """The features' names, the rows under the default embedder, and those under others."""
+    cases = data.own() + data.longmemeval_pool()
     assert all(case.trainable for case in cases)
-    names, rows = await rows_of(cases)
-    print("R@10, cross-validated by conversation and question:", cross_validated(names, rows))
-    OUT.write_text(saved(model_of(names, rows), "1"))
+    arctic = await gathered(cases + data.longmemeval_s48(), ArcticEmbedder(), "arctic")
+    potion = await gathered(cases, PotionEmbedder(), "potion")
+    names, rows = rows_of(arctic)
+    own = [each for each in potion if each.set == "own"]
+    known = [each for each in own if each.question.category == "known-item"]
+    return names, rows, rows_of(potion)[1] + rows_of(own, blind=True)[1] + rows_of(known, noisy=True)[1]
+
+
+async def main() -> None:
+    names, rows, others = await training_rows()
+    print("R@10, cross-validated by conversation and question:", cross_validated(names, rows, others))
+    OUT.write_text(saved(model_of(names, rows + others), "1"))
     print(f"wrote {OUT.name}: {OUT.stat().st_size:,} bytes, {len(names)} features, {len(rows)} questions")
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from . import words
+from .ports import Store
 from .types import Answer, Citation, Hit
 
 SUPPORTED = 0.5
@@ -17,15 +18,23 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 LONGEST = 300
 
 
-def answered(question: str, hits: Sequence[Hit]) -> Answer:
-    """The best hit's own statement, cited; empty when its support is too weak."""
+async def answered(store: Store, question: str, hits: Sequence[Hit]) -> Answer:
+    """The best hit's own statement, cited; empty when its support is too weak.
+
+    When the best hit is a message and a memory was drawn from it that speaks of the question, the memory says it better.
+    """
     if not hits:
         return Answer("", (), ())
     sure = support(hits[0])
     if sure < SUPPORTED:
         return Answer("", (), tuple(hits), sure)
     quote = _statement(question, hits[0])
-    return Answer(quote, (Citation(hits[0].id, quote),), tuple(hits), sure)
+    asked = set(words.question_words(question))
+    drawn = await store.resting_on([hits[0].id]) if hits[0].message_id is not None else []
+    spoken = [(len(asked & set(words.tokens(m.content))), m.content) for m in drawn if m.current]
+    best = max(spoken, default=(0, ""))
+    text = best[1] if best[0] >= len(asked & set(words.tokens(quote))) and best[0] > 0 else quote
+    return Answer(text, (Citation(hits[0].id, quote),), tuple(hits), sure)
 
 
 def support(hit: Hit) -> float:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from . import passages, words
+from . import passages
 from .errors import Conflict, HoldfastError
 from .ports import Embedder, Extractor, Store
-from .reconcile import Known, plain, reconcile
-from .types import Change, Deferral, Draft, Memory, Message, Probe, Test, Vector
+from .reconcile import Known, reconcile
+from .types import Change, Deferral, Draft, Message, Test, Vector, fingerprint
 
 log = logging.getLogger("holdfast")
 BATCH = 64
@@ -42,16 +42,26 @@ async def embed_bare(store: Store, embedder: Embedder, limit: int = BATCH) -> in
 async def digest_some(store: Store, extractor: Extractor, *, now: datetime) -> int:
     """Digest one batch of waiting messages; how many there were."""
     claimed = await store.claim(now=now, lease=LEASE, limit=BATCH)
-    if not claimed:
-        return 0
+    alone = len(claimed) == 1
+    if claimed and not await _digested(store, extractor, claimed, now, last_try=alone) and not alone:
+        for message in claimed:  # one of them is poison: the others must not suffer for it
+            await _digested(store, extractor, [message], now, last_try=True)
+    return len(claimed)
+
+
+async def _digested(
+    store: Store, extractor: Extractor, claimed: list[Message], now: datetime, *, last_try: bool
+) -> bool:
     try:
         before = await store.said(claimed[0].session_id, before=claimed[0].position, limit=CONTEXT)
         drafts = await extractor.extract(claimed, before)
         await _write(store, drafts, claimed, before, extractor.name, now)
+        return True
     except Exception as failure:  # whatever a model does, the message stays, and the reason is seen
-        log.warning("digesting %d messages failed, they wait: %s", len(claimed), failure)
-        await _set_back(store, claimed, failure, now)
-    return len(claimed)
+        if last_try:
+            log.warning("digesting message %s failed, it waits: %s", claimed[0].id, failure)
+            await _set_back(store, claimed, failure, now)
+        return False
 
 
 async def _write(
@@ -59,7 +69,7 @@ async def _write(
 ) -> None:
     messages = {message.id: message for message in (*before, *claimed)}
     for attempt in range(3):
-        known = await _known(store, drafts, messages, now)
+        known = await _known(store, drafts, messages)
         change = reconcile(drafts, known, messages, now=now, extractor=extractor)
         try:
             await store.apply(replace(change, settle=tuple(message.id for message in claimed)))
@@ -69,7 +79,7 @@ async def _write(
                 raise
 
 
-async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Message], now: datetime) -> Known:
+async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Message]) -> Known:
     known = Known(said={id: message.said_at for id, message in messages.items()})
     keys = tuple({draft.key for draft in drafts if draft.key is not None})
     if keys:
@@ -77,20 +87,11 @@ async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Mess
         known.heads = {(memory.kind, memory.key): memory for memory in page.items if memory.key is not None}
         rests_on = list({source for head in known.heads.values() for source in head.sources})
         known.said |= {item.id: item.said_at for item in await store.get(rests_on) if isinstance(item, Message)}
-    for draft in drafts:
-        if draft.key is None:
-            for memory in await _same_words(store, draft, now):
-                known.alike[memory.kind, plain(memory.content)] = memory
+    prints = tuple({fingerprint(draft.kind, draft.content) for draft in drafts if draft.key is None})
+    if prints:
+        page = await store.scan(Test("fingerprint", "in", prints), now=None, limit=10_000)
+        known.alike = {memory.fingerprint: memory for memory in page.items if memory.key is None}
     return known
-
-
-async def _same_words(store: Store, draft: Draft, now: datetime) -> list[Memory]:
-    """Memories that may be the very statement of the draft: those its words find first."""
-    same_kind = Test("kind", "eq", draft.kind)
-    probe = Probe(now=now, words=words.question_words(draft.content)[:12], where=same_kind, limit=3)
-    found = await store.propose(probe)
-    items = await store.get([candidate.id for candidate in found.items])
-    return [item for item in items if isinstance(item, Memory) and item.key is None]
 
 
 async def _set_back(store: Store, claimed: list[Message], failure: Exception, now: datetime) -> None:

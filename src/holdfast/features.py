@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import words
+from .moments import micros
 from .question import Asked
 from .statics import maxsim
 from .types import Candidate, Ints, Proposals
 
 Column = NDArray[np.float64]
-FAR = -0.3
-"""The cosine distance given to an item without a vector."""
+FAR = -3.0
+"""The distance in meaning given to an item without a vector, and the farthest of all."""
 
 
 def features(asked: Asked, proposals: Proposals) -> dict[str, Column]:
@@ -26,14 +27,13 @@ def features(asked: Asked, proposals: Proposals) -> dict[str, Column]:
     lexical = _lexical(asked, proposals, named)
     cosine = _best(proposals, np.where(np.isnan(proposals.cosine), -1.0, proposals.cosine), -1.0)
     known = cosine > -1.0
-    top = float(cosine.max()) if known.any() else 0.0
-    gap = np.where(known, cosine - top, FAR)
+    gap = _distance(cosine, known)
     near = _maxsim(asked, proposals)
     before, after = _neighbours(items)
     spoken = np.array([0.0 if not named else 1.0 if item.speaker in named else -1.0 for item in items])
     asks = np.array([float(item.asks) for item in items])
     length = np.log1p(np.bincount(proposals.of, proposals.length, len(items)))
-    together = lexical["words"] + near / max(float(near.max(initial=0.0)), 1e-9) + np.maximum(1 + gap / 0.15, 0)
+    together = lexical["words"] + near / max(float(near.max(initial=0.0)), 1e-9) + np.maximum(1 + gap / 2, 0)
     return {
         **lexical,
         "words_rank": _reciprocal_rank(lexical["words"]),
@@ -68,6 +68,14 @@ def features(asked: Asked, proposals: Proposals) -> dict[str, Column]:
 def cosines(proposals: Proposals) -> Column:
     """Each item's best cosine; 0 for none."""
     return np.maximum(_best(proposals, np.nan_to_num(proposals.cosine), 0.0), 0.0)
+
+
+def _distance(cosine: Column, known: NDArray[np.bool_]) -> Column:
+    """0 for the nearest item, -1 for the middle one: models differ in how wide they spread their cosines."""
+    if not known.any():
+        return np.full(len(cosine), FAR)
+    top, middle = float(cosine.max()), float(np.median(cosine[known]))
+    return np.where(known, np.maximum((cosine - top) / max(top - middle, 1e-3), FAR), FAR)
 
 
 def _lexical(asked: Asked, proposals: Proposals, named: set[str]) -> dict[str, Column]:
@@ -125,7 +133,7 @@ def _in_window(asked: Asked, items: tuple[Candidate, ...]) -> Column:
     """1 inside the question's window, -1 outside, 0 when it has none."""
     if asked.window is None:
         return np.zeros(len(items))
-    start, stop = asked.window
+    start, stop = map(micros, asked.window)
     return np.array([1.0 if start <= item.at < stop else -1.0 for item in items])
 
 

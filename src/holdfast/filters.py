@@ -9,7 +9,8 @@ to bound parameters; `passes` is the meaning they must agree with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, get_args
 
@@ -22,16 +23,16 @@ TIME_FIELDS = ("time", "created_at", "occurred_at")
 OPS: tuple[str, ...] = get_args(Op)
 ORDERED = ("gt", "gte", "lt", "lte")
 DEEPEST = 16
-MOST_TESTS = 200
+MOST_TESTS = 500
 
 
 def parse(filter: object, **shorthand: object) -> Where | None:
     """The Where of a filter dict and of keyword shorthands (kind=, key=, key_prefix=, session_id=, agent=, since=…)."""
-    tests = [_shorthand(name, value) for name, value in shorthand.items() if value is not None]
+    tests = [_named(name, _shorthand, name, value) for name, value in shorthand.items() if value is not None]
     if filter is not None:
         tests.append(_clause(filter, depth=0))
     if sum(_size(test) for test in tests) > MOST_TESTS:
-        raise InvalidInput(f"filter has more than {MOST_TESTS} comparisons.", field="filter")
+        raise InvalidInput(f"filter has more than {MOST_TESTS:,} comparisons and values.", field="filter")
     return None if not tests else tests[0] if len(tests) == 1 else All(tuple(tests))
 
 
@@ -61,6 +62,15 @@ def _shorthand(name: str, value: object) -> Where:
             return _test(name, "in" if isinstance(value, list | tuple | set) else "eq", value)
 
 
+def _named(name: str, check: Callable[..., Where], *given: object) -> Where:
+    """The check's result; its error names the argument that the caller wrote."""
+    try:
+        return check(*given)
+    except InvalidInput as bad:
+        bad.field = name
+        raise
+
+
 def _clause(clause: object, depth: int) -> Where:
     if not isinstance(clause, Mapping):
         raise InvalidInput(f"filter: expected an object of conditions, got {shown(clause)}.", field="filter")
@@ -76,6 +86,7 @@ def _clause(clause: object, depth: int) -> Where:
         elif name == "not":
             parts.append(Not(_clause(value, depth + 1)))
         elif isinstance(value, Mapping):
+            _known(str(name))
             parts += [_test(name, op, operand) for op, operand in value.items()]
         else:
             parts.append(_test(name, "eq", value))
@@ -94,6 +105,7 @@ def _test(field: object, op: object, value: Any) -> Where:
     if op in ("in", "nin"):
         if not isinstance(value, list | tuple | set):
             raise InvalidInput(f"filter: {op} takes a list, got {shown(value)}.", field=f"filter.{field}")
+        _known(field)
         within = Test(field, "in", tuple(_operand(field, "eq", each) for each in value))
         return within if op == "in" else Not(within)
     operand = _operand(field, op, value)
@@ -112,7 +124,7 @@ def _operand(field: str, op: object, value: Any) -> Json:
             value.encode()
         except UnicodeEncodeError:
             raise InvalidInput(f"filter: {shown(value)} is not valid Unicode.", field=f"filter.{field}") from None
-        return value
+        return unicodedata.normalize("NFC", value.strip() if op != "prefix" else value) if field == "key" else value
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if text_only or not (value is None or isinstance(value, bool) or number):
         wanted = "a string" if text_only else "a string, number, boolean or null"
@@ -128,7 +140,12 @@ def _known(field: str) -> None:
     if field in TEXT_FIELDS or field in TIME_FIELDS:
         return
     path = field.removeprefix("metadata.")
-    if not field.startswith("metadata.") or not all(path.split(".")) or any(c in path for c in '"\\\0'):
+    if (
+        not path.isprintable()
+        or not field.startswith("metadata.")
+        or not all(path.split("."))
+        or any(c in path for c in '"\\\0')
+    ):
         known = ", ".join((*TEXT_FIELDS, *TIME_FIELDS, "metadata.<name>"))
         raise InvalidInput(f"filter: {shown(field)} is no field; use one of {known}.", field="filter")
 
@@ -136,9 +153,11 @@ def _known(field: str) -> None:
 def _size(where: Where) -> int:
     match where:
         case All(parts) | Either(parts):
-            return sum(_size(part) for part in parts)
+            return 1 + sum(_size(part) for part in parts)
         case Not(part):
-            return _size(part)
+            return 1 + _size(part)
+        case Test(_, "in", values):
+            return max(1, len(values))
         case _:
             return 1
 

@@ -7,6 +7,7 @@ rest on nothing else. When the newest version of a key goes and an older one sta
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from .errors import NotFound
 from .ports import Store
@@ -29,11 +30,19 @@ async def forget_messages(store: Store, ids: Iterable[str]) -> Forgotten:
 
 
 async def forget_session(store: Store, session_id: str) -> Forgotten:
-    """Everything of a session: its messages, and the memories that were written in it or rest only on it."""
+    """Everything of a session: its messages, and the memories written in it that no other session supports."""
     messages = {message.id for message in await store.said(session_id, limit=2**31)}
     of_session = Test("session_id", "eq", session_id)
     written = await store.scan(of_session, now=None, limit=2**31, superseded=True)
-    return await _forget(store, messages, {memory.id for memory in written.items})
+    return await _forget(store, messages, {memory.id for memory in written.items if set(memory.sources) <= messages})
+
+
+async def sweep(store: Store, *, now: datetime, limit: int = 500) -> int:
+    """Forget memories that have expired; how many there were. The messages they rest on stay."""
+    expired = await store.scan(Test("expires_at", "lte", now), now=None, limit=limit, superseded=True)
+    if expired.items:
+        await store.apply(Change(forget=tuple(memory.id for memory in expired.items)))
+    return len(expired.items)
 
 
 async def _forget(store: Store, messages: set[str], memories: set[str]) -> Forgotten:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -72,9 +73,11 @@ def json_text(value: object, field: str, *, limit: int) -> str:
         size = len(text.encode())
     except (TypeError, ValueError) as bad:
         raise InvalidInput(f"{field} is not JSON: {bad}.", field=field) from None
+    except RecursionError:
+        raise InvalidInput(f"{field} is nested too deeply.", field=field) from None
     if size > limit:
         raise InvalidInput(f"{field} is {size:,} bytes of JSON; the limit is {limit:,}.", field=field)
-    if "\\u0000" in text:
+    if re.search(r"(?<!\\)(?:\\\\)*\\u0000", text):
         raise InvalidInput(f"{field} has a NUL character; remove it.", field=field)
     return text
 

@@ -39,8 +39,9 @@ class Store(Protocol):
     async def apply(self, change: Change) -> Applied:
         """Make the change, whole or not at all; it is on disk when this returns. Applying it again does nothing.
 
-        Raises Conflict when a memory to supersede is no longer current, or when a new memory's key has a current
-        memory that the change does not supersede: read again, decide again.
+        Raises Conflict when a memory to supersede is no longer current, or when a new memory's key (or without a key,
+        its fingerprint) has a current memory that the change does not supersede: read again, decide again. A new memory
+        all of whose sources have been forgotten is left out.
         """
         ...
 
@@ -116,16 +117,16 @@ class Vault(Protocol):
         """Delete a profile and destroy its key; False when there was none."""
         ...
 
-    async def waiting(self) -> list[tuple[str, str]]:
-        """Profiles that have, or may have, undigested messages or bare parts."""
+    async def waiting(self, model: str) -> list[tuple[str, str]]:
+        """Profiles that may have undigested messages, or parts without a vector of this model."""
         ...
 
     async def expect_work(self, namespace: str, profile: str) -> None:
         """Note that this profile is about to have work waiting; called before the write that makes it so."""
         ...
 
-    async def rested(self, namespace: str, profile: str) -> None:
-        """Note that this profile has no work waiting."""
+    async def rested(self, namespace: str, profile: str, model: str) -> None:
+        """Note that this profile has no work waiting under this model."""
         ...
 
     async def close(self) -> None: ...

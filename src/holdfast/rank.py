@@ -24,28 +24,22 @@ class Ranked:
 
     item: Candidate
     score: float
-    part: int
-    """The number of its best passage."""
     features: dict[str, float]
 
 
-def ranked(asked: Asked, proposals: Proposals) -> list[Ranked]:
-    """Every proposed item, best first."""
+def ranked(asked: Asked, proposals: Proposals, limit: int) -> list[Ranked]:
+    """The best proposed items, best first."""
     if not proposals.items:
         return []
     columns = features(asked, proposals)
     scores = score(columns)
     columns["cosine"] = cosines(proposals)
-    parts = _best_parts(proposals)
-    order = [n for n in np.argsort(-scores, kind="stable").tolist() if proposals.items[n].channels]
+    order = [n for n in np.argsort(-scores, kind="stable").tolist() if proposals.items[n].channels][:limit]
+    names = list(columns)
+    told = np.round(np.stack([columns[name][order] for name in names], axis=1), 4).tolist()
     return [
-        Ranked(
-            proposals.items[n],
-            float(scores[n]),
-            parts[n],
-            {name: round(float(column[n]), 4) for name, column in columns.items()},
-        )
-        for n in order
+        Ranked(proposals.items[n], float(scores[n]), dict(zip(names, row, strict=True)))
+        for n, row in zip(order, told, strict=True)
     ]
 
 
@@ -67,17 +61,6 @@ def version() -> str:
 
 @cache
 def _weights() -> dict[str, Any]:
-    held = json.loads(resources.files(__package__).joinpath("ranker.json").read_text("utf-8"))
+    held: dict[str, Any] = json.loads(resources.files(__package__).joinpath("ranker.json").read_text("utf-8"))
     networks = [{name: np.array(values) for name, values in network.items()} for network in held["networks"]]
     return held | {"networks": networks, "mean": np.array(held["mean"]), "spread": np.array(held["spread"])}
-
-
-def _best_parts(proposals: Proposals) -> list[int]:
-    """Each item's passage nearest to the question, by meaning or else by words."""
-    good = np.nan_to_num(proposals.cosine, nan=-1.0)
-    if proposals.counts.shape[1]:
-        good = good + 0.1 * (proposals.counts > 0).mean(1)
-    found = [0] * len(proposals.items)
-    for row in np.argsort(good, kind="stable").tolist():
-        found[proposals.of[row]] = int(proposals.number[row])
-    return found

@@ -2,13 +2,11 @@
 
 A draft whose key has a current memory supersedes it, unless it says the same (then the message is one more source), was
 said earlier (an old conversation imported late), or comes from a document or a tool while the user said the other
-thing. A draft without a key is a duplicate when its kind and words are those of a known memory.
+thing. A draft without a key is a duplicate when a known memory has its fingerprint.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -25,8 +23,8 @@ class Known:
 
     heads: dict[tuple[str, str], Memory] = field(default_factory=dict)
     """(kind, key) → the current memory."""
-    alike: dict[tuple[str, str], Memory] = field(default_factory=dict)
-    """(kind, said plainly) → a current memory without a key."""
+    alike: dict[str, Memory] = field(default_factory=dict)
+    """Fingerprint → a current memory without a key."""
     said: dict[str, datetime] = field(default_factory=dict)
     """Message id → when it was said, for the sources of the heads and of the drafts."""
 
@@ -41,9 +39,9 @@ def reconcile(
     heads, alike = dict(known.heads), dict(known.alike)
     for draft in drafts:
         memory = _memory(draft, messages, now=now, extractor=extractor)
-        place = (memory.kind, plain(memory.content))
-        head = heads.get((memory.kind, memory.key)) if memory.key else alike.get(place)
-        if head is not None and (memory.key is None or plain(head.content) == place[1]):
+        mark = memory.fingerprint
+        head = heads.get((memory.kind, memory.key)) if memory.key else alike.get(mark)
+        if head is not None and head.fingerprint == mark:
             sources += [(head.id, source) for source in memory.sources]
             continue
         if head is not None and not _may_supersede(memory, head, known.said):
@@ -54,7 +52,7 @@ def reconcile(
         if memory.key is not None:
             heads[memory.kind, memory.key] = memory
         else:
-            alike[place] = memory
+            alike[mark] = memory
         memories.append(memory)
     return Change(
         memories=tuple(memories),
@@ -62,11 +60,6 @@ def reconcile(
         supersede=tuple(supersede),
         sources=tuple(sources),
     )
-
-
-def plain(text: str) -> str:
-    """Text without case, punctuation and spacing: what makes two statements the same statement."""
-    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _may_supersede(memory: Memory, head: Memory, said: Mapping[str, datetime]) -> bool:

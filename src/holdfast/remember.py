@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from . import names, passages, words
+from . import names, passages
 from .errors import Conflict, InvalidInput, shown
 from .ingest import json_text, metadata_of
 from .moments import moment
 from .ports import Store
-from .reconcile import plain
-from .types import All, Change, Json, Memory, Probe, Supersede, Test
+from .types import All, Change, Json, Memory, Supersede, Test, fingerprint
 
 TRIES = 8
 VALUE_BYTES = 262_144
+LONGEST_TTL = timedelta(days=36_525)
 TRUSTS = ("user", "agent", "document", "tool")
 
 
@@ -36,10 +37,9 @@ class Wish:
 
 
 def checked(content: object, kind: object, now: datetime, **more: Any) -> Wish:
-    value = more.get("value")
+    value = json.loads(json_text(more.get("value"), "value", limit=VALUE_BYTES))
     if content is None and value is not None:
         content = value if isinstance(value, str) else json_text(value, "value", limit=names.CONTENT_BYTES)
-    json_text(value, "value", limit=VALUE_BYTES)
     trust = more.get("trust") or "user"
     if trust not in TRUSTS:
         raise InvalidInput(f"trust is {shown(trust)}; use one of {', '.join(TRUSTS)}.", field="trust")
@@ -63,7 +63,7 @@ def checked(content: object, kind: object, now: datetime, **more: Any) -> Wish:
 
 async def remember(store: Store, wish: Wish, *, now: datetime) -> Memory:
     for attempt in range(TRIES):
-        head = await _head(store, wish, now)
+        head = await _head(store, wish)
         if head is not None and _says_the_same(head, wish):
             return head
         memory = _memory(wish, head, now)
@@ -77,23 +77,22 @@ async def remember(store: Store, wish: Wish, *, now: datetime) -> Memory:
     raise AssertionError("unreachable")
 
 
-async def _head(store: Store, wish: Wish, now: datetime) -> Memory | None:
+async def _head(store: Store, wish: Wish) -> Memory | None:
     """The memory this one would supersede or repeat."""
     if wish.key is not None:
         same = All((Test("kind", "eq", wish.kind), Test("key", "eq", wish.key)))
         page = await store.scan(same, now=None, limit=1)
         return page.items[0] if page.items else None
-    probe = Probe(now=now, words=words.question_words(wish.content)[:12], where=Test("kind", "eq", wish.kind), limit=5)
-    found = await store.propose(probe)
-    for item in await store.get([candidate.id for candidate in found.items]):
-        if isinstance(item, Memory) and item.key is None and _says_the_same(item, wish):
-            return item
-    return None
+    mark = fingerprint(wish.kind, wish.content, wish.value, wish.metadata)
+    page = await store.scan(Test("fingerprint", "eq", mark), now=None, limit=100)
+    return next((memory for memory in page.items if memory.key is None), None)
 
 
 def _says_the_same(head: Memory, wish: Wish) -> bool:
-    return (plain(head.content), head.value, head.metadata, head.expires_at) == (
-        plain(wish.content), wish.value, wish.metadata, wish.expires_at,
+    if head.key is None:
+        return head.expires_at == wish.expires_at  # the rest is in the fingerprint that found it
+    return (head.content, head.value, head.metadata, head.expires_at) == (
+        wish.content, wish.value, wish.metadata, wish.expires_at,
     )  # fmt: skip
 
 
@@ -124,8 +123,11 @@ def _expiry(ttl: object, expires_at: object, now: datetime) -> datetime | None:
     if ttl is not None:
         span = ttl if isinstance(ttl, timedelta) else None
         if isinstance(ttl, int | float) and not isinstance(ttl, bool):
-            span = timedelta(seconds=ttl)
-        if span is None or span <= timedelta(0):
-            raise InvalidInput(f"ttl is {shown(ttl)}; give a positive number of seconds or a timedelta.", field="ttl")
+            span = timedelta(seconds=ttl) if 0 < ttl <= LONGEST_TTL.total_seconds() else None
+        if span is None or not timedelta(0) < span <= LONGEST_TTL:
+            raise InvalidInput(
+                f"ttl is {shown(ttl)}; give a positive number of seconds or a timedelta, at most 100 years.",
+                field="ttl",
+            )
         return now + span
     return None if expires_at is None else moment(expires_at, "expires_at")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
 from . import answer, filters, forget, ingest, moments, names, pack, recall, remember, summary
 from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
@@ -51,6 +53,7 @@ class AsyncHoldfast:
         self._embedder = embedder
         self._clock = clock
         self._worker = Worker(vault, embedder, extractor, clock)
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
 
     @classmethod
@@ -100,8 +103,13 @@ class AsyncHoldfast:
 
     async def delete_profile(self, namespace: str, profile: str) -> bool:
         """Delete a profile for good and destroy its key; False when there was none."""
-        self._worker.forget((namespace, profile))
-        return await self._vault.delete(names.namespace(namespace), names.profile(profile))
+        who = (names.namespace(namespace), names.profile(profile))
+        self._worker.forget(who)
+        return await self._vault.delete(*who)
+
+    def _turn(self, who: tuple[str, str]) -> asyncio.Lock:
+        """Writers of one profile take turns to decide what they supersede; without it they would only collide."""
+        return self._turns.setdefault(who, asyncio.Lock())
 
 
 class LocalProfile:
@@ -125,9 +133,8 @@ class LocalProfile:
         now = self._holdfast._clock()
         checked = ingest.checked(messages, session_id=session_id, agent=agent, now=now)
         store = await self._written_to()
-        receipt = await ingest.ingest(store, checked, now=now)
-        if receipt.pending:
-            self._holdfast._worker.notify(self._who)
+        async with self._holdfast._worker.expecting(self._who):
+            receipt = await ingest.ingest(store, checked, now=now)
         if not wait:
             return receipt
         await self._holdfast._worker.settled(self._who, None)
@@ -156,9 +163,9 @@ class LocalProfile:
             content, kind, now, key=key, value=value, metadata=metadata, session_id=session_id, agent=agent,
             trust=trust, occurred_at=occurred_at, expires_at=expires_at, ttl=ttl,
         )  # fmt: skip
-        memory = await remember.remember(await self._written_to(), wish, now=now)
-        self._holdfast._worker.notify(self._who)
-        return memory
+        store = await self._written_to()
+        async with self._holdfast._turn(self._who), self._holdfast._worker.expecting(self._who):
+            return await remember.remember(store, wish, now=now)
 
     async def search(
         self,
@@ -214,7 +221,8 @@ class LocalProfile:
             since=since,
             until=until,
         )
-        return answer.answered(query, await self._hits(query, where, _limit(limit), reference_date))
+        hits = await self._hits(query, where, _limit(limit), reference_date)
+        return await answer.answered(await self._store(), query, hits)
 
     async def context(
         self,
@@ -275,6 +283,7 @@ class LocalProfile:
 
     async def messages(self, session_id: str | None = None, *, limit: int = 1000) -> tuple[Message, ...]:
         """What was said, in order, in one session or in all."""
+        session_id = None if session_id is None else names.session(session_id)
         return tuple(await (await self._store()).said(session_id, limit=_limit(limit, most=100_000)))
 
     async def forget(self, id: str) -> Forgotten:
@@ -287,6 +296,7 @@ class LocalProfile:
 
     async def summary(self, session_id: str | None = None) -> str:
         """The profile, or one session, on one page of Markdown."""
+        session_id = None if session_id is None else names.session(session_id)
         await self._caught_up()
         return await summary.summary(await self._store(), session_id=session_id, now=self._holdfast._clock())
 
@@ -317,7 +327,7 @@ class LocalProfile:
         return await self._holdfast._vault.open(*self._who, create=False)
 
     async def _written_to(self) -> Store:
-        """The store, created with its namespace at the first write; work is expected before it is made."""
+        """The store, created with its namespace at the first write."""
         if self._holdfast._closed:
             raise Closed("This Holdfast was closed.")
         vault = self._holdfast._vault
@@ -327,7 +337,6 @@ class LocalProfile:
             with suppress(AlreadyExists):  # somebody created it meanwhile
                 await vault.create_namespace(self.namespace)
             store = await vault.open(*self._who, create=True)
-        await self._holdfast._worker.expect(self._who)
         return store
 
 

@@ -41,7 +41,8 @@ def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArra
     used = np.flatnonzero(np.bincount(tokens, minlength=1))
     place = np.zeros(used[-1] + 1, np.int64)
     place[used] = np.arange(len(used))
-    near = _unit(table()[used]) @ _unit(table()[[id for id, _ in asked]]).T
+    wanted = np.array([id for id, _ in asked])
+    near = table()[used] @ (table()[wanted] / norms()[wanted, None]).T / norms()[used, None]
     best = np.maximum.reduceat(near[place[tokens]], starts, axis=0)
     found: NDArray[np.float64] = best @ weights / weights.sum()
     return found
@@ -63,6 +64,11 @@ def table() -> Floats:
     return np.asarray(np.memmap(path, np.float32, "r", start, tuple(about["shape"])))
 
 
+@cache
+def norms() -> Floats:
+    return np.asarray(np.maximum(np.linalg.norm(table(), axis=1), 1e-9), np.float32)
+
+
 def weight(name: str) -> Path:
     path = WEIGHTS / name
     if not path.exists():
@@ -71,8 +77,3 @@ def weight(name: str) -> Path:
             fix="In a source checkout run: python scripts/fetch_models.py; else reinstall holdfast.",
         )
     return path
-
-
-def _unit(rows: Floats) -> Floats:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.maximum(norms, 1e-9), np.float32)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -73,8 +76,19 @@ class Memory:
     def current(self) -> bool:
         return self.superseded_by is None
 
+    @property
+    def fingerprint(self) -> str:
+        """What makes two memories without a key the same memory: kind, text, value and metadata."""
+        return fingerprint(self.kind, self.content, self.value, self.metadata)
+
 
 Item = Message | Memory
+
+
+def fingerprint(kind: str, content: str, value: Json = None, metadata: Mapping[str, Json] | None = None) -> str:
+    said = " ".join(content.split()).casefold().rstrip(".! ")
+    held = json.dumps([kind, said, value, dict(metadata or {})], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(held.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +206,8 @@ class Candidate:
     role: str | None
     speaker: str | None
     asks: bool
-    at: datetime
-    """When it was said, or when what it tells happened."""
+    at: int
+    """When it was said, or when what it tells happened: microseconds since 1970."""
     channels: dict[str, int]
     """Channel → rank (1 is best). Empty for an item that is here only as context."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import platformdirs
 
 from .config import Settings
+from .errors import InvalidInput, shown
 from .models.local import ArcticEmbedder, PotionEmbedder
 from .models.rules import RuleExtractor
 from .ports import Embedder, Extractor, Vault
@@ -22,6 +23,9 @@ def wired(
     **settings: Any,
 ) -> tuple[Vault, Embedder, Extractor]:
     """A vault and the models to go with it. A model object may be given in place of its name."""
+    for name, given, port in (("embedder", embedder, Embedder), ("extractor", extractor, Extractor)):
+        if not (given is None or isinstance(given, port) or (name == "embedder" and isinstance(given, str))):
+            raise InvalidInput(f"{name} is {shown(given)}; give a name or an object with its methods.", field=name)
     named = embedder if isinstance(embedder, str) else None
     chosen = Settings.read(data=path, embedder=named, **settings)
     folder = chosen.data or Path(platformdirs.user_data_dir("holdfast", appauthor=False))

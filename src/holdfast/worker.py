@@ -1,23 +1,37 @@
-"""Digest what waits, in the background, one profile at a time. Whatever fails is logged, kept and tried again."""
+"""Digest what waits, in the background, one profile at a time. Whatever fails is logged, kept and tried again.
+
+The catalogue knows which profiles may have work, so that a restart finds it without opening every file. It is told
+before the write that makes work, and told again only after a quiet while, since each telling costs a sync.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from .digest import digest_some, embed_bare
 from .errors import HoldfastError, NotFound
+from .forget import sweep
 from .ports import Embedder, Extractor, Vault
 
 Who = tuple[str, str]
 log = logging.getLogger("holdfast")
 IDLE_SECONDS = 5.0
-"""How long all must be quiet before the catalogue is told; each telling costs a sync."""
 RETRY_SECONDS = 15.0
 """When to look again at a profile whose work failed or is lent to somebody else."""
+
+
+@dataclass(slots=True)
+class Due:
+    """A profile with work, how often that was said, and who waits for its end."""
+
+    asked: int = 0
+    done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Worker:
@@ -26,36 +40,43 @@ class Worker:
         self._embedder = embedder
         self._extractor = extractor
         self._clock = clock
-        self._due: dict[Who, asyncio.Event] = {}
+        self._due: dict[Who, Due] = {}
         self._wake = asyncio.Event()
         self._marked: set[Who] = set()
+        self._writing: Counter[Who] = Counter()
+        self._marking = asyncio.Lock()
         self._retries: dict[Who, asyncio.TimerHandle] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        for who in await self._vault.waiting():
+        for who in await self._vault.waiting(self._embedder.model):
+            await self._mark(who)
             self.notify(who)
         self._task = asyncio.create_task(self._run(), name="holdfast-worker")
 
-    async def expect(self, who: Who) -> None:
-        """Before a write that makes work: a crash after it must not leave the work unseen."""
-        if who not in self._marked:
-            await self._vault.expect_work(*who)
-            self._marked.add(who)
+    @asynccontextmanager
+    async def expecting(self, who: Who) -> AsyncIterator[None]:
+        """Around a write that makes work: a crash right after it must not leave the work unseen."""
+        self._writing[who] += 1
+        try:
+            await self._mark(who)
+            yield
+        finally:
+            self._writing[who] -= 1
+            self.notify(who)
 
     def notify(self, who: Who) -> None:
-        """There is work: a write was made, or it is time to try again."""
-        self._due.setdefault(who, asyncio.Event())
-        self._marked.add(who)
+        """There may be work: a write was made, or it is time to try again."""
+        self._due.setdefault(who, Due()).asked += 1
         self._wake.set()
 
     async def settled(self, who: Who, timeout: float | None) -> bool:
         """Wait until nothing of this profile waits; False when that takes longer than `timeout` seconds."""
-        done = self._due.get(who)
-        if done is None:
+        due = self._due.get(who)
+        if due is None:
             return True
         try:
-            await asyncio.wait_for(done.wait(), timeout)
+            await asyncio.wait_for(due.done.wait(), timeout)
         except TimeoutError:
             return False
         return True
@@ -63,9 +84,7 @@ class Worker:
     def forget(self, who: Who) -> None:
         """The profile is deleted."""
         self._marked.discard(who)
-        done = self._due.pop(who, None)
-        if done is not None:
-            done.set()
+        self._finish(who)
 
     async def stop(self) -> None:
         """Finish the batch in hand; what still waits is durable and goes on at the next start."""
@@ -75,29 +94,33 @@ class Worker:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-        await self._rest(self._marked - set(self._due))
+        unfinished = set(self._due)
+        for who in unfinished:
+            self._finish(who)
+        await self._rest(self._marked - unfinished)
 
     async def _run(self) -> None:
         while True:
-            if not self._due:
-                self._wake.clear()
-                try:
-                    await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS if self._marked else None)
-                except TimeoutError:
-                    await self._rest(set(self._marked))
+            if self._due:
+                await self._work(next(iter(self._due)))
                 continue
-            who = next(iter(self._due))
-            done = self._due[who]
+            self._wake.clear()
             try:
-                if await self._round(who) and self._due.get(who) is done:
-                    continue
-            except HoldfastError as failure:
-                log.warning("digesting %s/%s stopped: %s", *who, failure)
-            except Exception:
-                log.exception("digesting %s/%s stopped", *who)
-            if self._due.get(who) is done:
-                del self._due[who]
-            done.set()
+                await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS if self._marked else None)
+            except TimeoutError:
+                await self._rest(set(self._marked))
+
+    async def _work(self, who: Who) -> None:
+        due = self._due[who]
+        asked = due.asked
+        try:
+            more = await self._round(who)
+        except Exception as failure:
+            known = isinstance(failure, HoldfastError)
+            log.warning("digesting %s/%s stopped: %s", *who, failure, exc_info=not known)
+            more = 0
+        if not more and due.asked == asked and self._due.get(who) is due:
+            self._finish(who)
 
     async def _round(self, who: Who) -> int:
         """A batch of each kind of work; how much there was. Digestion first: what it writes needs vectors too."""
@@ -105,23 +128,38 @@ class Worker:
             store = await self._vault.open(*who, create=False)
         except NotFound:
             return 0
-        digested = await digest_some(store, self._extractor, now=self._clock())
+        now = self._clock()
+        digested = await digest_some(store, self._extractor, now=now)
         embedded = await embed_bare(store, self._embedder)
+        swept = await sweep(store, now=now)
         await asyncio.sleep(0)
-        return digested + embedded
+        return digested + embedded + swept
+
+    def _finish(self, who: Who) -> None:
+        due = self._due.pop(who, None)
+        if due is not None:
+            due.done.set()
+
+    async def _mark(self, who: Who) -> None:
+        async with self._marking:
+            if who not in self._marked:
+                await self._vault.expect_work(*who)
+                self._marked.add(who)
 
     async def _rest(self, quiet: set[Who]) -> None:
         """Tell the catalogue who has no work left; look again later at those who have."""
         for who in quiet:
-            with suppress(HoldfastError):
-                store = await self._vault.open(*who, create=False)
-                stats = await store.stats(self._embedder.model)
-                if stats.pending or stats.unembedded:
-                    self._look_again(who)
-                else:
-                    await self._vault.rested(*who)
-            self._marked.discard(who)
+            async with self._marking:
+                if self._writing[who] or who in self._due:
+                    continue
+                with suppress(HoldfastError):
+                    store = await self._vault.open(*who, create=False)
+                    stats = await store.stats(self._embedder.model)
+                    if stats.pending or stats.unembedded:
+                        self._look_again(who)
+                        continue
+                    await self._vault.rested(*who, self._embedder.model)
+                self._marked.discard(who)
 
     def _look_again(self, who: Who) -> None:
-        loop = asyncio.get_running_loop()
-        self._retries[who] = loop.call_later(RETRY_SECONDS, self.notify, who)
+        self._retries[who] = asyncio.get_running_loop().call_later(RETRY_SECONDS, self.notify, who)

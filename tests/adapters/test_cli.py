@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -160,7 +161,7 @@ def test_a_bad_message_in_a_late_batch_changes_nothing(run: Run) -> None:
         (["remember", "x", "--ttl", "soon"], b"", "ttl"),
         (["remember", "x", "--kind", "No Kind"], b"", "kind"),
         (["search", "x", "--filter", '{"metadata.a": {"like": 1}}'], b"", "filter.metadata.a"),
-        (["search", "x", "--since", "yesterday"], b"", "filter.time"),
+        (["search", "x", "--since", "yesterday"], b"", "since"),
         (["search", "x", "--limit", "0"], b"", "limit"),
         (["search", "x", "--limit", "many"], b"", "limit"),
         (["search", "x", "-n", "No Name"], b"", "namespace"),
@@ -309,8 +310,10 @@ def test_the_doctor_names_the_damaged_profile_only(run: Run, data: Path) -> None
 
 
 def test_the_doctor_notices_a_damaged_log(run: Run, data: Path) -> None:
-    for n in range(3):
-        run("remember", f"Thing {n}")
+    with Holdfast.open(data / "crashed", embedder="potion") as memory:
+        for n in range(3):
+            memory.profile("default", "default").remember(f"Thing {n}")
+        shutil.copytree(data / "crashed", data, dirs_exist_ok=True)  # as a crash leaves it: all is in the log
     (log,) = (data / "profiles").rglob("*.db-wal")
     content = bytearray(log.read_bytes())
     content[len(content) // 2] ^= 1
@@ -322,7 +325,7 @@ def test_nothing_written_is_readable_on_disk(run: Run, data: Path) -> None:
     run("remember", "something")
     (file,) = (data / "profiles").rglob("*.db")
     assert file.read_bytes()[:15] != b"SQLite format 3"
-    assert b"something" not in file.with_name(file.name + "-wal").read_bytes()
+    assert b"something" not in file.read_bytes()
 
 
 @pytest.mark.parametrize("keyring", [None, "{}", "not json", json.dumps({"master_key": "00" * 32})])

@@ -137,7 +137,6 @@ def test_a_garbled_keyring_is_refused_and_left_alone(data: Path, garbage: bytes)
     assert (data / "keyring").read_bytes() == garbage
 
 
-@pytest.mark.xfail(strict=True, reason="Folder._new_key writes in place: a crash leaves an empty keyring")
 def test_a_crash_while_the_first_key_is_made_is_survived(tmp_path: Path) -> None:
     (tmp_path / "keyring").touch()
     with opened(tmp_path) as memory:
@@ -173,11 +172,6 @@ def emptied(path: Path) -> None:
     path.write_bytes(b"")
 
 
-RAW = "Folder.file makes the profile's folder outside translated(): a raw OSError reaches the caller"
-SLEEP = "File.sleep checkpoints before it closes: when that fails, eviction hurts others and close stops half-way"
-EMPTY = "sqlite.file.File takes an empty file for a new one: the profile silently comes back without its memories"
-
-
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -186,7 +180,7 @@ EMPTY = "sqlite.file.File takes an empty file for a new one: the profile silentl
         overwritten,
         head_flipped,
         Path.unlink,
-        pytest.param(emptied, marks=pytest.mark.xfail(strict=True, reason=EMPTY)),
+        pytest.param(emptied),
     ],
     ids=lambda spoil: spoil.__name__,
 )
@@ -203,7 +197,7 @@ def test_a_damaged_profile_refuses_with_instructions_and_the_others_go_on(
             with pytest.raises(Damaged, match=r"(?i)restore .* from a backup") as caught:
                 act()
             assert str(path) in str(caught.value)
-            assert "alice" not in str(caught.value) or spoil is Path.unlink
+            assert "alice" not in str(caught.value) or spoil in (Path.unlink, emptied)
         goes_on(memory.profile("app", "bob"))
         assert [each.name for each in memory.profiles("app")] == ["alice", "bob"]
     assert (path.read_bytes() if path.exists() else None) == left
@@ -211,7 +205,7 @@ def test_a_damaged_profile_refuses_with_instructions_and_the_others_go_on(
 
 @pytest.mark.parametrize(
     "spoil",
-    [flipped, pytest.param(overwritten, marks=pytest.mark.xfail(strict=True, reason=SLEEP))],
+    [flipped, pytest.param(overwritten)],
     ids=lambda spoil: spoil.__name__,
 )
 def test_making_room_among_open_files_does_not_stumble_over_a_damaged_one(
@@ -339,7 +333,6 @@ def test_a_full_disk_loses_nothing_acknowledged_and_works_again_when_there_is_sp
         assert [message.id for message in memory.profile("app", "alice").messages("s1")] == kept
 
 
-@pytest.mark.xfail(strict=True, reason=SLEEP)
 def test_closing_on_a_full_disk_lets_the_folder_go(disk: Path) -> None:
     ballast = disk / "ballast"
     ballast.write_bytes(bytes(5_000_000))
@@ -364,7 +357,6 @@ def test_a_read_only_file_system_is_named(disk: Path) -> None:
         assert memory.profile("app", "alice").stats().messages == 1
 
 
-@pytest.mark.xfail(strict=True, reason=RAW)
 def test_a_read_only_place_for_new_profiles_is_named(disk: Path) -> None:
     with opened(disk / "data") as memory:
         memory.profile("app", "alice").remember("hello")
@@ -379,9 +371,7 @@ def test_a_read_only_place_for_new_profiles_is_named(disk: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions don't bind root")
-@pytest.mark.parametrize(
-    ("shut", "used"), [(".", "new"), pytest.param("profiles", ".", marks=pytest.mark.xfail(strict=True, reason=RAW))]
-)
+@pytest.mark.parametrize(("shut", "used"), [(".", "new"), pytest.param("profiles", ".")])
 def test_a_folder_without_permission_is_named(data: Path, shut: str, used: str) -> None:
     (data / shut).chmod(0o500)
     try:

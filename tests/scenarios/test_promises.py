@@ -138,7 +138,6 @@ async def test_after_a_cancelled_call_the_next_one_works(tmp_path: Path) -> None
         assert (await alice.stats()).messages == 21
 
 
-@pytest.mark.xfail(strict=True, reason="SqliteStore.apply cancelled after the commit never tells the board: not found")
 async def test_a_cancelled_write_that_was_committed_is_found(tmp_path: Path) -> None:
     async with running(tmp_path) as memory:
         alice = memory.profile("app", "alice")
@@ -224,9 +223,6 @@ async def test_one_keyed_memory_from_eight_tasks_at_once_is_one_memory(tmp_path:
         assert (await alice.stats()).superseded == 0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="remember._head looks and then writes; nothing unique stops a second keyless one"
-)
 async def test_one_keyless_memory_from_eight_tasks_at_once_is_one_memory(tmp_path: Path) -> None:
     async with running(tmp_path) as memory:
         alice = memory.profile("app", "alice")
@@ -235,7 +231,6 @@ async def test_one_keyless_memory_from_eight_tasks_at_once_is_one_memory(tmp_pat
         assert (await alice.stats()).memories == 2
 
 
-@pytest.mark.xfail(strict=True, reason="remember._head finds a repeat by words; a text without any has none")
 async def test_repeating_a_memory_without_words_changes_nothing(tmp_path: Path) -> None:
     async with running(tmp_path) as memory:
         alice = memory.profile("app", "alice")
@@ -244,9 +239,6 @@ async def test_repeating_a_memory_without_words_changes_nothing(tmp_path: Path) 
         assert (await alice.stats()).memories == 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="remember._head looks among the 5 best by the first 12 words; the repeat may be 6th"
-)
 async def test_repeating_one_of_many_alike_changes_nothing(tmp_path: Path) -> None:
     start = "Weekly report of the harbour office about ships cargo crews weather tides cranes fuel customs berths: "
     async with running(tmp_path) as memory:
@@ -257,9 +249,6 @@ async def test_repeating_one_of_many_alike_changes_nothing(tmp_path: Path) -> No
         assert (await alice.stats()).memories == 12
 
 
-@pytest.mark.xfail(
-    strict=True, reason="remember.checked keeps value as given: a tuple or an int key never equals its JSON"
-)
 @pytest.mark.parametrize("value", [(1, 2), {1: "one"}], ids=["tuple", "number-as-name"])
 async def test_repeating_a_value_that_json_changes_is_no_new_version(tmp_path: Path, value: Any) -> None:
     async with running(tmp_path) as memory:
@@ -269,7 +258,6 @@ async def test_repeating_a_value_that_json_changes_is_no_new_version(tmp_path: P
         assert (await alice.stats()).superseded == 0
 
 
-@pytest.mark.xfail(strict=True, reason="remember._says_the_same compares without punctuation: the new text is dropped")
 @pytest.mark.parametrize(("old", "new"), [("C", "C++"), ("5", "-5"), ("👍", "👎"), ("a/b", "a.b"), ("x", "X")])
 async def test_a_keyed_write_that_differs_only_in_signs_is_kept(tmp_path: Path, old: str, new: str) -> None:
     async with running(tmp_path) as memory:
@@ -288,7 +276,6 @@ async def test_a_key_finds_what_was_written_under_it(tmp_path: Path, key: str) -
         assert texts((await alice.list(key_prefix=key[:3])).items) == ["here"]
 
 
-@pytest.mark.xfail(strict=True, reason="names.key trims and composes on writing; filters take the key as given")
 @pytest.mark.parametrize("key", [" padded ", "cafe\u0301"])
 async def test_a_key_is_normalised_alike_for_writing_and_reading(tmp_path: Path, key: str) -> None:
     async with running(tmp_path) as memory:
@@ -313,9 +300,6 @@ async def test_a_conversation_without_a_session_names_its_own(tmp_path: Path) ->
 # One current memory per key
 
 
-@pytest.mark.xfail(
-    strict=True, reason="sqlite.apply supersedes before it adds: a key said twice in one batch conflicts with itself"
-)
 async def test_a_key_said_twice_in_one_ingest_ends_with_the_later(tmp_path: Path) -> None:
     script: dict[str, list[Draft] | Exception] = {
         "I live in Lisbon": [fact("Lives in Lisbon", "home")],
@@ -360,9 +344,6 @@ async def test_one_memory_per_key_is_current_under_many_writers(tmp_path: Path) 
         assert (await alice.stats()).memories == 3
 
 
-@pytest.mark.xfail(
-    strict=True, reason="remember.TRIES (8) is used up by eight writers on one key; Conflict reaches the caller"
-)
 async def test_writers_of_one_key_wait_for_each_other_without_a_conflict(tmp_path: Path) -> None:
     async with running(tmp_path) as memory:
         alice = memory.profile("app", "alice")
@@ -427,9 +408,6 @@ async def test_failed_work_is_tried_again_without_a_further_write(
         assert await eventually(digested)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="digest._set_back punishes the whole batch for one message the extractor chokes on"
-)
 async def test_a_poisonous_message_does_not_take_its_neighbours_along(tmp_path: Path) -> None:
     clock = FrozenClock()
     extractor = ScriptedExtractor({"poison": RuntimeError("boom"), "I live in Porto": [fact("Lives in Porto", "home")]})
@@ -443,9 +421,6 @@ async def test_a_poisonous_message_does_not_take_its_neighbours_along(tmp_path: 
         assert (stats.set_aside, texts((await alice.list()).items)) == (1, ["Lives in Porto"])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Worker._run drops a notify that comes while its last, empty round is still running"
-)
 async def test_a_write_during_the_workers_last_round_is_digested_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -466,30 +441,30 @@ async def test_a_write_during_the_workers_last_round_is_digested_too(
         assert (await alice.stats()).pending == 0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Worker._rest tells the catalogue after its look, so a write in between goes unseen"
-)
 async def test_a_write_while_the_worker_goes_to_rest_survives_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "IDLE_SECONDS", 0.05)
-    rested, copied = SqliteVault.rested, asyncio.Event()
+    rested = SqliteVault.rested
+    writes: list[asyncio.Task[Any]] = []
     gate = Gate()
     async with running(tmp_path / "data", extractor=gate) as memory:
         alice = memory.profile("app", "alice")
 
-        async def write_then_rest(vault: SqliteVault, namespace: str, profile: str) -> None:
+        async def write_then_rest(vault: SqliteVault, namespace: str, profile: str, model: str) -> None:
             monkeypatch.setattr(SqliteVault, "rested", rested)
             gate.open.clear()
-            await alice.ingest(said("I live in Porto"), session_id="s2")
-            await rested(vault, namespace, profile)
-            shutil.copytree(tmp_path / "data", tmp_path / "crashed")
-            copied.set()
+            writes.append(asyncio.create_task(alice.ingest(said("I live in Porto"), session_id="s2")))
+            await asyncio.sleep(0.05)
+            await rested(vault, namespace, profile, model)
 
         monkeypatch.setattr(SqliteVault, "rested", write_then_rest)
         gate.open.set()
         await alice.ingest(said("hello"), session_id="s1", wait=True)
-        await asyncio.wait_for(copied.wait(), 5)
+        while not writes:
+            await asyncio.sleep(0.01)
+        await asyncio.wait_for(writes[0], 5)
+        shutil.copytree(tmp_path / "data", tmp_path / "crashed")
         gate.open.set()
     async with running(tmp_path / "crashed") as memory:
         alice = memory.profile("app", "alice")
@@ -542,7 +517,6 @@ async def test_work_in_hand_at_closing_goes_on_at_the_next_open(tmp_path: Path) 
         assert texts((await alice.list()).items) == ["Lives in Porto"]
 
 
-@pytest.mark.xfail(strict=True, reason="Worker.stop never sets the events of what is still due: whoever waits hangs")
 async def test_closing_does_not_leave_anybody_waiting(tmp_path: Path) -> None:
     gate = Gate()
     async with running(tmp_path, extractor=gate) as memory:
@@ -577,9 +551,6 @@ async def with_meaning(alice: LocalProfile, count: int) -> bool:
     [
         pytest.param(
             False,
-            marks=pytest.mark.xfail(
-                strict=True, reason="Worker.start wakes only profiles marked waiting: none after rest"
-            ),
         ),
         True,
     ],
@@ -660,9 +631,6 @@ async def test_a_memory_stays_while_one_of_its_messages_does(tmp_path: Path) -> 
         assert (await alice.list()).items == ()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="forget.forget_session takes every memory first drawn in it, also one others support"
-)
 async def test_forgetting_a_session_leaves_what_another_session_says_too(tmp_path: Path) -> None:
     again = ("s2", "As I said, Lisbon", fact("Lives in Lisbon", "home"))
     async with knowing(tmp_path, LISBON, again) as alice:
@@ -682,7 +650,6 @@ async def test_forgetting_a_session_takes_what_was_written_in_it_and_nothing_els
         assert await alice.forget_session("s2") == await alice.forget_session("never")
 
 
-@pytest.mark.xfail(strict=True, reason="apply adds memories whose source messages were forgotten during extraction")
 async def test_what_is_forgotten_during_its_digestion_does_not_come_back(tmp_path: Path) -> None:
     gate = Gate({"My secret is zebra": [fact("The secret is zebra", "secret")]})
     async with running(tmp_path, extractor=gate) as memory:
@@ -745,7 +712,6 @@ async def test_what_expires_leaves_search_recall_and_list(tmp_path: Path) -> Non
         assert texts((await alice.list()).items) == ["The code is 4712"]
 
 
-@pytest.mark.xfail(strict=True, reason="worker.py sweeps nothing yet: an expired memory stays readable by id for ever")
 async def test_what_expired_is_forgotten_by_the_sweep(tmp_path: Path) -> None:
     clock = FrozenClock()
     async with running(tmp_path, clock=clock) as memory:

@@ -9,7 +9,7 @@ import pytest
 
 from ..errors import Conflict, InvalidInput
 from ..ports import Store, Vault
-from ..types import All, Candidate, Change, Deferral, Either, Memory, Not, Part, Probe, Proposals, Supersede, Test
+from ..types import All, Candidate, Change, Deferral, Either, Item, Memory, Not, Part, Probe, Proposals, Supersede, Test
 from .made import AT, MODEL, direction, memory, message, unit, written
 
 LEASE = timedelta(minutes=5)
@@ -149,7 +149,7 @@ class StoreContract:
         assert [c.id for c in sorted(_proposed(found), key=lambda c: c.channels["messages"])] == [one.id, two.id]
 
     async def test_meaning_is_found_by_cosine_under_the_asked_model_only(self, store: Store) -> None:
-        items = [message("a"), message("b"), memory("c")]
+        items: list[Item] = [message("a"), message("b"), memory("c")]
         await store.apply(written(*items, vectors=tuple(unit(item.id, n) for n, item in enumerate(items))))
         found = await store.propose(Probe(now=AT, vector=direction(1), model=MODEL))
         cosines = {c.id: round(cosine, 2) for c, cosine in zip(found.items, found.cosine.tolist(), strict=True)}

@@ -75,6 +75,6 @@ class VaultContract:
         await vault.create_namespace("a")
         await vault.open("a", "alice", create=True)
         await vault.expect_work("a", "alice")
-        assert await vault.waiting() == [("a", "alice")]
-        await vault.rested("a", "alice")
-        assert await vault.waiting() == []
+        assert await vault.waiting("m") == [("a", "alice")]
+        await vault.rested("a", "alice", "m")
+        assert await vault.waiting("m") == []

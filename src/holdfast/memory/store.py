@@ -26,6 +26,7 @@ from ..types import (
     Probe,
     Proposals,
     Stats,
+    Supersede,
     Where,
 )
 from ..vectors import best
@@ -86,7 +87,7 @@ class MemoryStore:
         cursor: str | None = None,
         superseded: bool = False,
     ) -> Page:
-        if cursor is not None and not cursor.isdigit():
+        if cursor is not None and not (isinstance(cursor, str) and cursor.isdecimal()):
             raise InvalidInput(
                 f"cursor {cursor!r} is none of ours; pass the cursor of the page before.", field="cursor"
             )
@@ -190,29 +191,39 @@ def _add_messages(state: State, change: Change) -> set[str]:
 
 
 def _add_memories(state: State, change: Change) -> set[str]:
-    fresh = [memory for memory in change.memories if memory.id not in state.items]
-    new = {memory.id for memory in fresh}
-    for pair in change.supersede:
-        if any(memory.id == pair.new for memory in change.memories) and pair.new not in new:
+    new: set[str] = set()
+    for memory in change.memories:
+        gone = memory.sources and not any(source in state.items for source in memory.sources)
+        if memory.id in state.items or gone:
             continue
-        old = state.items.get(pair.old)
-        if not isinstance(old, Memory) or not old.current:
-            raise Conflict(f"Memory {pair.old} is no longer current; somebody superseded or forgot it first.")
-        state.items[pair.old] = replace(old, superseded_by=pair.new)
-    for memory in fresh:
+        for pair in change.supersede:
+            if pair.new == memory.id:
+                _supersede(state, pair)
         state.items[memory.id] = memory
         state.order[memory.id] = state.next()
-        _check_head(state, memory)
+        _check_alone(state, memory)
+        new.add(memory.id)
     return new
 
 
-def _check_head(state: State, memory: Memory) -> None:
-    if memory.key is None or not memory.current:
-        return
+def _supersede(state: State, pair: Supersede) -> None:
+    old = state.items.get(pair.old)
+    if not isinstance(old, Memory) or not old.current:
+        raise Conflict(f"Memory {pair.old} is no longer current; somebody superseded or forgot it first.")
+    state.items[pair.old] = replace(old, superseded_by=pair.new)
+
+
+def _check_alone(state: State, memory: Memory) -> None:
+    """One current memory per kind and key; without a key, one per fingerprint."""
+    place = _place(memory)
     for other in state.items.values():
-        if isinstance(other, Memory) and other.current and other.id != memory.id:
-            if (other.kind, other.key) == (memory.kind, memory.key):
-                raise Conflict(f"The key {memory.key!r} of kind {memory.kind!r} got a newer memory meanwhile.")
+        if isinstance(other, Memory) and other.id != memory.id and other.current and _place(other) == place:
+            what = "The same thing" if memory.key is None else f"The key {memory.key!r} of kind {memory.kind!r}"
+            raise Conflict(f"{what} was written meanwhile.")
+
+
+def _place(memory: Memory) -> tuple[str, str | None]:
+    return ("", memory.fingerprint) if memory.key is None else (memory.kind, memory.key)
 
 
 def _note(state: State, change: Change) -> None:
@@ -352,6 +363,6 @@ def _beside(state: State, parts: list[Part], row: int, channels: dict[int, dict[
 
 def _candidate(item: Item, part: Part) -> Candidate:
     if isinstance(item, Memory):
-        return Candidate(item.id, True, item.session_id, -1, None, None, part.asks, _moment(item), {})
+        return Candidate(item.id, True, item.session_id, -1, None, None, part.asks, micros(_moment(item)), {})
     place = (item.session_id, item.position)
-    return Candidate(item.id, False, *place, item.role, item.speaker, part.asks, item.said_at, {})
+    return Candidate(item.id, False, *place, item.role, item.speaker, part.asks, micros(item.said_at), {})

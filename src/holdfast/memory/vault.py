@@ -13,7 +13,7 @@ class MemoryVault:
     def __init__(self) -> None:
         self._namespaces: dict[str, Namespace] = {}
         self._profiles: dict[tuple[str, str], tuple[ProfileInfo, MemoryStore]] = {}
-        self._waiting: set[tuple[str, str]] = set()
+        self._rested: dict[tuple[str, str], str] = {}
 
     async def namespaces(self) -> list[Namespace]:
         return [self._namespaces[name] for name in sorted(self._namespaces)]
@@ -42,22 +42,21 @@ class MemoryVault:
             if not create:
                 raise NotFound(f"There is no profile {profile!r} in namespace {namespace!r}.", field="profile")
             self._profiles[who] = ProfileInfo(namespace, profile, now()), MemoryStore()
-            self._waiting.add(who)
         return self._profiles[who][1]
 
     async def delete(self, namespace: str, profile: str) -> bool:
         self._check(namespace)
-        self._waiting.discard((namespace, profile))
+        self._rested.pop((namespace, profile), None)
         return self._profiles.pop((namespace, profile), None) is not None
 
-    async def waiting(self) -> list[tuple[str, str]]:
-        return sorted(self._waiting)
+    async def waiting(self, model: str) -> list[tuple[str, str]]:
+        return sorted(who for who in self._profiles if self._rested.get(who) != model)
 
     async def expect_work(self, namespace: str, profile: str) -> None:
-        self._waiting.add((namespace, profile))
+        self._rested.pop((namespace, profile), None)
 
-    async def rested(self, namespace: str, profile: str) -> None:
-        self._waiting.discard((namespace, profile))
+    async def rested(self, namespace: str, profile: str, model: str) -> None:
+        self._rested[namespace, profile] = model
 
     async def close(self) -> None:
         return None

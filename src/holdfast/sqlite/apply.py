@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import Conflict
 from ..moments import micros
-from ..types import Applied, Change, Memory, Part
+from ..types import Applied, Change, Memory, Part, Supersede
 from . import rows
 from .board import Board
 from .file import query
@@ -58,7 +58,7 @@ class Applying:
             return False
         if self._parts:
             board.add(self._parts)
-        board.live[board.rows(np.array(self._dead, np.int64))] = 0
+        board.live[board.rows(np.array(sorted(self._dead), np.int64))] = 0
         if self._vectors and change.vectors[0].model == board.model:
             data = b"".join(data for _, data in self._vectors)
             values = np.frombuffer(data, np.float16).reshape(len(self._vectors), -1)
@@ -82,22 +82,32 @@ class Applying:
                 self._items[message.id] = added[0][0]
 
     def _add_memories(self, db: apsw.Connection) -> None:
-        listed = rows.packed([memory.id for memory in self._change.memories])
-        known = {
-            id for (id,) in db.execute("SELECT id FROM memory WHERE id IN (SELECT value FROM json_each(?))", (listed,))
-        }
-        for pair in self._change.supersede:
-            if pair.new in known:
-                continue
-            db.execute(
-                "UPDATE memory SET superseded_by = ? WHERE id = ? AND superseded_by IS NULL", (pair.new, pair.old)
-            )
-            if db.changes() == 0:
-                raise Conflict(f"Memory {pair.old} is no longer current; somebody superseded or forgot it first.")
-            self._dead += self._set_live(db, pair.old, False)
+        """Each memory after what it supersedes, so that one change may carry several versions of a key."""
+        known = self._known(db)
         for memory in self._change.memories:
-            if memory.id not in known:
-                self._add_memory(db, memory)
+            if memory.id in known or not self._rests_on_something(db, memory):
+                continue
+            for pair in self._change.supersede:
+                if pair.new == memory.id:
+                    self._supersede(db, pair)
+            self._add_memory(db, memory)
+
+    def _known(self, db: apsw.Connection) -> set[str]:
+        listed = rows.packed([memory.id for memory in self._change.memories])
+        return {
+            id for (id,) in query(db, "SELECT id FROM memory WHERE id IN (SELECT value FROM json_each(?))", (listed,))
+        }
+
+    def _rests_on_something(self, db: apsw.Connection, memory: Memory) -> bool:
+        """Not on messages that were all forgotten while the memory was being drawn from them."""
+        found = "SELECT 1 FROM message WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1"
+        return not memory.sources or bool(query(db, found, (rows.packed(memory.sources),)))
+
+    def _supersede(self, db: apsw.Connection, pair: Supersede) -> None:
+        statement = "UPDATE memory SET superseded_by = ? WHERE id = ? AND superseded_by IS NULL RETURNING n"
+        if not query(db, statement, (pair.new, pair.old)):
+            raise Conflict(f"Memory {pair.old} is no longer current; somebody superseded or forgot it first.")
+        self._dead += self._set_live(db, pair.old, False)
 
     def _add_memory(self, db: apsw.Connection, memory: Memory) -> None:
         try:
@@ -105,7 +115,8 @@ class Applying:
                 db, f"INSERT INTO memory ({rows.MEMORY}) VALUES ({_PLACES}) RETURNING n", rows.memory_row(memory)
             )
         except apsw.ConstraintError as taken:
-            raise Conflict(f"The key {memory.key!r} of kind {memory.kind!r} got a newer memory meanwhile.") from taken
+            what = "The same thing" if memory.key is None else f"The key {memory.key!r} of kind {memory.kind!r}"
+            raise Conflict(f"{what} was written meanwhile.") from taken
         n = added[0][0]
         self._new.add(memory.id)
         self._items[memory.id] = -n

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
 from ..types import Floats, Ints
 from ..vectors import Matrix

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import hashlib
+import logging
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ from ..errors import Closed, Damaged, HoldfastError, ReadOnly, StorageError, Sto
 from ..moments import micros, now
 
 T = TypeVar("T")
+log = logging.getLogger("holdfast")
 SOUND = (3, 51, 3)
 
 if tuple(map(int, apsw.sqlite_lib_version().split("."))) < SOUND or not hasattr(apsw, "mc_version"):
@@ -68,8 +70,11 @@ class File:
             writer = self._connection(writing=True)
             _migrate(writer, family, path)
 
-    async def write(self, act: Callable[[apsw.Connection], T]) -> T:
-        """Run `act` in one transaction: committed and synced when this returns, rolled back when it raises."""
+    async def write(self, act: Callable[[apsw.Connection], T], then: Callable[[], None] | None = None) -> T:
+        """Run `act` in one transaction: committed and synced when this returns, rolled back when it raises.
+
+        `then` follows every commit, also when the caller has gone away meanwhile.
+        """
 
         def transaction(db: apsw.Connection) -> T:
             db.execute("BEGIN IMMEDIATE")
@@ -80,6 +85,8 @@ class File:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
+            if then is not None:
+                then()
             return result
 
         return await self._run(transaction, writing=True)
@@ -104,7 +111,10 @@ class File:
 
         def shut() -> None:
             if self._dirty and True in self._open:
-                query(self._open[True], "PRAGMA wal_checkpoint(TRUNCATE)")
+                try:
+                    query(self._open[True], "PRAGMA wal_checkpoint(TRUNCATE)")
+                except apsw.Error as failure:  # nothing is lost: the log stays, and the next use reads it
+                    log.warning("%s: the log could not be moved into the file: %s", self.path.name, failure)
             for connection in self._open.values():
                 connection.close()
             self._open.clear()

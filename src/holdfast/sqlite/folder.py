@@ -33,7 +33,8 @@ class Folder:
 
     def file(self, name: str) -> Path:
         folder = self.path / "profiles" / name[:2]
-        folder.mkdir(exist_ok=True, mode=0o700)
+        with translated(folder):
+            folder.mkdir(exist_ok=True, mode=0o700)
         return folder / f"{name}.db"
 
     def remove(self, name: str) -> None:
@@ -61,7 +62,10 @@ class Folder:
 
     def _key(self) -> bytes:
         try:
-            held = json.loads(self.keyring.read_text())
+            text = self.keyring.read_text()
+            if not text and not (self.path / "catalogue.db").exists():
+                return self._new_key()  # a crash came before the first key was on disk
+            held = json.loads(text)
             key = bytes.fromhex(held["master_key"])
             if len(key) != 32:
                 raise ValueError("a master key has 32 bytes")
@@ -82,11 +86,13 @@ class Folder:
             )
         key = secrets.token_bytes(32)
         self.keyring.parent.mkdir(parents=True, exist_ok=True)
-        made = os.open(self.keyring, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        fresh = self.keyring.with_name(f"{self.keyring.name}.new")  # whole or not at all
+        made = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(made, "w") as out:
             json.dump({"version": 1, "master_key": key.hex()}, out)
             out.flush()
             os.fsync(out.fileno())
+        fresh.rename(self.keyring)
         _sync_folder(self.keyring.parent)
         return key
 

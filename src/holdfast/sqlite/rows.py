@@ -12,7 +12,7 @@ MESSAGE = "id, session, position, role, speaker, agent, content, said_at, create
 STATE = "state, failures"
 MEMORY = (
     "id, kind, key, summary, content, value, metadata, keywords, queries, session, agent, trust, occurred_at, "
-    "occurred_until, created_at, updated_at, expires_at, version, superseded_by, extractor, confidence"
+    "occurred_until, created_at, updated_at, expires_at, version, superseded_by, extractor, confidence, fingerprint"
 )
 SOURCES = "(SELECT json_group_array(s.message ORDER BY s.place) FROM source s WHERE s.memory = memory.n)"
 
@@ -48,13 +48,14 @@ def memory_row(memory: Memory) -> tuple[Any, ...]:
         memory.trust, time(memory.occurred_at), time(memory.occurred_until), micros(memory.created_at),
         micros(memory.updated_at), time(memory.expires_at), memory.version, memory.superseded_by, memory.extractor,
         memory.confidence,
+        memory.fingerprint,
     )  # fmt: skip
 
 
 def memory(row: tuple[Any, ...]) -> Memory:
     """From MEMORY and then SOURCES."""
     (id, kind, key, summary, content, value, metadata, keywords, queries, session, agent, trust, occurred, until,
-     created, updated, expires, version, superseded_by, extractor, confidence, sources) = row  # fmt: skip
+     created, updated, expires, version, superseded_by, extractor, confidence, _, sources) = row  # fmt: skip
     return Memory(
         id=id, kind=kind, key=key, summary=summary, content=content, value=json.loads(value),
         metadata=json.loads(metadata), keywords=tuple(json.loads(keywords)), queries=tuple(json.loads(queries)),

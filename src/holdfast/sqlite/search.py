@@ -8,7 +8,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import at_micros, micros
+from ..moments import micros
 from ..types import Candidate, Floats, Ints, Probe, Proposals
 from ..vectors import best
 from ..words import bm25
@@ -64,8 +64,8 @@ def propose(db: apsw.Connection, board: Board, probe: Probe) -> Proposals:
         if not board.exact:
             cosines = _rescored(db, board, probe, cosines, rows)
         _offer(channels, board, rows, cosines[rows], "meaning", probe.limit)
-    for name, rows in (("key", _keyed(db, board, probe, allowed)), ("time", _timely(db, board, probe, allowed))):
-        for rank, row in enumerate(rows, 1):
+    for name, found in (("key", _keyed(db, board, probe, allowed)), ("time", _timely(db, board, probe, allowed))):
+        for rank, row in enumerate(found, 1):
             channels.setdefault(row, {})[name] = rank
     return _measured(db, board, counts, frequency, cosines, channels)
 
@@ -180,7 +180,7 @@ def _measured(
     for row, (_, item, _, _, asks, id, session, position, role, speaker, at) in zip(rows.tolist(), found, strict=True):
         if item not in places:
             places[item] = len(items)
-            items.append(Candidate(id, item < 0, session, position, role, speaker, bool(asks), at_micros(at), {}))
+            items.append(Candidate(id, item < 0, session, position, role, speaker, bool(asks), at, {}))
         ranks = items[places[item]].channels
         for channel, rank in channels.get(row, {}).items():
             ranks[channel] = min(rank, ranks.get(channel, rank))

@@ -29,10 +29,13 @@ class SqliteStore:
 
     async def apply(self, change: Change) -> Applied:
         applying = Applying(change)
-        applied = await self._file.write(applying)
-        with self._board_lock:
-            if self._board is not None and not applying.follow(self._board):
-                self._board = None
+
+        def follow() -> None:
+            with self._board_lock:
+                if self._board is not None and not applying.follow(self._board):
+                    self._board = None
+
+        applied = await self._file.write(applying, then=follow)
         if change.forget:
             await self._file.scrub()
         return applied
@@ -186,8 +189,11 @@ def _cursor(n: int) -> str:
 
 def _position(cursor: str) -> int:
     try:
-        return int.from_bytes(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except ValueError:
+        data = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        if len(data) != 8:
+            raise ValueError
+        return int.from_bytes(data)
+    except (ValueError, TypeError):
         raise InvalidInput(
             f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
         ) from None

@@ -113,18 +113,19 @@ class SqliteVault:
                     self._folder.remove(name)
             return bool(gone)
 
-    async def waiting(self) -> list[tuple[str, str]]:
+    async def waiting(self, model: str) -> list[tuple[str, str]]:
         statement = (
             "SELECT namespace.name, profile.name FROM profile JOIN namespace ON namespace.id = profile.namespace "
-            "WHERE waiting = 1"
+            "WHERE rested_under IS NOT ?"
         )
-        return await self._catalogue.read(lambda db: query(db, statement))
+        found = await self._catalogue.read(lambda db: query(db, statement, (model,)))
+        return [(namespace, profile) for namespace, profile in found]
 
-    async def rested(self, namespace: str, profile: str) -> None:
-        await self._mark(namespace, profile, waiting=False)
+    async def rested(self, namespace: str, profile: str, model: str) -> None:
+        await self._mark(namespace, profile, model)
 
     async def expect_work(self, namespace: str, profile: str) -> None:
-        await self._mark(namespace, profile, waiting=True)
+        await self._mark(namespace, profile, None)
 
     async def close(self) -> None:
         for store in list(self._stores.values()):
@@ -133,12 +134,12 @@ class SqliteVault:
         self._folder.release()
         self._pool.shutdown()
 
-    async def _mark(self, namespace: str, profile: str, *, waiting: bool) -> None:
+    async def _mark(self, namespace: str, profile: str, rested_under: str | None) -> None:
         statement = (
-            "UPDATE profile SET waiting = ? WHERE name = ? AND waiting != ?1 "
-            "AND namespace = (SELECT id FROM namespace WHERE name = ?)"
+            "UPDATE profile SET rested_under = ?1 WHERE name = ?2 AND rested_under IS NOT ?1 "
+            "AND namespace = (SELECT id FROM namespace WHERE name = ?3)"
         )
-        await self._catalogue.write(lambda db: query(db, statement, (waiting, profile, namespace)))
+        await self._catalogue.write(lambda db: query(db, statement, (rested_under, profile, namespace)))
 
     async def _namespace_id(self, name: str) -> str:
         statement = "SELECT id FROM namespace WHERE name = ?"
@@ -153,16 +154,18 @@ class SqliteVault:
         found = await self._catalogue.read(lambda db: query(db, find, (id, profile)))
         if found:
             ((name, key),) = found
-            if not self._folder.file(name).exists():
-                path = self._folder.file(name)
-                raise Damaged(f"{path}, the file of profile {profile!r}, is missing.", fix="Restore it from a backup.")
+            path = self._folder.file(name)
+            if not path.exists() or not path.stat().st_size:
+                raise Damaged(
+                    f"{path}, the file of profile {profile!r}, is missing or empty.", fix="Restore it from a backup."
+                )
             return await self._file(name, key)
         if not create:
             raise NotFound(f"There is no profile {profile!r} in namespace {namespace!r}.", field="profile")
         name, key = secrets.token_hex(16), secrets.token_bytes(32)
         file = await self._file(name, key)  # before its row: a crash in between leaves a stray file, not a lost profile
         row = (id, profile, name, key, micros(now()))
-        add = "INSERT INTO profile (namespace, name, file, key, created_at, waiting) VALUES (?, ?, ?, ?, ?, 1)"
+        add = "INSERT INTO profile (namespace, name, file, key, created_at) VALUES (?, ?, ?, ?, ?)"
         await self._catalogue.write(lambda db: query(db, add, row))
         return file
 

@@ -17,7 +17,8 @@ COLUMNS = {
     },
     "memory": {
         "kind": "memory.kind", "key": "memory.key", "session_id": "memory.session", "agent": "memory.agent",
-        "trust": "memory.trust", "created_at": "memory.created_at", "occurred_at": "memory.occurred_at",
+        "trust": "memory.trust", "expires_at": "memory.expires_at", "fingerprint": "memory.fingerprint",
+        "created_at": "memory.created_at", "occurred_at": "memory.occurred_at",
         "time": "coalesce(memory.occurred_at, memory.created_at)",
     },
 }  # fmt: skip

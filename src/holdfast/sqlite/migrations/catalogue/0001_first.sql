@@ -5,14 +5,14 @@ CREATE TABLE namespace (
   updated_at INTEGER NOT NULL
 );
 
--- file is a random name, never the profile's; key is the file's own encryption key.
+-- file is a random name, never the profile's; key is the file's own encryption key. rested_under is the embedding model
+-- under which no work was left, NULL while there may be some.
 CREATE TABLE profile (
   namespace  TEXT NOT NULL REFERENCES namespace (id),
   name       TEXT NOT NULL,
   file       TEXT NOT NULL UNIQUE,
   key        BLOB NOT NULL,
   created_at INTEGER NOT NULL,
-  waiting    INTEGER NOT NULL DEFAULT 0,
+  rested_under TEXT,
   PRIMARY KEY (namespace, name)
 ) WITHOUT ROWID;
-CREATE INDEX profile_waiting ON profile (waiting) WHERE waiting = 1;

@@ -42,10 +42,13 @@ CREATE TABLE memory (
   version        INTEGER NOT NULL,
   superseded_by  TEXT,
   extractor      TEXT NOT NULL,
-  confidence     REAL NOT NULL
+  confidence     REAL NOT NULL,
+  fingerprint    TEXT NOT NULL
 );
 -- One current memory per key, whatever the concurrency.
 CREATE UNIQUE INDEX memory_head ON memory (kind, key) WHERE superseded_by IS NULL AND key IS NOT NULL;
+-- Without a key, saying the same again is the same memory.
+CREATE UNIQUE INDEX memory_once ON memory (fingerprint) WHERE superseded_by IS NULL AND key IS NULL;
 CREATE INDEX memory_key ON memory (key) WHERE key IS NOT NULL;
 CREATE INDEX memory_next ON memory (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memory_expiry ON memory (expires_at) WHERE expires_at IS NOT NULL;
