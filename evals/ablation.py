@@ -12,7 +12,8 @@ from .train_ranker import Row, fold_models, found_at, gathered, model_of, rows_o
 GROUPS: dict[str, tuple[str, ...]] = {
     "nothing": (),
     "words (BM25, coverage)": (
-        "words", "other_words", "coverage", "other_coverage", "words_rank", "before_words", "after_words", "session_words",
+        "words", "other_words", "coverage", "other_coverage", "words_rank", "before_words", "after_words",
+        "session_words",
     ),
     "meaning (vectors)": ("meaning", "meaning_rank", "before_meaning", "after_meaning", "session_meaning"),
     "near (static MaxSim)": ("near", "near_top", "before_near", "after_near"),

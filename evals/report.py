@@ -81,10 +81,10 @@ def page(
 ) -> str:
     return f"""# Retrieval with no language model
 
-Written by `make eval`. Evidence recall over messages through the public `search` and `context`, default settings. LoCoMo
-trains nothing; on the other sets each question is ranked by weights that have not seen its conversation (own) or itself
-(LongMemEval). *context* is the share of the evidence whose text is in a 1,000-token `context()`; BM25 and vectors fill the
-same budget in their own order. A hit counts for the messages it quotes, at most two.
+Written by `make eval`. Evidence recall over messages through the public `search` and `context`, default settings.
+LoCoMo trains nothing; on the other sets each question is ranked by weights that have not seen its conversation (own) or
+itself (LongMemEval). *context* is the share of the evidence whose text is in a 1,000-token `context()`; BM25 and vectors
+fill the same budget in their own order. A hit counts for the messages it quotes, at most two.
 
 ![R@10 by set](retrieval.svg)
 
@@ -106,7 +106,7 @@ Embedding a question adds {costs["arctic"]:.1f} ms CPU. Embeddings were cached i
 
 ## What each group of features is worth
 
-R@10 when a group is left out and the ranker trained again (fewer networks than shipped, so a little below the table above).
+R@10 when a group is left out and the ranker is trained again (fewer networks than shipped: a little below the table).
 
 {ablation(without)}
 """

@@ -119,8 +119,8 @@ def known_items(case: data.Case, most: int = 12) -> list[data.Question]:
 
 
 def rows_of(found: list[Found], blind: bool = False, noisy: bool = False) -> tuple[list[str], list[Row]]:
-    """Features of each question. `blind` leaves the vectors out, as when the embedder is down; `noisy` shuffles them, as
-    they are for error codes and names that no model has seen."""
+    """Features of each question. `blind` leaves the vectors out, as when the embedder is down; `noisy` shuffles them,
+    as they are for error codes and names that no model has seen."""
     noise = np.random.default_rng(0)
     rows = []
     names: list[str] = []

@@ -21,7 +21,7 @@ LONGEST = 300
 async def answered(store: Store, question: str, hits: Sequence[Hit]) -> Answer:
     """The best hit's own statement, cited; empty when its support is too weak.
 
-    When the best hit is a message and a memory was drawn from it that speaks of the question, the memory says it better.
+    When the best hit is a message and a memory drawn from it speaks of the question, the memory says it better.
     """
     if not hits:
         return Answer("", (), ())

@@ -151,6 +151,15 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class Reranker(Protocol):
+    """Reads the best hits beside the question once more; for users who have a cross-encoder. None ships."""
+
+    async def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers the question; higher is better."""
+        ...
+
+
+@runtime_checkable
 class Extractor(Protocol):
     """Turns what was said into what is known."""
 

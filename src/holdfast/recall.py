@@ -10,7 +10,7 @@ from typing import Any
 
 from . import words
 from .filters import passes
-from .ports import Embedder, Store
+from .ports import Embedder, Reranker, Store
 from .question import Asked, analysed
 from .rank import Ranked, ranked
 from .types import Floats, Hit, Item, Memory, Message, Probe, Proposals, Where
@@ -31,13 +31,35 @@ class Question:
     now: datetime
 
 
-async def search(store: Store, embedder: Embedder, question: Question, limit: int) -> list[Hit]:
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What recall asks of models."""
+
+    embedder: Embedder
+    reranker: Reranker | None = None
+
+
+async def search(store: Store, models: Models, question: Question, limit: int) -> list[Hit]:
     asked = analysed(question.text, question.asked_at)
-    order = ranked(asked, await proposed(store, embedder, asked, question), limit * 2 + 10)
+    order = ranked(asked, await proposed(store, models.embedder, asked, question), limit * 2 + 10)
     items = {item.id: item for item in await store.get([found.item.id for found in order])}
     order = await _with_tasks_sunk(store, [found for found in order if found.item.id in items], items)
-    hits = _merged(order, items)[:limit]
+    hits = (await _reread(models.reranker, asked, _merged(order, items)))[:limit]
     return await _brought_up_to_date(store, asked, hits, question)
+
+
+async def _reread(reranker: Reranker | None, asked: Asked, hits: list[Hit]) -> list[Hit]:
+    """The hits in the reranker's order; in the ranker's own when there is none or it fails."""
+    if reranker is None or not hits:
+        return hits
+    try:
+        scores = await reranker.rerank(asked.text, [hit.content for hit in hits])
+        pairs = zip(scores, hits, strict=True)
+    except Exception as failure:
+        log.warning("keeping the ranker's order, the reranker failed: %s", failure)
+        return hits
+    read = [replace(hit, features={**hit.features, "rerank": float(score)}) for score, hit in pairs]
+    return sorted(read, key=lambda hit: -hit.features["rerank"])
 
 
 async def _brought_up_to_date(store: Store, asked: Asked, hits: list[Hit], question: Question) -> list[Hit]:

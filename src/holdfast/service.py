@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from . import answer, filters, forget, ingest, moments, names, pack, recall, remember, summary
 from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
-from .ports import Embedder, Extractor, Store, Vault
+from .ports import Embedder, Extractor, Reranker, Store, Vault
 from .types import (
     Answer,
     Context,
@@ -48,21 +48,23 @@ class AsyncHoldfast:
         embedder: Embedder,
         extractor: Extractor,
         clock: Callable[[], datetime] = moments.now,
+        reranker: Reranker | None = None,
     ) -> None:
         self._vault = vault
         self._embedder = embedder
+        self._models = recall.Models(embedder, reranker)
         self._clock = clock
         self._worker = Worker(vault, embedder, extractor, clock)
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
 
     @classmethod
-    async def open(cls, path: str | Path | None = None, **settings: Any) -> Self:
-        """Open a data folder, by default the user's; settings as in config.Settings."""
+    async def open(cls, path: str | Path | None = None, *, reranker: Reranker | None = None, **settings: Any) -> Self:
+        """Open a data folder, by default the user's; settings as in config.Settings, or models of your own."""
         from .wiring import wired  # late: wiring knows every backend and model, and this module must not
 
         vault, embedder, extractor = wired(path, **settings)
-        opened = cls(vault, embedder, extractor)
+        opened = cls(vault, embedder, extractor, reranker=reranker)
         await opened._worker.start()
         return opened
 
@@ -313,7 +315,7 @@ class LocalProfile:
         store = await self._store()
         await self._caught_up()
         question = recall.Question(text, where, asked_at, self._holdfast._clock())
-        return await recall.search(store, self._holdfast._embedder, question, limit)
+        return await recall.search(store, self._holdfast._models, question, limit)
 
     def _asked_at(self, reference: Moment | None) -> datetime:
         return self._holdfast._clock() if reference is None else moments.moment(reference, "reference_date")

@@ -6,6 +6,8 @@ scored, and the best few hundred are rescored from float16 by the caller, which 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +19,6 @@ except ImportError:  # the `fast` extra
     numkong = None  # type: ignore[assignment]
 
 SMALL = 20_000
-_SCALE = 320  # components of unit vectors in hundreds of dimensions stay below 0.4; a larger one is clipped
 _CHUNK = 512  # one converted chunk stays in the second-level cache
 
 
@@ -61,20 +62,24 @@ class Matrix:
         if self.exact:
             return np.asarray(rows @ query, np.float32)
         if numkong is not None:
-            small = _quantised(query[None, :])
-            dots = np.asarray(numkong.cdist(small, rows, "dot")).reshape(-1)
-            return np.asarray(dots, np.float32) / np.float32(_SCALE * _SCALE)
+            dots = np.asarray(numkong.cdist(_quantised(query[None, :]), rows, "dot")).reshape(-1)
+            return np.asarray(dots / _scale(len(query)) ** 2, np.float32)
         out = np.empty(self._count, np.float32)
         wide = np.empty((_CHUNK, rows.shape[1]), np.float32)
         for start in range(0, self._count, _CHUNK):
             chunk = rows[start : start + _CHUNK]
             np.copyto(wide[: len(chunk)], chunk)
             np.dot(wide[: len(chunk)], query, out=out[start : start + len(chunk)])
-        return out / np.float32(_SCALE)
+        return out / np.float32(_scale(len(query)))
 
 
 def _quantised(rows: Floats) -> NDArray[np.int8]:
-    return np.clip(np.rint(rows * _SCALE), -127, 127).astype(np.int8)
+    return np.clip(np.rint(rows * _scale(rows.shape[1])), -127, 127).astype(np.int8)
+
+
+def _scale(dimensions: int) -> float:
+    """Steps per unit. A component of a unit vector beyond seven times the usual size is rare, and clipped."""
+    return 127.0 / min(1.0, 7.0 / math.sqrt(dimensions))
 
 
 def best(scores: NDArray[np.floating], limit: int) -> NDArray[np.int64]:

@@ -56,7 +56,8 @@ def tokens(text: str) -> list[str]:
 def question_words(text: str) -> tuple[str, ...]:
     """The distinct tokens of a question that carry meaning; all of them when none does."""
     plain = text.lower() if text.isascii() else _folded(text)
-    kept = " ".join(word for word in plain.split() if word.strip("?!.,;:\"'()[]") not in STOP)
+    bare = (word.strip("?!.,;:\"'()[]").removesuffix("'s") for word in plain.split())
+    kept = " ".join(word for word in bare if word not in STOP)
     return tuple(dict.fromkeys(tokens(kept))) or tuple(dict.fromkeys(tokens(text)))
 
 

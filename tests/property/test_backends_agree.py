@@ -38,13 +38,24 @@ field = st.sampled_from(["metadata.n", "metadata.deep.er", "metadata.o'k", "meta
 test = st.one_of(
     st.builds(lambda f, v: {f: v}, field, scalars),
     st.builds(lambda f, v: {f: {"in": v}}, field, st.lists(scalars, max_size=3)),
-    st.builds(lambda f, op, v: {f: {op: v}}, field, st.sampled_from(["gt", "gte", "lt", "lte"]), st.one_of(st.integers(-2, 2), st.sampled_from(["", "a", "b"]))),
+    st.builds(
+        lambda f, op, v: {f: {op: v}},
+        field,
+        st.sampled_from(["gt", "gte", "lt", "lte"]),
+        st.one_of(st.integers(-2, 2), st.sampled_from(["", "a", "b"])),
+    ),
     st.builds(lambda f, v: {f: {"prefix": v}}, st.one_of(field, st.just("key")), st.sampled_from(["", "a", "/src"])),
-    st.builds(lambda f, v: {f: {"exists": v}}, st.one_of(field, st.sampled_from(["key", "agent", "occurred_at"])), st.booleans()),
+    st.builds(
+        lambda f, v: {f: {"exists": v}},
+        st.one_of(field, st.sampled_from(["key", "agent", "occurred_at"])),
+        st.booleans(),
+    ),
     st.builds(lambda v: {"kind": v}, st.sampled_from(["fact", "note", "message"])),
     st.builds(lambda v: {"session_id": v}, sessions),
-    st.builds(lambda op, n: {"time": {op: AT + timedelta(seconds=n)}}, st.sampled_from(["gt", "lte"]), st.integers(0, 20)),
-)  # fmt: skip
+    st.builds(
+        lambda op, n: {"time": {op: AT + timedelta(seconds=n)}}, st.sampled_from(["gt", "lte"]), st.integers(0, 20)
+    ),
+)
 wheres = st.recursive(
     test,
     lambda inner: st.one_of(
@@ -107,7 +118,9 @@ class Agreement(RuleBasedStateMachine):
         source=indices,
         expires=st.booleans(),
     )
-    def know(self, text: str, key: str | None, kind: str, metadata: dict[str, Any], over: int, source: int, expires: bool) -> None:  # fmt: skip
+    def know(
+        self, text: str, key: str | None, kind: str, metadata: dict[str, Any], over: int, source: int, expires: bool
+    ) -> None:
         self.count += 1
         rests_on = self._item(source)
         made = memory(

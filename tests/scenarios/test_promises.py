@@ -447,6 +447,7 @@ async def test_a_write_while_the_worker_goes_to_rest_survives_a_crash(
     monkeypatch.setattr(worker, "IDLE_SECONDS", 0.05)
     rested = SqliteVault.rested
     writes: list[asyncio.Task[Any]] = []
+    resting = asyncio.Event()
     gate = Gate()
     async with running(tmp_path / "data", extractor=gate) as memory:
         alice = memory.profile("app", "alice")
@@ -455,14 +456,14 @@ async def test_a_write_while_the_worker_goes_to_rest_survives_a_crash(
             monkeypatch.setattr(SqliteVault, "rested", rested)
             gate.open.clear()
             writes.append(asyncio.create_task(alice.ingest(said("I live in Porto"), session_id="s2")))
+            resting.set()
             await asyncio.sleep(0.05)
             await rested(vault, namespace, profile, model)
 
         monkeypatch.setattr(SqliteVault, "rested", write_then_rest)
         gate.open.set()
         await alice.ingest(said("hello"), session_id="s1", wait=True)
-        while not writes:
-            await asyncio.sleep(0.01)
+        await asyncio.wait_for(resting.wait(), 5)
         await asyncio.wait_for(writes[0], 5)
         shutil.copytree(tmp_path / "data", tmp_path / "crashed")
         gate.open.set()

@@ -1,0 +1,58 @@
+"""The shipped models give what they should, and read text as their makers' tokenizer does."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from holdfast import statics
+from holdfast.models.local import ArcticEmbedder, PotionEmbedder
+from holdfast.wordpiece import WordPiece
+
+TEXTS = [
+    "I moved to Lisbon last week.",
+    "naïve café 東京 ﬁne Ⅷ İstanbul ภาษาไทย 🙂👍🏽 a\u200bb x\x00y\x07z \u3000 wide",
+    "Ünïcödé ß ŒUVRE — “quoted” … ½ \ufffd don't_stop v1.2.3 foo@bar.com",
+    "def f(x): return x**2  # комментарий\n\treturn\r\n",
+    "a" * 300,
+    "",
+]
+
+
+@pytest.mark.parametrize("name", ["arctic-embed-s", "potion-base-8M"])
+def test_wordpiece_agrees_with_the_reference_tokenizer(name: str) -> None:
+    path = statics.weight(f"{name}/vocab.txt")
+    vocabulary = {piece: n for n, piece in enumerate(path.read_text("utf-8").split("\n")) if piece}
+    reference = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    reference.normalizer = normalizers.BertNormalizer()
+    reference.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ours = WordPiece(path)
+    for text in TEXTS:
+        assert ours.ids(text) == reference.encode(text, add_special_tokens=False).ids, json.dumps(text)
+
+
+@pytest.mark.parametrize("embedder", [ArcticEmbedder(), PotionEmbedder()], ids=["arctic", "potion"])
+async def test_what_belongs_together_is_near(embedder: ArcticEmbedder | PotionEmbedder) -> None:
+    near, far = await embedder.embed(["I moved to Lisbon last week.", "The printer is out of toner."])
+    question = await embedder.embed_query("Which city does she live in?")
+    assert question @ near > question @ far
+    assert np.linalg.norm(near) == pytest.approx(1, abs=1e-4)
+    assert len(near) == int(embedder.model.rsplit("/", 1)[1])
+
+
+async def test_a_batch_gives_what_single_texts_give() -> None:
+    embedder = ArcticEmbedder()
+    texts = ["short", "a somewhat longer text about sailing in the Baltic Sea", "x " * 600]
+    together = await embedder.embed(texts)
+    for text, vector in zip(texts, together, strict=True):
+        assert (await embedder.embed([text]))[0] @ vector > 0.98  # int8 activations vary a little with padding
+
+
+def test_maxsim_prefers_the_text_that_speaks_of_the_words() -> None:
+    texts = [statics.token_ids(text) for text in ("my sister adores sailing boats", "the invoice is overdue", "")]
+    scores = statics.maxsim([("yacht", 2.0), ("sister", 1.0)], texts)
+    assert scores[0] > scores[1]
+    assert len(scores) == 3
