@@ -82,9 +82,9 @@ def page(
     return f"""# Retrieval with no language model
 
 Written by `make eval`. Evidence recall over messages through the public `search` and `context`, default settings.
-LoCoMo trains nothing; on the other sets each question is ranked by weights that have not seen its conversation (own) or
-itself (LongMemEval). *context* is the share of the evidence whose text is in a 1,000-token `context()`; BM25 and vectors
-fill the same budget in their own order. A hit counts for the messages it quotes, at most two.
+LoCoMo trains nothing; on the other sets each question is ranked by weights that have not seen its conversation (own)
+or itself (LongMemEval). *context* is the share of the evidence whose text is in a 1,000-token `context()`; BM25 and
+vectors fill the same budget in their own order. A hit counts for the messages it quotes, at most two.
 
 ![R@10 by set](retrieval.svg)
 

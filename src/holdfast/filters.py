@@ -26,7 +26,7 @@ DEEPEST = 16
 MOST_TESTS = 500
 
 
-def parse(filter: object, **shorthand: object) -> Where | None:
+def parse(filter: object = None, **shorthand: object) -> Where | None:
     """The Where of a filter dict and of keyword shorthands (kind=, key=, key_prefix=, session_id=, agent=, since=…)."""
     tests = [_named(name, _shorthand, name, value) for name, value in shorthand.items() if value is not None]
     if filter is not None:

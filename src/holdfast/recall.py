@@ -16,8 +16,7 @@ from .rank import Ranked, ranked
 from .types import Floats, Hit, Item, Memory, Message, Probe, Proposals, Where
 
 log = logging.getLogger("holdfast")
-DEPTH = 60
-"""How many items each channel proposes; 100 finds no more, and costs half as much again."""
+DEPTH = 100
 SUNK = 3.0
 """What a task's score loses once its session has ended."""
 
@@ -54,7 +53,7 @@ async def _reread(reranker: Reranker | None, asked: Asked, hits: list[Hit]) -> l
         return hits
     try:
         scores = await reranker.rerank(asked.text, [hit.content for hit in hits])
-        pairs = zip(scores, hits, strict=True)
+        pairs = list(zip(scores, hits, strict=True))
     except Exception as failure:
         log.warning("keeping the ranker's order, the reranker failed: %s", failure)
         return hits

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 from weakref import WeakValueDictionary
 
 from . import answer, filters, forget, ingest, moments, names, pack, recall, remember, summary
@@ -34,6 +34,22 @@ from .worker import Worker
 Kinds = str | Sequence[str]
 Hits = list[Hit]
 Moment = datetime | str | float
+
+
+class Narrowed(TypedDict, total=False):
+    """What search, recall, context and list may be narrowed to; everything given must hold."""
+
+    kind: Kinds | None
+    key: str | None
+    key_prefix: str | None
+    session_id: str | None
+    agent: str | None
+    since: Moment | None
+    until: Moment | None
+    filter: Mapping[str, Any] | None
+    """Conditions on any field and on metadata: see filters.py."""
+
+
 CATCH_UP_SECONDS = 0.5
 """How long a read waits for the meaning of what was just written; words are found at once."""
 CONTEXT_HITS = 60
@@ -174,27 +190,11 @@ class LocalProfile:
         query: str,
         *,
         limit: int = 10,
-        kind: Kinds | None = None,
-        key: str | None = None,
-        key_prefix: str | None = None,
-        session_id: str | None = None,
-        agent: str | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        filter: Mapping[str, Any] | None = None,
         reference_date: Moment | None = None,
+        **narrowed: Unpack[Narrowed],
     ) -> Hits:
         """Ranked hits with their content, no synthesis."""
-        where = filters.parse(
-            filter,
-            kind=kind,
-            key=key,
-            key_prefix=key_prefix,
-            session_id=session_id,
-            agent=agent,
-            since=since,
-            until=until,
-        )
+        where = filters.parse(**narrowed)
         return await self._hits(query, where, _limit(limit), reference_date)
 
     async def recall(
@@ -202,27 +202,11 @@ class LocalProfile:
         query: str,
         *,
         limit: int = 10,
-        kind: Kinds | None = None,
-        key: str | None = None,
-        key_prefix: str | None = None,
-        session_id: str | None = None,
-        agent: str | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        filter: Mapping[str, Any] | None = None,
         reference_date: Moment | None = None,
+        **narrowed: Unpack[Narrowed],
     ) -> Answer:
         """A cited answer and the hits it rests on; the answer is "" when nothing supports one."""
-        where = filters.parse(
-            filter,
-            kind=kind,
-            key=key,
-            key_prefix=key_prefix,
-            session_id=session_id,
-            agent=agent,
-            since=since,
-            until=until,
-        )
+        where = filters.parse(**narrowed)
         hits = await self._hits(query, where, _limit(limit), reference_date)
         return await answer.answered(await self._store(), query, hits)
 
@@ -231,14 +215,14 @@ class LocalProfile:
         query: str,
         *,
         tokens: int = 1000,
-        filter: Mapping[str, Any] | None = None,
         reference_date: Moment | None = None,
+        **narrowed: Unpack[Narrowed],
     ) -> Context:
         """A block to paste into a prompt, of at most `tokens` tokens."""
         if not isinstance(tokens, int) or not 20 <= tokens <= 1_000_000:
             raise InvalidInput(f"tokens is {shown(tokens)}; give 20 to 1,000,000.", field="tokens")
         asked_at = self._asked_at(reference_date)
-        hits = await self._hits(query, filters.parse(filter), CONTEXT_HITS, reference_date)
+        hits = await self._hits(query, filters.parse(**narrowed), CONTEXT_HITS, reference_date)
         return pack.packed(hits, tokens, asked_at=asked_at)
 
     async def list(
@@ -246,26 +230,10 @@ class LocalProfile:
         *,
         limit: int = 20,
         cursor: str | None = None,
-        kind: Kinds | None = None,
-        key: str | None = None,
-        key_prefix: str | None = None,
-        session_id: str | None = None,
-        agent: str | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        filter: Mapping[str, Any] | None = None,
+        **narrowed: Unpack[Narrowed],
     ) -> Page:
         """Current memories, newest first, page by page."""
-        where = filters.parse(
-            filter,
-            kind=kind,
-            key=key,
-            key_prefix=key_prefix,
-            session_id=session_id,
-            agent=agent,
-            since=since,
-            until=until,
-        )
+        where = filters.parse(**narrowed)
         store = await self._store()
         return await store.scan(where, now=self._holdfast._clock(), limit=_limit(limit), cursor=cursor)
 

@@ -193,6 +193,9 @@ class Probe:
     window: tuple[datetime, datetime] | None = None
     where: Where | None = None
     limit: int = 100
+    """How many items each channel may propose; memories and messages apart."""
+    with_neighbours: int = 50
+    """How many of each channel's best bring the messages beside them along."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ class Agreement(RuleBasedStateMachine):
     def scan_with(self, filter: dict[str, Any]) -> None:
         where = filters.parse(filter)
         self._both(lambda store: self._pages(store, where))
-        probe = Probe(now=AT, words=("zebra", "lisbon"), where=where, limit=5)
+        probe = Probe(now=AT, words=("zebra", "lisbon"), where=where, limit=5, with_neighbours=2)
         self._same_proposals(probe)
 
     @rule(reopen=st.just(True))

@@ -29,7 +29,7 @@ from ..types import (
     Supersede,
     Where,
 )
-from ..vectors import best
+from ..vectors import best, packed, unpacked
 from ..words import bm25
 
 REACH = 1
@@ -68,7 +68,7 @@ class MemoryStore:
         numbered = {(part.item, part.number): n for n, part in state.parts.items()}
         for vector in change.vectors:
             if (vector.item, vector.number) in numbered:
-                stored = vector.values.astype(np.float16).astype(np.float32)
+                stored = unpacked([packed(vector.values)])[0]
                 state.vectors[numbered[vector.item, vector.number]] = (vector.model, stored)
         _note(state, change)
         gone = _forget(state, change)
@@ -302,7 +302,8 @@ def _propose(state: State, probe: Probe) -> Proposals:
     for name, found in (("key", keyed[: probe.limit]), ("time", timely)):
         for rank, row in enumerate(found, 1):
             channels.setdefault(row, {})[name] = rank
-    shown = [row for row in range(len(parts)) if row in channels or _beside(state, parts, row, channels)]
+    leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
+    shown = [row for row in range(len(parts)) if row in channels or _beside(state, parts, row, leading)]
     return _measured(state, parts, shown, counts, cosines, channels, (len(parts), mean, tuple(frequency)))
 
 
@@ -352,9 +353,9 @@ def _inside(item: Item, probe: Probe) -> bool:
     return probe.window is not None and probe.window[0] <= _moment(item) < probe.window[1]
 
 
-def _beside(state: State, parts: list[Part], row: int, channels: dict[int, dict[str, int]]) -> bool:
+def _beside(state: State, parts: list[Part], row: int, leading: list[int]) -> bool:
     item = state.items[parts[row].item]
-    for other in (state.items[parts[found].item] for found in channels):
+    for other in (state.items[parts[found].item] for found in leading):
         if isinstance(item, Message) and isinstance(other, Message) and item.session_id == other.session_id:
             if abs(item.position - other.position) <= REACH:
                 return True

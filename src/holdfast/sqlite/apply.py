@@ -8,6 +8,7 @@ import numpy as np
 from ..errors import Conflict
 from ..moments import micros
 from ..types import Applied, Change, Memory, Part, Supersede
+from ..vectors import packed, unpacked
 from . import rows
 from .board import Board
 from .file import query
@@ -60,9 +61,8 @@ class Applying:
             board.add(self._parts)
         board.live[board.rows(np.array(sorted(self._dead), np.int64))] = 0
         if self._vectors and change.vectors[0].model == board.model:
-            data = b"".join(data for _, data in self._vectors)
-            values = np.frombuffer(data, np.float16).reshape(len(self._vectors), -1)
-            board.put(np.array([n for n, _ in self._vectors], np.int64), values.astype(np.float32))
+            values = unpacked([data for _, data in self._vectors])
+            board.put(np.array([n for n, _ in self._vectors], np.int64), values)
         return True
 
     def _add_messages(self, db: apsw.Connection) -> None:
@@ -140,7 +140,7 @@ class Applying:
 
     def _add_vectors(self, db: apsw.Connection) -> None:
         for vector in self._change.vectors:
-            data = vector.values.astype("<f2").tobytes()
+            data = packed(vector.values)
             stored = query(
                 db,
                 "INSERT OR REPLACE INTO vector (part, model, data) SELECT part.n, ?, ? FROM part WHERE number = ? "

@@ -12,7 +12,7 @@ import apsw
 import numpy as np
 
 from ..types import Floats, Ints
-from ..vectors import Matrix
+from ..vectors import Matrix, unpacked
 from .file import query
 
 
@@ -25,9 +25,9 @@ class Board:
             "FROM (SELECT n, length, live, item FROM part ORDER BY n)",
         )[0]
         self.n, self.length, self.live, self.memory = (ints(column) for column in row)
-        stored = query(db, "SELECT part, data FROM vector WHERE model = ? ORDER BY part", (model,))
+        with_vector = ints(query(db, "SELECT group_concat(part) FROM vector WHERE model = ?", (model,))[0][0])
         self._dimensions = 0
-        self._matrix = None if not stored else self._loaded(stored)
+        self._matrix = self._loaded(db, with_vector) if len(with_vector) else None
 
     def __len__(self) -> int:
         return len(self.n)
@@ -71,14 +71,14 @@ class Board:
             return np.zeros(len(self.n), np.float32)
         return self._matrix.cosines(query)
 
-    def _loaded(self, stored: list[tuple[int, bytes]]) -> Matrix:
-        values = np.frombuffer(b"".join(data for _, data in stored), np.float16).reshape(len(stored), -1)
+    def _loaded(self, db: apsw.Connection, parts: Ints) -> Matrix:
+        stored = query(db, "SELECT data FROM vector WHERE model = ? ORDER BY part", (self.model,))
+        values = unpacked([data for (data,) in stored])
         self._dimensions = values.shape[1]
-        at = self.rows(np.fromiter((part for part, _ in stored), np.int64, len(stored)))
-        if len(at) == len(self.n):
-            return Matrix(values.astype(np.float32))
+        if len(parts) == len(self.n):
+            return Matrix(values)
         rows = np.zeros((len(self.n), self._dimensions), np.float32)
-        rows[at] = values
+        rows[self.rows(np.sort(parts))] = values
         return Matrix(rows)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..moments import micros
 from ..types import Candidate, Floats, Ints, Probe, Proposals
-from ..vectors import best
+from ..vectors import best, unpacked
 from ..words import bm25
 from .board import Board, ints
 from .file import query
@@ -67,7 +67,7 @@ def propose(db: apsw.Connection, board: Board, probe: Probe) -> Proposals:
     for name, found in (("key", _keyed(db, board, probe, allowed)), ("time", _timely(db, board, probe, allowed))):
         for rank, row in enumerate(found, 1):
             channels.setdefault(row, {})[name] = rank
-    return _measured(db, board, counts, frequency, cosines, channels)
+    return _measured(db, board, probe, counts, frequency, cosines, channels)
 
 
 def _offer(
@@ -117,7 +117,7 @@ def _counts(db: apsw.Connection, board: Board, words: tuple[str, ...]) -> tuple[
         if spent > POSTINGS and spent > known[word]:
             break
         found = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
-        np.add.at(counts[:, words.index(word)], board.rows(ints(found)), 1)
+        counts[:, words.index(word)] = np.bincount(board.rows(ints(found)), minlength=len(board))
     return counts, frequency
 
 
@@ -133,9 +133,8 @@ def _rescored(db: apsw.Connection, board: Board, probe: Probe, cosines: Floats, 
             (board.model, parts),
         )
         if stored and probe.vector is not None:
-            exact = np.frombuffer(b"".join(data for _, data in stored), np.float16).reshape(len(stored), -1)
             at = np.searchsorted(board.n, np.array([part for part, _ in stored]))
-            cosines[at] = exact.astype(np.float32) @ probe.vector
+            cosines[at] = unpacked([data for _, data in stored]) @ probe.vector
     return cosines
 
 
@@ -164,6 +163,7 @@ def _timely(db: apsw.Connection, board: Board, probe: Probe, allowed: NDArray[np
 def _measured(
     db: apsw.Connection,
     board: Board,
+    probe: Probe,
     counts: NDArray[np.float64],
     frequency: list[int],
     cosines: Floats | None,
@@ -171,7 +171,8 @@ def _measured(
 ) -> Proposals:
     """The proposed items with all their proposed parts, their neighbours, and the numbers of each."""
     proposed = board.n[list(channels)] if channels else board.n[:0]
-    beside = ints(query(db, _NEIGHBOURS, (_listed(proposed), REACH))[0][0])
+    leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
+    beside = ints(query(db, _NEIGHBOURS, (_listed(board.n[leading]) if leading else "[]", REACH))[0][0])
     wanted = np.union1d(proposed, board.n[board.rows(beside)])
     found = sorted(query(db, _ROWS, (_listed(wanted),)))
     rows = np.searchsorted(board.n, np.array([row[0] for row in found], np.int64))

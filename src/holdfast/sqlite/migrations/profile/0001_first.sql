@@ -77,7 +77,7 @@ CREATE TABLE part (
 );
 CREATE UNIQUE INDEX part_item ON part (item, number);
 
--- float16, little endian.
+-- 16-bit steps of 1/32767, little endian: see vectors.packed.
 CREATE TABLE vector (
   part  INTEGER PRIMARY KEY,
   model TEXT NOT NULL,
