@@ -7,7 +7,8 @@ import numpy as np
 from holdfast.models.local import ArcticEmbedder
 
 from . import data
-from .train_ranker import Row, fold_models, found_at, gathered, model_of, rows_of
+from .rows import Row, gathered, rows_of
+from .train_ranker import fold_models, found_at, model_of
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "nothing": (),

@@ -8,137 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import pickle
-import random
-import re
-import sys
-from collections import Counter
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast import AsyncHoldfast, Memory, words
-from holdfast.features import features
 from holdfast.models.local import ArcticEmbedder, PotionEmbedder
-from holdfast.moments import moment
-from holdfast.ports import Embedder
-from holdfast.question import Asked, analysed
-from holdfast.recall import Question as Ask
-from holdfast.recall import proposed
-from holdfast.types import Proposals
 
 from . import data
-from .profiles import CACHE, CachedEmbedder, filled, opened
+from .rows import Array, Row, gathered, rows_of
 
 OUT = Path(__file__).resolve().parent.parent / "src" / "holdfast" / "ranker.json"
 HIDDEN, EPOCHS, NETWORKS, BATCH, RATE, DECAY = 16, 20, 4, 16, 3e-3, 1e-2
 FOLDS = 5
-Array = NDArray[np.float64]
-
-
-@dataclass
-class Row:
-    """One question: a row of features per candidate, which candidates are evidence, and what each quotes."""
-
-    set: str
-    group: str
-    category: str
-    inputs: Array
-    right: Array
-    quotes: list[tuple[str, ...]]
-    evidence: tuple[str, ...]
-
-
-@dataclass
-class Found:
-    """What the product proposed for one question, before features: kept, so that features can be tried quickly."""
-
-    set: str
-    question: data.Question
-    group: str
-    asked: Asked
-    proposals: Proposals
-    quotes: list[tuple[str, ...]]
-
-
-async def gathered(cases: list[data.Case], embedder: Embedder, name: str) -> list[Found]:
-    """Every scored question's proposals, on profiles filled as a user would fill them."""
-    kept = CACHE / f"proposals-{name}.pickle"
-    if kept.exists() and "--reuse" in sys.argv:
-        held: list[Found] = pickle.loads(kept.read_bytes())
-        return held
-    found: list[Found] = []
-    async with opened(CachedEmbedder(embedder)) as memory:
-        for n, case in enumerate(cases):
-            print(f"\r{name} {case.set} {n + 1}/{len(cases)} {case.id:40}", end="", file=sys.stderr, flush=True)
-            found += await _of_case(memory, case)
-            await memory.delete_profile(case.set, case.id)
-    print(file=sys.stderr)
-    kept.write_bytes(pickle.dumps(found))
-    return found
-
-
-async def _of_case(memory: AsyncHoldfast, case: data.Case) -> list[Found]:
-    _, ids = await filled(memory, case)
-    store = await memory._vault.open(case.set, case.id, create=False)
-    found = []
-    for question in (*case.questions, *known_items(case)):
-        if not question.scored:
-            continue
-        at = moment(question.asked_at or case.sessions[-1]["date"], "asked_at")
-        asked = analysed(question.text, at)
-        ask = Ask(question.text, None, at, memory._clock())
-        proposals = await proposed(store, memory._embedder, asked, ask)
-        items = await store.get([item.id for item in proposals.items])
-        quotes = {item.id: item.sources if isinstance(item, Memory) else (item.id,) for item in items}
-        told = [tuple(ids[source] for source in quotes[item.id]) for item in proposals.items]
-        group = case.groups.get(question.id, case.id)
-        found.append(Found(case.set, question, group, asked, proposals, told))
-    return found
-
-
-def known_items(case: data.Case, most: int = 12) -> list[data.Question]:
-    """People also type a rare word and expect what holds it: one or two words that only one message has."""
-    if case.set != "own":
-        return []
-    noise = random.Random(case.id)
-    said = [message for session in case.sessions for message in session["messages"]]
-    df = Counter(word for message in said for word in set(words.tokens(message["content"])))
-    made = []
-    for message in noise.sample(said, len(said)):
-        rare = sorted(
-            {w for w in re.findall(r"[\w-]{4,}", message["content"]) if all(df[t] == 1 for t in words.tokens(w))}
-        )
-        if rare and len(made) < most:
-            text = " ".join(noise.sample(rare, min(len(rare), noise.choice([1, 2]))))
-            made.append(data.Question(f"{case.id}~{text}", text, "known-item", (message["id"],), "", None, True))
-    return made
-
-
-def rows_of(found: list[Found], blind: bool = False, noisy: bool = False) -> tuple[list[str], list[Row]]:
-    """Features of each question. `blind` leaves the vectors out, as when the embedder is down; `noisy` shuffles them,
-    as they are for error codes and names that no model has seen."""
-    noise = np.random.default_rng(0)
-    rows = []
-    names: list[str] = []
-    for each in found:
-        proposals = each.proposals
-        if blind:
-            proposals = replace(proposals, cosine=np.full(len(proposals.cosine), np.nan))
-        if noisy:
-            proposals = replace(proposals, cosine=noise.permutation(proposals.cosine))
-        columns = features(each.asked, proposals)
-        names = list(columns)
-        evidence = set(each.question.evidence)
-        right = np.array([float(bool(q) and set(q) <= evidence) for q in each.quotes])
-        shown = np.array([bool(item.channels) for item in proposals.items])
-        inputs = np.stack([columns[name] for name in names], 1)[shown]
-        quotes = [q for q, s in zip(each.quotes, shown, strict=True) if s]
-        rows.append(Row(each.set, each.group, each.question.category, inputs, right[shown], quotes, tuple(evidence)))
-    return names, rows
 
 
 class Network:

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import numpy as np
+
 from . import passages
-from .errors import Conflict, HoldfastError
+from .errors import Conflict, InvalidInput, ModelError
 from .ports import Embedder, Extractor, Store
 from .reconcile import Known, reconcile
-from .types import Change, Deferral, Draft, Message, Test, Vector, fingerprint
+from .types import Change, Deferral, Draft, Floats, Message, Test, Vector, fingerprint
 
 log = logging.getLogger("holdfast")
 BATCH = 64
@@ -27,16 +29,48 @@ FIRST_WAIT = timedelta(seconds=10)
 
 
 async def embed_bare(store: Store, embedder: Embedder, limit: int = BATCH) -> int:
-    """Give vectors to parts that have none under this model; how many got one."""
+    """Give vectors to parts that have none under this model; how many were dealt with.
+
+    When a batch fails, its texts are tried one by one: those that alone fail are refused, found by words from now on.
+    When all fail the model is down, and everything waits.
+    """
     bare = await store.bare(embedder.model, limit)
-    if not bare:
-        return 0
     items = {item.id: item for item in await store.get(list({part.item for part in bare}))}
     bare = [part for part in bare if part.item in items]
-    values = await embedder.embed([passages.embedded_text(items[part.item], part) for part in bare])
-    vectors = (Vector(p.item, p.number, embedder.model, v) for p, v in zip(bare, values, strict=True))
-    await store.apply(Change(vectors=tuple(vectors)))
+    texts = [passages.embedded_text(items[part.item], part) for part in bare]
+    if not bare:
+        return 0
+    try:
+        found: list[Floats | None] = [*await _vectors(embedder, texts)]
+    except Exception as failure:
+        found = [await _vector(embedder, text) for text in texts] if len(texts) > 1 else [None]
+        if all(each is None for each in found):
+            raise
+        log.warning("the embedder refuses %d of %d texts: %s", found.count(None), len(found), failure)
+    pairs = list(zip(bare, found, strict=True))
+    vectors = tuple(Vector(p.item, p.number, embedder.model, v) for p, v in pairs if v is not None)
+    refused = tuple((part.item, part.number) for part, vector in pairs if vector is None)
+    await store.apply(Change(vectors=vectors, refused=refused))
     return len(bare)
+
+
+async def _vectors(embedder: Embedder, texts: list[str]) -> list[Floats]:
+    """The embedder's vectors, checked: a wrong one would spoil every later search."""
+    found = await embedder.embed(texts)
+    dimensions = int(embedder.model.rsplit("/", 1)[1])
+    for vector in found:
+        if vector.shape != (dimensions,) or not abs(float(np.linalg.norm(vector)) - 1) < 0.01:
+            raise ModelError(f"{embedder.model} gave a vector of shape {vector.shape} that is not of length 1.")
+    if len(found) != len(texts):
+        raise ModelError(f"{embedder.model} gave {len(found)} vectors for {len(texts)} texts.")
+    return found
+
+
+async def _vector(embedder: Embedder, text: str) -> Floats | None:
+    try:
+        return (await _vectors(embedder, [text]))[0]
+    except Exception:  # the caller reports it
+        return None
 
 
 async def digest_some(store: Store, extractor: Extractor, *, now: datetime) -> int:
@@ -97,7 +131,7 @@ async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Mess
 async def _set_back(store: Store, claimed: list[Message], failure: Exception, now: datetime) -> None:
     """Wait longer after each failure; after the last, set aside in sight."""
     reason = f"{type(failure).__name__}: {failure}"[:500]
-    hopeless = isinstance(failure, HoldfastError) and not failure.retryable
+    hopeless = isinstance(failure, InvalidInput)
     late = []
     for message in claimed:
         last = hopeless or message.failures + 1 >= TRIES

@@ -6,7 +6,6 @@ rest on nothing else. When the newest version of a key goes and an older one sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from .errors import NotFound
@@ -19,14 +18,10 @@ async def forget(store: Store, id: str) -> Forgotten:
     if not found:
         raise NotFound(f"There is no memory or message {id!r} in this profile.", field="id")
     if isinstance(found[0], Message):
-        return await forget_messages(store, [id])
+        return await _gone(store, [id])
     versions = await store.history(id)
     messages = {source for version in versions for source in version.sources}
-    return await _forget(store, messages, {version.id for version in versions})
-
-
-async def forget_messages(store: Store, ids: Iterable[str]) -> Forgotten:
-    return await _forget(store, set(ids), set())
+    return await _gone(store, [*(version.id for version in versions), *sorted(messages)])
 
 
 async def forget_session(store: Store, session_id: str) -> Forgotten:
@@ -34,19 +29,21 @@ async def forget_session(store: Store, session_id: str) -> Forgotten:
     messages = {message.id for message in await store.said(session_id, limit=2**31)}
     of_session = Test("session_id", "eq", session_id)
     written = await store.scan(of_session, now=None, limit=2**31, superseded=True)
-    return await _forget(store, messages, {memory.id for memory in written.items if set(memory.sources) <= messages})
+    own = [memory.id for memory in written.items if set(memory.sources) <= messages]
+    return await _gone(store, [*own, *sorted(messages)])
 
 
 async def sweep(store: Store, *, now: datetime, limit: int = 500) -> int:
-    """Forget memories that have expired; how many there were. The messages they rest on stay."""
+    """Forget memories that have expired, with what they had superseded; how many. Messages they rest on stay."""
     expired = await store.scan(Test("expires_at", "lte", now), now=None, limit=limit, superseded=True)
-    if expired.items:
-        await store.apply(Change(forget=tuple(memory.id for memory in expired.items)))
-    return len(expired.items)
+    going: dict[str, None] = {}
+    for memory in expired.items:
+        older = [version.id for version in await store.history(memory.id) if version.version <= memory.version]
+        going |= dict.fromkeys([memory.id, *older])
+    if going:
+        await store.apply(Change(forget=tuple(going)))
+    return len(going)
 
 
-async def _forget(store: Store, messages: set[str], memories: set[str]) -> Forgotten:
-    resting = await store.resting_on(list(messages))
-    memories |= {memory.id for memory in resting if set(memory.sources) <= messages}
-    await store.apply(Change(forget=(*sorted(memories), *sorted(messages))))
-    return Forgotten(tuple(sorted(memories)), tuple(sorted(messages)))
+async def _gone(store: Store, ids: list[str]) -> Forgotten:
+    return (await store.apply(Change(forget=tuple(ids)))).gone

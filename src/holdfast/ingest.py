@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,20 +13,27 @@ from . import names, passages
 from .errors import InvalidInput, shown
 from .moments import moment
 from .ports import Store
-from .types import ROLES, Change, Json, Message, Receipt, Written
+from .types import ROLES, Change, Json, Message, Part, Receipt, Written
 
+LOOP_CHARS = 20_000
+"""More text than this is analysed in a thread, so that others need not wait for it."""
 FIELDS = ("role", "content", "speaker", "timestamp", "agent", "metadata")
 
 
-async def ingest(store: Store, messages: Sequence[Message], *, now: datetime) -> Receipt:
+async def ingest(store: Store, messages: Sequence[Message]) -> Receipt:
     """One ingest, one change. Messages that are known already change nothing."""
-    parts = tuple(part for message in messages for part in passages.parts(message))
+    size = sum(len(message.content) for message in messages)
+    parts = _parts(messages) if size < LOOP_CHARS else await asyncio.to_thread(_parts, messages)
     applied = await store.apply(Change(messages=tuple(messages), parts=parts))
     new, written = set(applied.new), []
     for message in messages:
         written.append(Written(message.id, message.id in new))
         new.discard(message.id)  # the same message twice in one list is new once
     return Receipt(messages[0].session_id, tuple(written), pending=len(applied.new))
+
+
+def _parts(messages: Sequence[Message]) -> tuple[Part, ...]:
+    return tuple(part for message in messages for part in passages.parts(message))
 
 
 def checked(

@@ -13,6 +13,7 @@ from . import statics, words
 from .types import Item, Memory, Message, Part
 
 PASSAGE_CHARS = 900
+PASSAGE_TOKENS = 450
 _BREAK = re.compile(r"\n{2,}|\n|(?<=[.!?。！？])\s+|(?<=[。！？])|\s+")
 
 
@@ -21,12 +22,22 @@ def parts(item: Item) -> tuple[Part, ...]:
     extra = words.tokens(_extra_words(item))
     embed = not (isinstance(item, Memory) and item.kind == "task")
     asks = item.content.rstrip().endswith(("?", "？"))
-    found = []
-    for number, (start, stop) in enumerate(spans(item.content)):
-        passage = item.content[start:stop]
-        tokens = (*words.tokens(passage), *extra)
-        found.append(Part(item.id, number, start, stop, tokens, embed, statics.token_ids(passage), asks))
+    found: list[Part] = []
+    for start, stop in spans(item.content):
+        for first, last, ids in _dense(item.content, start, stop):
+            tokens = (*words.tokens(item.content[first:last]), *extra)
+            found.append(Part(item.id, len(found), first, last, tokens, embed, ids, asks))
     return tuple(found)
+
+
+def _dense(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bytes]]:
+    """The passage with its token ids; cut again where it has more tokens than a model reads (Han, code, hex)."""
+    ids, count = statics.token_ids(text[start:stop])
+    if count <= PASSAGE_TOKENS or stop - start < 50:
+        yield start, stop, ids
+        return
+    for first, last in spans(text[start:stop], (stop - start + 1) // 2):
+        yield from _dense(text, start + first, start + last)
 
 
 def embedded_text(item: Item, part: Part) -> str:

@@ -138,7 +138,7 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """provider/name/dimensions: what each stored vector records."""
+        """provider/name/dimensions: what each stored vector records, and its length is checked against."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[Floats]:

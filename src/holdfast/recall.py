@@ -40,7 +40,7 @@ class Models:
 
 async def search(store: Store, models: Models, question: Question, limit: int) -> list[Hit]:
     asked = analysed(question.text, question.asked_at)
-    order = ranked(asked, await proposed(store, models.embedder, asked, question), limit * 2 + 10)
+    order = ranked(asked, await proposed(store, models.embedder, asked, question, limit), limit * 2 + 10)
     items = {item.id: item for item in await store.get([found.item.id for found in order])}
     order = await _with_tasks_sunk(store, [found for found in order if found.item.id in items], items)
     hits = (await _reread(models.reranker, asked, _merged(order, items)))[:limit]
@@ -87,7 +87,7 @@ def _successor(memory: Memory, hit: Hit) -> Hit:
     return _hit_of(memory, why)
 
 
-async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Question) -> Proposals:
+async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Question, limit: int = DEPTH) -> Proposals:
     """What every channel finds."""
     probe = Probe(
         now=question.now,
@@ -97,7 +97,7 @@ async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Que
         keys=asked.keys,
         window=asked.window,
         where=question.where,
-        limit=DEPTH,
+        limit=max(DEPTH, limit),
     )
     return await store.propose(probe)
 

@@ -81,10 +81,14 @@ class AsyncHoldfast:
 
         vault, embedder, extractor = wired(path, **settings)
         opened = cls(vault, embedder, extractor, reranker=reranker)
-        await opened._worker.start()
-        return opened
+        try:
+            return await opened.start()
+        except BaseException:
+            await vault.close()
+            raise
 
     async def start(self) -> Self:
+        """Begin to digest in the background; `open` and `async with` do it."""
         await self._worker.start()
         return self
 
@@ -95,7 +99,7 @@ class AsyncHoldfast:
             await self._vault.close()
 
     async def __aenter__(self) -> Self:
-        return self
+        return await self.start()
 
     async def __aexit__(
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
@@ -152,7 +156,7 @@ class LocalProfile:
         checked = ingest.checked(messages, session_id=session_id, agent=agent, now=now)
         store = await self._written_to()
         async with self._holdfast._worker.expecting(self._who):
-            receipt = await ingest.ingest(store, checked, now=now)
+            receipt = await ingest.ingest(store, checked)
         if not wait:
             return receipt
         await self._holdfast._worker.settled(self._who, None)

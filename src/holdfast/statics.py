@@ -19,14 +19,13 @@ from .types import Floats
 from .wordpiece import WordPiece
 
 WEIGHTS = Path(__file__).parent / "models" / "weights"
-MOST_TOKENS = 320
 
 
-def token_ids(text: str) -> bytes:
-    """The known tokens of a passage, as little-endian 16-bit numbers."""
+def token_ids(text: str) -> tuple[bytes, int]:
+    """The distinct known tokens of a passage, as little-endian 16-bit numbers; and how many tokens it has in all."""
     pieces = vocabulary()
-    ids = [id for id in pieces.ids(text) if id != pieces.unknown]
-    return np.array(ids[:MOST_TOKENS], "<u2").tobytes()
+    ids = pieces.ids(text)
+    return np.array(sorted({*ids} - {pieces.unknown}), "<u2").tobytes(), len(ids)
 
 
 def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArray[np.float64]:
@@ -43,9 +42,11 @@ def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArra
     place[used] = np.arange(len(used))
     wanted = np.array([id for id, _ in asked])
     near = table()[used] @ (table()[wanted] / norms()[wanted, None]).T / norms()[used, None]
-    best = np.maximum.reduceat(near[place[tokens]], starts, axis=0)
-    found: NDArray[np.float64] = best @ weights / weights.sum()
-    return found
+    at = place[tokens]
+    found = np.zeros(len(texts))
+    for column, weight in enumerate(weights):  # by word: a column at a time stays in the cache
+        found += weight * np.maximum.reduceat(near[:, column].copy()[at], starts)
+    return found / weights.sum()
 
 
 @cache

@@ -6,7 +6,9 @@ Each method here is made from its asynchronous one: same name, same parameters, 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # its exit hook must be registered before ours, so that ours runs first
 import functools
+import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
@@ -17,6 +19,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from .errors import Closed
 from .service import AsyncHoldfast, LocalProfile
 
+_CLOSED = "This Holdfast was closed."
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -26,20 +29,34 @@ class Loop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="holdfast", daemon=True)
-        self._thread.start()
+        self._pid = os.getpid()
+        self.thread = threading.Thread(target=self._loop.run_forever, name="holdfast", daemon=True)
+        self.thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._loop.is_closed():
+        if self._loop.is_closed() or os.getpid() != self._pid:
             work.close()
-            raise Closed("This Holdfast was closed.")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+            forked = os.getpid() != self._pid
+            raise Closed("A Holdfast does not survive a fork; open one in this process." if forked else _CLOSED)
+        try:
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        except concurrent.futures.CancelledError:
+            raise Closed(_CLOSED) from None
 
     def stop(self) -> None:
+        """Cancel what still runs, so that nobody waits for ever, then end the thread."""
         if not self._loop.is_closed():
+            asyncio.run_coroutine_threadsafe(_cancelled(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+            self.thread.join()
             self._loop.close()
+
+
+async def _cancelled() -> None:
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def blocking(
@@ -63,6 +80,10 @@ class _Front:
 
 class Profile(_Front):
     """One profile's memory."""
+
+    def __init__(self, inner: Any, loop: Loop, holdfast: Holdfast) -> None:
+        super().__init__(inner, loop)
+        self._holdfast = holdfast  # a profile keeps its Holdfast open
 
     ingest = blocking(LocalProfile.ingest)
     remember = blocking(LocalProfile.remember)
@@ -94,6 +115,8 @@ class Holdfast(_Front):
     def __init__(self, inner: AsyncHoldfast, loop: Loop) -> None:
         super().__init__(inner, loop)
         self._finalizer = weakref.finalize(self, _shut, inner, loop)
+        self._finalizer.atexit = False  # too late: by then the pools take no work; see _close_all
+        _open.add(self)
 
     @classmethod
     def open(cls, path: str | Path | None = None, **settings: Any) -> Self:
@@ -107,7 +130,7 @@ class Holdfast(_Front):
 
     def profile(self, namespace: str, profile: str) -> Profile:
         """One profile's memory. It appears, with its namespace, at its first write; reading it before is an error."""
-        return Profile(self._inner.profile(namespace, profile), self._loop)
+        return Profile(self._inner.profile(namespace, profile), self._loop, self)
 
     namespaces = blocking(AsyncHoldfast.namespaces)
     create_namespace = blocking(AsyncHoldfast.create_namespace)
@@ -127,5 +150,21 @@ class Holdfast(_Front):
 
 
 def _shut(inner: AsyncHoldfast, loop: Loop) -> None:
-    loop.run(inner.close())
-    loop.stop()
+    if threading.current_thread() is loop.thread:  # the garbage collector ran there: it cannot wait for itself
+        threading.Thread(target=_shut, args=(inner, loop)).start()
+        return
+    try:
+        loop.run(inner.close())
+    finally:
+        loop.stop()
+
+
+def _close_all() -> None:
+    """A script that ends without close() still ends cleanly."""
+    for holdfast in list(_open):
+        holdfast.close()
+
+
+_open: weakref.WeakSet[Holdfast] = weakref.WeakSet()
+# The one hook that runs while thread pools still take work; atexit comes after they have shut down.
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]

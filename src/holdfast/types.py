@@ -121,7 +121,7 @@ class Part:
     embed: bool = True
     """Whether it gets a vector; tasks don't."""
     tokens: bytes = b""
-    """Its static token ids: see statics.py."""
+    """Its distinct static token ids: see statics.py."""
     asks: bool = False
     """Whether its item is a question; questions seldom hold answers."""
 
@@ -158,9 +158,11 @@ class Change:
     settle: tuple[str, ...] = ()
     """Messages whose digestion is done."""
     defer: tuple[Deferral, ...] = ()
+    refused: tuple[tuple[str, int], ...] = ()
+    """(item, part number) that the embedder cannot take: found by words alone from now on."""
     forget: tuple[str, ...] = ()
-    """Items that go for good; nothing that is not listed is removed. What a forgotten memory had superseded now points
-    to its successor, or is current again when there is none."""
+    """Items that go for good. A forgotten message takes along the memories that rest on nothing else; what a forgotten
+    memory had superseded now points to its successor, or is current again when there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,8 @@ class Applied:
 
     new: frozenset[str] = frozenset()
     """Ids of the messages and memories that were not there before."""
-    forgotten: int = 0
+    gone: Forgotten = field(default_factory=lambda: Forgotten())
+    """What was forgotten, with what it took along."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ class Worker:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
+        if self._task is not None:
+            return
         for who in await self._vault.waiting(self._embedder.model):
             await self._mark(who)
             self.notify(who)
@@ -90,10 +92,9 @@ class Worker:
         """Finish the batch in hand; what still waits is durable and goes on at the next start."""
         for retry in self._retries.values():
             retry.cancel()
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        while self._task is not None and not self._task.done():
+            self._task.cancel()  # again if need be: wait_for can swallow one that comes with its result
+            await asyncio.wait([self._task], timeout=0.1)
         unfinished = set(self._due)
         for who in unfinished:
             self._finish(who)
@@ -102,7 +103,9 @@ class Worker:
     async def _run(self) -> None:
         while True:
             if self._due:
-                await self._work(next(iter(self._due)))
+                who = next(iter(self._due))
+                self._due[who] = self._due.pop(who)  # to the end of the queue: one backlog must not starve the others
+                await self._work(who)
                 continue
             self._wake.clear()
             try:
@@ -162,4 +165,6 @@ class Worker:
                 self._marked.discard(who)
 
     def _look_again(self, who: Who) -> None:
+        if who in self._retries and self._retries[who].when() > asyncio.get_running_loop().time():
+            return
         self._retries[who] = asyncio.get_running_loop().call_later(RETRY_SECONDS, self.notify, who)

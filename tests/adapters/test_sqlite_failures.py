@@ -275,7 +275,7 @@ def capped(memory: Holdfast, profile: Profile, pages: int | None) -> None:
             ((now,),) = db.execute("PRAGMA page_count").fetchall()
             db.execute(f"PRAGMA max_page_count = {2**31 if pages is None else now + pages}").fetchall()
 
-        await store._file.outside(limit)
+        await store._file._run(limit, writing=True)
 
     memory._loop.run(cap())
 
@@ -415,7 +415,7 @@ def test_a_second_process_is_refused_with_the_first_ones_pid(data: Path) -> None
 
 
 def test_a_second_holdfast_in_one_process_is_refused_too(data: Path) -> None:
-    with opened(data), pytest.raises(Busy, match=str(os.getpid())):
+    with opened(data), pytest.raises(Busy, match="already open in this process"):
         opened(data)
 
 

@@ -117,10 +117,10 @@ async def cancelled_at_commit(memory: AsyncHoldfast, work: Coroutine[Any, Any, A
     def unhooked(db: apsw.Connection) -> None:
         db.set_commit_hook(None)
 
-    await store._file.outside(hooked)  # type: ignore[attr-defined]
+    await store._file._run(hooked, writing=True)  # type: ignore[attr-defined]
     with pytest.raises(asyncio.CancelledError):
         await task
-    await store._file.outside(unhooked)  # type: ignore[attr-defined]
+    await store._file._run(unhooked, writing=True)  # type: ignore[attr-defined]
 
 
 async def test_after_a_cancelled_call_the_next_one_works(tmp_path: Path) -> None:

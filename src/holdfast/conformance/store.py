@@ -9,7 +9,22 @@ import pytest
 
 from ..errors import Conflict, InvalidInput
 from ..ports import Store, Vault
-from ..types import All, Candidate, Change, Deferral, Either, Item, Memory, Not, Part, Probe, Proposals, Supersede, Test
+from ..types import (
+    All,
+    Candidate,
+    Change,
+    Deferral,
+    Either,
+    Forgotten,
+    Item,
+    Memory,
+    Not,
+    Part,
+    Probe,
+    Proposals,
+    Supersede,
+    Test,
+)
 from .made import AT, MODEL, direction, memory, message, unit, written
 
 LEASE = timedelta(minutes=5)
@@ -107,7 +122,7 @@ class StoreContract:
         known = memory("saw a zebra", sources=(said.id, kept.id))
         await store.apply(written(said, kept, known, vectors=(unit(said.id, 0), unit(known.id, 1))))
         applied = await store.apply(Change(forget=(said.id,)))
-        assert applied.forgotten == 1
+        assert applied.gone == Forgotten((), (said.id,))
         assert await store.get([said.id]) == []
         found = await store.get([known.id])
         assert isinstance(found[0], Memory)
@@ -128,6 +143,40 @@ class StoreContract:
         await store.apply(Change(forget=(chain[2].id,)))
         assert [m.content for m in await store.scan(None, now=AT, limit=9)] == ["v0 zebra"]
         assert [c.id for c in _proposed(await store.propose(Probe(now=AT, words=("zebra",))))] == [chain[0].id]
+
+    async def test_a_forgotten_message_takes_along_what_rests_on_nothing_else(self, store: Store) -> None:
+        one, two = message("one"), message("two")
+        alone, both = memory("alone", sources=(one.id,)), memory("both", sources=(one.id, two.id))
+        await store.apply(written(one, two, alone, both, memory("none")))
+        gone = (await store.apply(Change(forget=(one.id,)))).gone
+        assert gone == Forgotten((alone.id,), (one.id,))
+        assert {m.content for m in await store.scan(None, now=AT, limit=9)} == {"both", "none"}
+        late = memory("late", sources=(one.id,), n=3)
+        assert (await store.apply(written(late))).new == frozenset()
+
+    async def test_several_versions_of_a_key_may_come_in_one_change(self, store: Store) -> None:
+        first, second = memory("1", key="k"), memory("2", key="k", n=1, version=2)
+        await store.apply(written(first, second, supersede=(Supersede(first.id, second.id),)))
+        assert [m.content for m in await store.history(first.id)] == ["2", "1"]
+
+    async def test_the_same_thing_without_a_key_is_written_once(self, store: Store) -> None:
+        await store.apply(written(memory("Likes tea")))
+        with pytest.raises(Conflict):
+            await store.apply(written(memory("likes  tea.", n=1)))
+        await store.apply(written(memory("likes tea", n=2, metadata={"x": 1}), memory("likes tea", kind="note", n=3)))
+
+    async def test_a_message_set_aside_is_tried_again_when_it_is_said_again(self, store: Store) -> None:
+        a = message("a")
+        await store.apply(written(a))
+        await store.apply(Change(defer=(Deferral(a.id, None, "why"),)))
+        assert (await store.apply(written(a))).new == frozenset()
+        assert [m.failures for m in await store.claim(now=AT, lease=LEASE, limit=9)] == [0]
+
+    async def test_a_refused_part_is_not_bare(self, store: Store) -> None:
+        a = message("a")
+        await store.apply(written(a))
+        await store.apply(Change(refused=((a.id, 0), ("nobody", 0))))
+        assert await store.bare(MODEL, 9) == []
 
     async def test_a_forgotten_message_can_be_said_again(self, store: Store) -> None:
         said = message("hello")

@@ -18,6 +18,7 @@ from ..types import (
     Candidate,
     Change,
     Floats,
+    Forgotten,
     Item,
     Memory,
     Message,
@@ -70,6 +71,10 @@ class MemoryStore:
             if (vector.item, vector.number) in numbered:
                 stored = unpacked([packed(vector.values)])[0]
                 state.vectors[numbered[vector.item, vector.number]] = (vector.model, stored)
+        for item, number in change.refused:
+            if (item, number) in numbered:
+                n = numbered[item, number]
+                state.parts[n] = replace(state.parts[n], embed=False)
         _note(state, change)
         gone = _forget(state, change)
         self._state = state
@@ -180,6 +185,9 @@ def _add_messages(state: State, change: Change) -> set[str]:
     new = set()
     for message in change.messages:
         if message.id in state.items:
+            if state.aside.pop(message.id, None) is not None:  # saying it again gives it another chance
+                state.wait_until[message.id] = _START
+                state.failures.pop(message.id, None)
             continue
         taken = [
             m.position for m in state.items.values() if isinstance(m, Message) and m.session_id == message.session_id
@@ -244,27 +252,30 @@ def _note(state: State, change: Change) -> None:
                 state.wait_until[late.message] = late.until
 
 
-def _forget(state: State, change: Change) -> int:
-    gone = []
-    for id in dict.fromkeys(change.forget):
-        item = state.items.pop(id, None)
-        if item is None:
-            continue
-        gone.append(id)
-        for other in [
-            other for other in state.items.values() if isinstance(other, Memory) and other.superseded_by == id
-        ]:
-            state.items[other.id] = replace(other, superseded_by=getattr(item, "superseded_by", None))
-    for id in gone:
-        for kept in (state.wait_until, state.aside, state.failures):
-            kept.pop(id, None)
+def _forget(state: State, change: Change) -> Forgotten:
+    messages = [id for id in dict.fromkeys(change.forget) if isinstance(state.items.get(id), Message)]
+    memories = dict.fromkeys(id for id in change.forget if isinstance(state.items.get(id), Memory))
+    for id in messages:
+        for other in list(state.items.values()):
+            if isinstance(other, Memory) and id in other.sources:
+                left = tuple(source for source in other.sources if source != id)
+                state.items[other.id] = replace(other, sources=left)
+                if not left:
+                    memories[other.id] = None
+        del state.items[id]
+    for id in memories:
+        successor = getattr(state.items.pop(id), "superseded_by", None)
+        for other in list(state.items.values()):
+            if isinstance(other, Memory) and other.superseded_by == id:
+                state.items[other.id] = replace(other, superseded_by=successor)
+    gone = {*messages, *memories}
+    for kept in (state.wait_until, state.aside, state.failures):
+        for id in gone & set(kept):
+            kept.pop(id)
     for n in [n for n, part in state.parts.items() if part.item in gone]:
         del state.parts[n]
         state.vectors.pop(n, None)
-    for id, item in state.items.items():
-        if isinstance(item, Memory) and set(item.sources) & set(gone):
-            state.items[id] = replace(item, sources=tuple(s for s in item.sources if s not in gone))
-    return len(gone)
+    return Forgotten(tuple(memories), tuple(messages))
 
 
 def _propose(state: State, probe: Probe) -> Proposals:
@@ -298,7 +309,7 @@ def _propose(state: State, probe: Probe) -> Proposals:
     ]
     timely = [row for row in range(len(parts)) if _inside(state.items[parts[row].item], probe)]
     timely.sort(key=lambda row: (-micros(_moment(state.items[parts[row].item])), -numbers[row]))
-    timely = [row for row in timely[: probe.limit] if allowed[row]]
+    timely = [row for row in timely if allowed[row]][: probe.limit]
     for name, found in (("key", keyed[: probe.limit]), ("time", timely)):
         for rank, row in enumerate(found, 1):
             channels.setdefault(row, {})[name] = rank

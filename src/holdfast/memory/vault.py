@@ -63,4 +63,8 @@ class MemoryVault:
 
     def _check(self, namespace: str) -> None:
         if namespace not in self._namespaces:
-            raise NotFound(f"There is no namespace {namespace!r}.", field="namespace", fix="Create it first.")
+            raise NotFound(
+                f"There is no namespace {namespace!r}.",
+                field="namespace",
+                fix="Create it, or write to a profile in it from Python or the CLI.",
+            )

@@ -7,13 +7,18 @@ import numpy as np
 
 from ..errors import Conflict
 from ..moments import micros
-from ..types import Applied, Change, Memory, Part, Supersede
+from ..types import Applied, Change, Forgotten, Memory, Part, Supersede
 from ..vectors import packed, unpacked
 from . import rows
 from .board import Board
 from .file import query
 
 _PLACES = ", ".join("?" * len(rows.MEMORY.split(",")))
+
+_RESTING_ONLY_ON = """
+SELECT id FROM memory WHERE n IN (SELECT memory FROM source WHERE message = ?1)
+   AND NOT EXISTS (SELECT 1 FROM source WHERE memory = memory.n AND message != ?1)
+"""
 
 
 class Applying:
@@ -35,6 +40,12 @@ class Applying:
             if part.item in self._new:
                 self._add_part(db, part)
         self._add_vectors(db)
+        for item, number in change.refused:
+            db.execute(
+                "UPDATE part SET embed = 0 WHERE number = ?1 AND item = "
+                "coalesce((SELECT n FROM message WHERE id = ?2), (SELECT -n FROM memory WHERE id = ?2))",
+                (number, item),
+            )
         db.executemany(
             "INSERT OR IGNORE INTO source (memory, place, message) SELECT memory.n, "
             "(SELECT count(*) FROM source WHERE memory = memory.n), message.id FROM memory, message "
@@ -49,8 +60,7 @@ class Applying:
                 "WHERE id = ? AND state = 'waiting'",
                 (state, until, late.reason, late.message),
             )
-        forgotten = self._forget(db)
-        return Applied(frozenset(self._new), forgotten)
+        return Applied(frozenset(self._new), self._forget(db))
 
     def follow(self, board: Board) -> bool:
         """Bring the board up to date; False when loading it afresh is simpler."""
@@ -76,6 +86,12 @@ class Applying:
                 f"INSERT OR IGNORE INTO message ({rows.MESSAGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n",
                 rows.message_row(message, places[message.session_id]),
             )
+            if not added:  # known; saying it again gives one that was set aside another chance
+                db.execute(
+                    "UPDATE message SET state = 'waiting', failures = 0, wait_until = 0 "
+                    "WHERE id = ? AND state = 'aside'",
+                    (message.id,),
+                )
             if added:
                 places[message.session_id] += 1
                 self._new.add(message.id)
@@ -151,19 +167,25 @@ class Applying:
             if stored:
                 self._vectors.append((stored[0][0], data))
 
-    def _forget(self, db: apsw.Connection) -> int:
-        gone = 0
+    def _forget(self, db: apsw.Connection) -> Forgotten:
+        """Decided here, inside the transaction: a memory drawn meanwhile from a forgotten message goes with it."""
+        messages, memories = [], list(self._change.forget)
         for id in self._change.forget:
             for (n,) in query(db, "DELETE FROM message WHERE id = ? RETURNING n", (id,)):
+                messages.append(id)
                 self._drop_parts(db, n)
+                memories += [memory for (memory,) in query(db, _RESTING_ONLY_ON, (id,))]
                 db.execute("DELETE FROM source WHERE message = ?", (id,))
-                gone += 1
-            for n, successor in query(db, "DELETE FROM memory WHERE id = ? RETURNING n, superseded_by", (id,)):
-                self._drop_parts(db, -n)
-                db.execute("DELETE FROM source WHERE memory = ?", (n,))
-                self._relink(db, id, successor)
-                gone += 1
-        return gone
+        gone = [id for id in dict.fromkeys(memories) if self._forget_memory(db, id)]
+        return Forgotten(tuple(gone), tuple(messages))
+
+    def _forget_memory(self, db: apsw.Connection, id: str) -> bool:
+        for n, successor in query(db, "DELETE FROM memory WHERE id = ? RETURNING n, superseded_by", (id,)):
+            self._drop_parts(db, -n)
+            db.execute("DELETE FROM source WHERE memory = ?", (n,))
+            self._relink(db, id, successor)
+            return True
+        return False
 
     def _relink(self, db: apsw.Connection, id: str, successor: str | None) -> None:
         statement = "UPDATE memory SET superseded_by = ? WHERE superseded_by = ? RETURNING id"

@@ -49,15 +49,14 @@ class Board:
     def add(self, parts: Iterable[tuple[int, int, bool, bool]]) -> None:
         """(n, length, live, memory) of new parts, ascending."""
         columns = np.array(list(parts), np.int64).reshape(-1, 4)
+        if len(self.n):  # a search may have loaded the board between the commit and this
+            columns = columns[columns[:, 0] > self.n[-1]]
         self.n = np.append(self.n, columns[:, 0])
         self.length = np.append(self.length, columns[:, 1])
         self.live = np.append(self.live, columns[:, 2])
         self.memory = np.append(self.memory, columns[:, 3])
         if self._matrix is not None:
             self._matrix.append(np.zeros((len(columns), self._dimensions), np.float32))
-
-    def set_live(self, parts: Ints, live: bool) -> None:
-        self.live[self.rows(parts)] = live
 
     def put(self, parts: Ints, vectors: Floats) -> None:
         if self._matrix is None or vectors.shape[1] != self._dimensions:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from ..errors import Closed, Damaged, HoldfastError, ReadOnly, StorageError, StorageFull, TooNew
+from ..errors import Busy, Closed, Damaged, HoldfastError, ReadOnly, StorageError, StorageFull, TooNew
 from ..moments import micros, now
 
 T = TypeVar("T")
@@ -34,7 +34,10 @@ if tuple(map(int, apsw.sqlite_lib_version().split("."))) < SOUND or not hasattr(
         f"{apsw.sqlite_lib_version()}. Run: pip uninstall -y apsw && pip install --force-reinstall apsw-sqlite3mc"
     )
 
-_WRITER = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
+_WRITER = (
+    "journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", "secure_delete = ON",
+    "temp_store = MEMORY",
+)  # fmt: skip
 _READER = ("query_only = ON", "temp_store = MEMORY")
 Row = tuple[Any, ...]
 Migration = tuple[int, str, str, str]
@@ -91,17 +94,19 @@ class File:
 
         return await self._run(transaction, writing=True)
 
-    async def outside(self, act: Callable[[apsw.Connection], T]) -> T:
-        """Run `act` on the writer without a transaction."""
-        return await self._run(act, writing=True)
-
     async def read(self, act: Callable[[apsw.Connection], T]) -> T:
         return await self._run(act, writing=False)
 
     async def scrub(self) -> None:
         """Leave no deleted byte in the write-ahead log. Waits for the reader, since it would keep old frames alive."""
-        async with self._turns[False]:
-            await self.outside(lambda db: query(db, "PRAGMA wal_checkpoint(TRUNCATE)"))
+
+        def truncate() -> None:
+            with translated(self.path):
+                query(self._connection(writing=True), "PRAGMA wal_checkpoint(TRUNCATE)")
+
+        async with self._turns[True], self._turns[False]:  # in this order everywhere
+            if not self._closed:
+                await finished(asyncio.get_running_loop().run_in_executor(self._pool, truncate))
 
     async def sleep(self) -> None:
         """Close the connections; the next use opens them again.
@@ -148,11 +153,18 @@ class File:
 async def finished(work: Awaitable[T]) -> T:
     """Wait for a thread's work to its end even when cancelled: it holds the connection until then."""
     task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
+    cancelled: asyncio.CancelledError | None = None
+    while True:
+        try:
+            result = await asyncio.shield(task)
+        except asyncio.CancelledError as again:
+            if task.cancelled():
+                raise
+            cancelled = again
+            continue
+        if cancelled is not None:
+            raise cancelled
+        return result
 
 
 def connect(path: Path, key: bytes, *, writing: bool) -> apsw.Connection:
@@ -218,7 +230,11 @@ def translated(path: Path) -> Iterator[None]:
             raise ReadOnly(
                 f"{path.parent} cannot be written.", fix="Check the folder's owner and permissions."
             ) from bad
-        raise StorageError(f"{path} cannot be opened ({bad}).") from bad
+        raise StorageError(
+            f"{path} cannot be opened ({bad}).", fix="If many profiles are open, lower open_files or raise `ulimit -n`."
+        ) from bad
+    except (apsw.BusyError, apsw.LockedError) as bad:
+        raise Busy(f"{path} is locked by another connection ({bad}).", fix="Try again.") from bad
     except apsw.Error as bad:
         raise StorageError(f"{path}: {type(bad).__name__}: {bad}") from bad
     except OSError as bad:

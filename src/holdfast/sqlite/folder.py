@@ -53,6 +53,11 @@ class Folder:
         except OSError:
             owner = os.pread(self._lock, 100, 0).decode(errors="replace").strip()
             os.close(self._lock)
+            if owner == str(os.getpid()):
+                raise Busy(
+                    f"The data folder {self.path} is already open in this process.",
+                    fix="Use the Holdfast that is open, or close() it first.",
+                ) from None
             raise Busy(
                 f"The data folder {self.path} is in use by process {owner or 'unknown'}.",
                 fix="Close that process, or talk to it instead of opening its folder.",
@@ -92,13 +97,15 @@ class Folder:
             json.dump({"version": 1, "master_key": key.hex()}, out)
             out.flush()
             os.fsync(out.fileno())
-        fresh.rename(self.keyring)
+        fresh.replace(self.keyring)
         _sync_folder(self.keyring.parent)
         return key
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new file's name must survive power loss as well as its content."""
+    """A new file's name must survive power loss as well as its content. Windows has no such call and needs none."""
+    if os.name == "nt":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

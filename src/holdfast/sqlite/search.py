@@ -21,6 +21,7 @@ REACH = 1
 POSTINGS = 40_000
 """Read the rare words first and stop before the postings exceed this; a word in half of all texts decides nothing."""
 RESCORED = 400
+MOST_TIMELY = 5_000
 
 _ROWS = """
 SELECT part.n, part.item, part.number, part.tokens, part.asks, message.id, message.session, message.position,
@@ -155,9 +156,9 @@ def _timely(db: apsw.Connection, board: Board, probe: Probe, allowed: NDArray[np
     """What was said or happened in the question's window, newest first."""
     if probe.window is None:
         return []
-    found = query(db, _TIMELY, (*map(micros, probe.window), probe.limit))
+    found = query(db, _TIMELY, (*map(micros, probe.window), MOST_TIMELY))
     rows = board.rows(np.array([n for n, _ in found], np.int64))
-    return [int(row) for row in rows if allowed[row]]
+    return [int(row) for row in rows if allowed[row]][: probe.limit]
 
 
 def _measured(

@@ -26,6 +26,8 @@ class SqliteStore:
         self._file = file
         self._board: Board | None = None
         self._board_lock = threading.Lock()
+        self._embedded_below: dict[str, int] = {}
+        """Model → the first part that may lack its vector; spares walking over all that have one."""
 
     async def apply(self, change: Change) -> Applied:
         applying = Applying(change)
@@ -37,6 +39,7 @@ class SqliteStore:
 
         applied = await self._file.write(applying, then=follow)
         if change.forget:
+            self._embedded_below.clear()  # numbers of forgotten parts are used again
             await self._file.scrub()
         return applied
 
@@ -68,9 +71,10 @@ class SqliteStore:
 
     async def said(self, session_id: str | None, *, before: int | None = None, limit: int = 1000) -> list[Message]:
         order = "ASC" if before is None else "DESC"
+        of, by = ("?1 IS NULL", "n") if session_id is None else ("session = ?1", "position")
         statement = (
-            f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE (?1 IS NULL OR session = ?1) "
-            f"AND (?2 IS NULL OR position < ?2) ORDER BY {'n' if session_id is None else 'position'} {order} LIMIT ?3"
+            f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE {of} AND (?2 IS NULL OR position < ?2) "
+            f"ORDER BY {by} {order} LIMIT ?3"
         )
         found = await self._file.read(lambda db: query(db, statement, (session_id, before, limit)))
         messages = [rows.message(row) for row in found]
@@ -95,9 +99,10 @@ class SqliteStore:
             with self._board_lock:
                 db.execute("BEGIN")  # one snapshot for every channel
                 try:
-                    if self._board is None or (probe.vector is not None and self._board.model != probe.model):
-                        self._board = Board(db, probe.model)
-                    return propose(db, self._board, probe)
+                    board = self._board
+                    if board is None or (probe.vector is not None and board.model != probe.model):
+                        self._board = board = Board(db, probe.model)
+                    return propose(db, board, probe)
                 finally:
                     db.execute("COMMIT")
 
@@ -125,13 +130,16 @@ class SqliteStore:
 
     async def bare(self, model: str, limit: int) -> list[Part]:
         statement = """
-        SELECT coalesce(message.id, memory.id), part.number, part.start, part.stop FROM part
+        SELECT part.n, coalesce(message.id, memory.id), part.number, part.start, part.stop FROM part
           LEFT JOIN vector ON vector.part = part.n LEFT JOIN message ON message.n = part.item
           LEFT JOIN memory ON memory.n = -part.item
-         WHERE part.embed AND vector.model IS NOT ? ORDER BY part.n LIMIT ?
+         WHERE part.n >= ? AND part.embed AND vector.model IS NOT ? ORDER BY part.n LIMIT ?
         """
-        found = await self._file.read(lambda db: query(db, statement, (model, limit)))
-        return [Part(item, number, start, stop) for item, number, start, stop in found]
+        start = self._embedded_below.get(model, 0)
+        found = await self._file.read(lambda db: query(db, statement, (start, model, limit)))
+        if found:
+            self._embedded_below[model] = found[0][0]
+        return [Part(item, number, start, stop) for _, item, number, start, stop in found]
 
     async def stats(self, model: str) -> Stats:
         return await self._file.read(lambda db: _stats(db, model))

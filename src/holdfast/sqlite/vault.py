@@ -29,15 +29,20 @@ from .file import File, query, translated
 from .folder import Folder
 from .store import SqliteStore, release
 
-OPEN_FILES = 128
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+DESCRIPTORS_EACH = 8
 _NAMESPACE = "id, name, created_at, updated_at"
 
 
 class SqliteVault:
-    def __init__(self, path: Path, *, keyring: Path | None = None, open_files: int = OPEN_FILES) -> None:
+    def __init__(self, path: Path, *, keyring: Path | None = None, open_files: int = 128) -> None:
         self._pool = ThreadPoolExecutor(8, "holdfast-sqlite")
         self._folder = Folder(path, keyring)
-        self._open_files = open_files
+        self._open_files = min(open_files, _affordable())
         # One store per profile as long as anybody holds it, so that its caches see every write; few of them awake.
         self._stores: WeakValueDictionary[tuple[str, str], SqliteStore] = WeakValueDictionary()
         self._awake: OrderedDict[tuple[str, str], SqliteStore] = OrderedDict()
@@ -75,9 +80,10 @@ class SqliteVault:
         return made
 
     async def delete_namespace(self, name: str) -> None:
-        for profile in await self.profiles(name):
-            await self.delete(name, profile.name)
-        await self._catalogue.write(lambda db: query(db, "DELETE FROM namespace WHERE name = ?", (name,)))
+        async with self._opening:
+            for profile in await self.profiles(name):
+                await self._delete(name, profile.name)
+            await self._catalogue.write(lambda db: query(db, "DELETE FROM namespace WHERE name = ?", (name,)))
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
         id = await self._namespace_id(namespace)
@@ -99,19 +105,22 @@ class SqliteVault:
             return store
 
     async def delete(self, namespace: str, profile: str) -> bool:
-        id = await self._namespace_id(namespace)
         async with self._opening:
-            self._awake.pop((namespace, profile), None)
-            open_store = self._stores.pop((namespace, profile), None)
-            if open_store is not None:
-                await open_store.close()
-            statement = "DELETE FROM profile WHERE namespace = ? AND name = ? RETURNING file"
-            gone = await self._catalogue.write(lambda db: query(db, statement, (id, profile)))
-            await self._catalogue.scrub()
-            for (name,) in gone:
-                with translated(self._folder.file(name)):
-                    self._folder.remove(name)
-            return bool(gone)
+            return await self._delete(namespace, profile)
+
+    async def _delete(self, namespace: str, profile: str) -> bool:
+        id = await self._namespace_id(namespace)
+        self._awake.pop((namespace, profile), None)
+        store = self._stores.pop((namespace, profile), None)
+        if store is not None:
+            await store.close()
+        statement = "DELETE FROM profile WHERE namespace = ? AND name = ? RETURNING file"
+        gone = await self._catalogue.write(lambda db: query(db, statement, (id, profile)))
+        await self._catalogue.scrub()
+        for (name,) in gone:
+            with translated(self._folder.file(name)):
+                self._folder.remove(name)
+        return bool(gone)
 
     async def waiting(self, model: str) -> list[tuple[str, str]]:
         statement = (
@@ -145,7 +154,11 @@ class SqliteVault:
         statement = "SELECT id FROM namespace WHERE name = ?"
         found = await self._catalogue.read(lambda db: query(db, statement, (name,)))
         if not found:
-            raise NotFound(f"There is no namespace {name!r}.", field="namespace", fix="Create it first.")
+            raise NotFound(
+                f"There is no namespace {name!r}.",
+                field="namespace",
+                fix="Create it, or write to a profile in it from Python or the CLI.",
+            )
         return str(found[0][0])
 
     async def _opened(self, namespace: str, profile: str, *, create: bool) -> File:
@@ -175,3 +188,11 @@ class SqliteVault:
         file = await loop.run_in_executor(self._pool, lambda: File(path, key, "profile", self._pool))
         await file.write(release)
         return file
+
+
+def _affordable() -> int:
+    """How many profiles this process may hold open without running out of descriptors."""
+    if resource is None:
+        return 128
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 10_000 if soft == resource.RLIM_INFINITY else max(4, soft // DESCRIPTORS_EACH)

@@ -36,10 +36,10 @@ def condition(where: Where | None, table: str) -> Sql:
             return _joined(parts, table, "OR", "0")
         case Not(part):
             sql, bound = condition(part, table)
-            return f"NOT ({sql})", bound
+            return f"NOT coalesce({sql}, 0)", bound  # two-valued here only: elsewhere it would hide the indexes
         case Test(field, op, value):
             sql, bound = _metadata(field, op, value, table) if "." in field else _column(field, op, value, table)
-            return f"coalesce({sql}, 0)", bound
+            return f"({sql})", bound
 
 
 def _joined(parts: tuple[Where, ...], table: str, word: str, empty: str) -> Sql:
@@ -71,7 +71,7 @@ def _metadata(field: str, op: str, value: Any, table: str) -> Sql:
         return f"json_type({column}, ?) IS NOT NULL", [path]
     if op == "in":
         tests = [_metadata(field, "eq", each, table) for each in value]
-        sql = " OR ".join(f"coalesce({sql}, 0)" for sql, _ in tests) or "0"
+        sql = " OR ".join(f"({sql})" for sql, _ in tests) or "0"
         return f"({sql})", [b for _, bound in tests for b in bound]
     if value is None or isinstance(value, bool):
         return f"json_type({column}, ?) = ?", [path, {None: "null", True: "true", False: "false"}[value]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +65,7 @@ class RuleExtractor:
     name = "rules/1"
 
     async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
-        return drafts(messages, before)
+        return await asyncio.to_thread(drafts, messages, before)
 
 
 def drafts(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Draft]:

@@ -60,9 +60,7 @@ def keywords(content: str, topic: str | None) -> tuple[str, ...]:
         w for w in re.findall(r"[^\W_][\w'+#-]*", content.lower()) if w.removesuffix("'s") not in STOP and len(w) > 1
     ]
     words = [w.removesuffix("'s") for w in words if not (w.isdigit() and len(w) < 3)]
-    return tuple(
-        dict.fromkeys([*words[:7], *(topic or "").split("-")][:8] if words else (topic or "memory").split("-"))
-    )
+    return tuple(dict.fromkeys([*words[:7], *(topic.split("-") if topic else [])][:8] or ["memory"]))
 
 
 def asked(found: Found, words: tuple[str, ...]) -> tuple[str, ...]:
