@@ -94,10 +94,10 @@ async def fill(profile: Any, count: int, rng: random.Random) -> None:
         await profile.settle()
 
 
-async def one_profile(count: int) -> dict[str, Any]:
+async def one_profile(count: int, embedder: Any = None) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp())
     rng = random.Random(1)
-    memory = await AsyncHoldfast.open(folder, embedder=RandomEmbedder(), extractor=ScriptedExtractor())
+    memory = await AsyncHoldfast.open(folder, embedder=embedder or RandomEmbedder(), extractor=ScriptedExtractor())
     profile = memory.profile("bench", "p")
     before = resident()
     start = time.process_time()
@@ -187,6 +187,8 @@ async def main() -> None:
     for size in sizes:
         rows.append(await one_profile(size))
         print(rows[-1], flush=True)
+    real = await one_profile(1_000 if quick else 10_000, ArcticEmbedder())
+    print(real, flush=True)
     many = await many_profiles(*((50, 50, 200) if quick else (2_000, 200, 3_000)))
     model = await default_model()
     text = "\n".join(
@@ -203,6 +205,10 @@ async def main() -> None:
             table(rows),
             "",
             "*ingest one* is durable when it returns (WAL, full sync). *cold* means file closed: open, load, search.",
+            "",
+            "With the default model, its work included:",
+            "",
+            table([real]),
             "",
             "## Many profiles",
             "",

@@ -212,7 +212,7 @@ class LocalProfile:
         """A cited answer and the hits it rests on; the answer is "" when nothing supports one."""
         where = filters.parse(**narrowed)
         hits = await self._hits(query, where, _limit(limit), reference_date)
-        return await answer.answered(await self._store(), query, hits)
+        return await answer.answered(await self._store(), query, hits, self._holdfast._embedder.model)
 
     async def context(
         self,

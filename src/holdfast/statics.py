@@ -46,7 +46,7 @@ def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArra
     found = np.zeros(len(texts))
     for column, weight in enumerate(weights):  # by word: a column at a time stays in the cache
         found += weight * np.maximum.reduceat(near[:, column].copy()[at], starts)
-    return found / weights.sum()
+    return np.asarray(found / weights.sum())
 
 
 @cache
