@@ -26,6 +26,7 @@ class Board:
         )[0]
         self.n, self.length, self.live, self.memory = (ints(column) for column in row)
         with_vector = ints(query(db, "SELECT group_concat(part) FROM vector WHERE model = ?", (model,))[0][0])
+        self._total_length = int(self.length.sum())
         self._dimensions = 0
         self._matrix = self._loaded(db, with_vector) if len(with_vector) else None
 
@@ -38,7 +39,7 @@ class Board:
 
     @property
     def mean_length(self) -> float:
-        return float(self.length.mean()) if len(self.length) else 0.0
+        return self._total_length / len(self.n) if len(self.n) else 0.0
 
     def rows(self, parts: Ints) -> Ints:
         """Where these parts stand; parts that a newer write added and the board does not show yet are left out."""
@@ -51,6 +52,7 @@ class Board:
         columns = np.array(list(parts), np.int64).reshape(-1, 4)
         if len(self.n):  # a search may have loaded the board between the commit and this
             columns = columns[columns[:, 0] > self.n[-1]]
+        self._total_length += int(columns[:, 1].sum())
         self.n = np.append(self.n, columns[:, 0])
         self.length = np.append(self.length, columns[:, 1])
         self.live = np.append(self.live, columns[:, 2])

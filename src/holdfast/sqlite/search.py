@@ -20,7 +20,7 @@ REACH = 1
 """How many messages before and after a proposed one come along as context."""
 POSTINGS = 40_000
 """Read the rare words first and stop before the postings exceed this; a word in half of all texts decides nothing."""
-RESCORED = 400
+RESCORED = 200
 MOST_TIMELY = 5_000
 
 _ROWS = """
@@ -49,17 +49,20 @@ SELECT group_concat(DISTINCT beside.n)
  WHERE part.n IN (SELECT value FROM json_each(?1))
 """
 
+Posting = tuple[Ints, NDArray[np.float64], int]
+
 
 def propose(db: apsw.Connection, board: Board, probe: Probe) -> Proposals:
     allowed = _allowed(db, board, probe)
-    counts, frequency = _counts(db, board, probe.words)
+    postings = _postings(db, board, probe.words)
     cosines = None if probe.vector is None else board.cosines(probe.vector)
     channels: dict[int, dict[str, int]] = {}
-    matched = counts.any(axis=1) & allowed
-    if matched.any():
-        rows = np.flatnonzero(matched)
-        weight = bm25(counts[rows], board.length[rows].astype(float), frequency, len(board), board.mean_length).sum(1)
-        _offer(channels, board, rows, weight, "words", probe.limit)
+    weight = np.zeros(len(board))
+    for rows, times, frequency in postings:
+        length = board.length[rows].astype(float)
+        weight[rows] += bm25(times[:, None], length, [frequency], len(board), board.mean_length)[:, 0]
+    rows = np.flatnonzero((weight > 0) & allowed)
+    _offer(channels, board, rows, weight[rows], "words", probe.limit)
     if cosines is not None:
         rows = np.flatnonzero(allowed & (cosines != 0))
         if not board.exact:
@@ -68,7 +71,7 @@ def propose(db: apsw.Connection, board: Board, probe: Probe) -> Proposals:
     for name, found in (("key", _keyed(db, board, probe, allowed)), ("time", _timely(db, board, probe, allowed))):
         for rank, row in enumerate(found, 1):
             channels.setdefault(row, {})[name] = rank
-    return _measured(db, board, probe, counts, frequency, cosines, channels)
+    return _measured(db, board, probe, postings, cosines, channels)
 
 
 def _offer(
@@ -105,21 +108,23 @@ def _allowed(db: apsw.Connection, board: Board, probe: Probe) -> NDArray[np.bool
     return live
 
 
-def _counts(db: apsw.Connection, board: Board, words: tuple[str, ...]) -> tuple[NDArray[np.float64], list[int]]:
-    """Occurrences per (row, word), and in how many parts each word occurs."""
+def _postings(db: apsw.Connection, board: Board, words: tuple[str, ...]) -> list[Posting]:
+    """Of each word: the rows it occurs in, how often in each, and in how many parts in all."""
     known: dict[str, int] = dict(
         query(db, f"SELECT term, doc FROM word_count WHERE term IN ({', '.join('?' * len(words))})", words)
     )
-    frequency = [known.get(word, 0) for word in words]
-    counts = np.zeros((len(board), len(words)))
+    found: dict[str, Posting] = {}
     spent = 0
     for word in sorted(known, key=lambda word: known[word]):
         spent += known[word]
         if spent > POSTINGS and spent > known[word]:
             break
-        found = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
-        counts[:, words.index(word)] = np.bincount(board.rows(ints(found)), minlength=len(board))
-    return counts, frequency
+        places = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
+        parts, times = np.unique(ints(places), return_counts=True)
+        here = np.isin(parts, board.n, assume_unique=True) if len(parts) and parts[-1] > board.n[-1] else slice(None)
+        found[word] = board.rows(parts), times[here].astype(float), known[word]
+    nowhere = np.zeros(0, np.int64)
+    return [found.get(word, (nowhere, nowhere.astype(float), known.get(word, 0))) for word in words]
 
 
 def _rescored(db: apsw.Connection, board: Board, probe: Probe, cosines: Floats, rows: Ints) -> Floats:
@@ -165,8 +170,7 @@ def _measured(
     db: apsw.Connection,
     board: Board,
     probe: Probe,
-    counts: NDArray[np.float64],
-    frequency: list[int],
+    postings: list[Posting],
     cosines: Floats | None,
     channels: dict[int, dict[str, int]],
 ) -> Proposals:
@@ -192,13 +196,23 @@ def _measured(
         of=np.array([places[row[1]] for row in found], np.int64),
         number=np.array([row[2] for row in found], np.int64),
         length=board.length[rows].astype(float),
-        counts=counts[rows],
+        counts=_counts(postings, rows),
         cosine=np.where(cosine == 0, np.nan, cosine),
         tokens=tuple(row[3] for row in found),
         parts=len(board),
         mean_length=board.mean_length,
-        frequency=tuple(frequency),
+        frequency=tuple(frequency for _, _, frequency in postings),
     )
+
+
+def _counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:
+    """How often each word occurs in each of these rows."""
+    counts = np.zeros((len(rows), len(postings)))
+    for column, (having, times, _) in enumerate(postings):
+        if len(having):
+            at = np.minimum(np.searchsorted(having, rows), len(having) - 1)
+            counts[:, column] = np.where(having[at] == rows, times[at], 0)
+    return counts
 
 
 def _listed(parts: Ints) -> str:

@@ -1,0 +1,255 @@
+"""What the built-in extractor understands: conversations through the product, against the memories a person expects.
+
+`python -m evals.understanding` measures the tuning parts; `--unread` adds the part nobody looked at while tuning and
+writes docs/results/understanding.md. A memory is right when it rests on a message of an expected item and says every
+word that item asks for; one memory may be right for several items.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from holdfast import AsyncHoldfast
+from holdfast.models.rules import drafts
+from holdfast.testing import HashingEmbedder
+from holdfast.types import Draft, Memory, Message
+
+from .profiles import opened
+
+ROOT = Path(__file__).resolve().parent
+RESULT = ROOT.parent / "docs" / "results" / "understanding.md"
+TUNING, UNREAD = ("tuning-a", "tuning-b"), ("unread",)
+LENIENT = ({"fact", "instruction"}, {"fact", "task"})
+BARS = "precision ≥ 0.80, recall ≥ 0.65, kind ≥ 0.85, superseding ≥ 0.85, chit-chat ≤ 2 %, CPU ≤ 2 ms (aim)"
+
+
+class TimedRules:
+    """The built-in extractor with a stopwatch: its own CPU time, without embedding and storage."""
+
+    name = "rules/1"
+
+    def __init__(self) -> None:
+        self.cpu = 0.0
+        self.read = 0
+
+    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
+        start = time.thread_time()
+        made = drafts(messages, before)
+        self.cpu += time.thread_time() - start
+        self.read += len(messages)
+        return made
+
+
+@dataclass(slots=True)
+class Share:
+    """So many of so many."""
+
+    right: int = 0
+    of: int = 0
+
+    def count(self, right: bool) -> None:
+        self.right += right
+        self.of += 1
+
+    def add(self, other: Share) -> None:
+        self.right += other.right
+        self.of += other.of
+
+    def __str__(self) -> str:
+        return f"{self.right / self.of:.2f} ({self.right}/{self.of})" if self.of else "–"
+
+
+NAMES = ("precision", "recall", "kind", "lenient", "superseded", "pairs", "when", "secrets", "chatter")
+
+
+@dataclass(slots=True)
+class Score:
+    cases: int = 0
+    precision: Share = field(default_factory=Share)
+    recall: Share = field(default_factory=Share)
+    kind: Share = field(default_factory=Share)
+    lenient: Share = field(default_factory=Share)
+    superseded: Share = field(default_factory=Share)
+    """Of pairs whose new value was found, those where only it is current; a needless supersession counts as wrong."""
+    pairs: Share = field(default_factory=Share)
+    """The same of all pairs, found or not."""
+    when: Share = field(default_factory=Share)
+    secrets: Share = field(default_factory=Share)
+    chatter: Share = field(default_factory=Share)
+    """Memories of messages, in conversations where nothing is expected."""
+
+    def add(self, other: Score) -> None:
+        self.cases += other.cases
+        for name in NAMES:
+            getattr(self, name).add(getattr(other, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A case and what the product made of it; `sources` are the set's message ids by memory id."""
+
+    case: dict[str, Any]
+    memories: list[Memory]
+    sources: dict[str, set[str]]
+
+    def matches(self, item: dict[str, Any], memory: Memory) -> bool:
+        content = memory.content.casefold()
+        said = all(any(word.casefold() in content for word in each.split("|")) for each in item["says"])
+        return said and not self.sources[memory.id].isdisjoint(item["from"])
+
+    def matching(self, item: dict[str, Any]) -> list[Memory]:
+        return [memory for memory in self.memories if self.matches(item, memory)]
+
+
+async def told(memory: AsyncHoldfast, case: dict[str, Any]) -> Told:
+    """The case's sessions through the product, and every memory that is left, superseded ones included."""
+    profile, names = memory.profile("understanding", case["id"]), dict[str, set[str]]()
+    for session, group in groupby(case["messages"], key=lambda message: message["session"]):
+        said = list(group)
+        asked = [{k: v for k, v in m.items() if k in ("role", "content", "timestamp", "speaker")} for m in said]
+        receipt = await profile.ingest(asked, session_id=session, wait=True)
+        for written, message in zip(receipt.messages, said, strict=True):
+            names.setdefault(written.id, set()).add(message["id"])
+    found: dict[str, Memory] = {}
+    for head in (await profile.list(limit=1000)).items:
+        found |= {version.id: version for version in await profile.history(head.id)}
+    sources = {m.id: set[str]().union(*(names.get(s, set()) for s in m.sources)) for m in found.values()}
+    return Told(case, list(found.values()), sources)
+
+
+def scored(t: Told) -> Score:
+    expected, score = t.case["expected"], Score(cases=1)
+    for memory in t.memories:
+        score.precision.count(any(t.matches(item, memory) for item in expected))
+    for item in expected:
+        found = t.matching(item)
+        score.recall.count(bool(found))
+        if found:
+            kinds = {memory.kind for memory in found}
+            score.kind.count(item["kind"] in kinds)
+            score.lenient.count(any(kind == item["kind"] or {kind, item["kind"]} in LENIENT for kind in kinds))
+        if found and item["when"]:
+            score.when.count(any(_window(memory) == _asked(item["when"]) for memory in found))
+    _superseding(t, score)
+    text = "\n".join(memory.content + memory.summary + str(memory.key) for memory in t.memories)
+    for secret in t.case.get("never", ()):
+        score.secrets.count(secret not in text)
+    if not expected:
+        score.chatter.add(Share(len(t.memories), len(t.case["messages"])))
+    return score
+
+
+def _superseding(t: Told, score: Score) -> None:
+    expected = t.case["expected"]
+    for item in expected:
+        found = t.matching(item)
+        if item["supersedes"] is not None:
+            old = expected[item["supersedes"]]
+            kept = [m for m in t.matching(old) if m.current and not t.matches(item, m)]
+            right = not kept and any(m.current for m in found) == item["current"] and bool(found)
+            score.pairs.count(right)
+            if found:
+                score.superseded.count(right)
+        elif item["current"] and found and not any(m.current for m in found):
+            score.superseded.count(False)
+
+
+def _window(memory: Memory) -> tuple[date | None, date | None]:
+    return _day(memory.occurred_at), _day(memory.occurred_until)
+
+
+def _asked(when: Sequence[str]) -> tuple[date, date]:
+    return date.fromisoformat(when[0][:10]), date.fromisoformat(when[1][:10])
+
+
+def _day(moment: datetime | None) -> date | None:
+    return moment.astimezone(UTC).date() if moment else None
+
+
+async def measured(parts: Iterable[str]) -> tuple[list[Told], TimedRules]:
+    rules, heard = TimedRules(), []
+    for part in parts:
+        held = json.loads((ROOT / "extraction" / f"{part}.json").read_text("utf-8"))
+        async with opened(HashingEmbedder(), extractor=rules) as memory:
+            heard += [await told(memory, case) for case in held["cases"]]
+    return heard, rules
+
+
+def total(heard: Iterable[Told]) -> Score:
+    score = Score()
+    for each in heard:
+        score.add(scored(each))
+    return score
+
+
+def table(heard: Sequence[Told]) -> str:
+    """One line per feature, the commonest first."""
+    features: dict[str, Score] = {}
+    for each in heard:
+        for feature in each.case["features"]:
+            features.setdefault(feature, Score()).add(scored(each))
+    shown = ("precision", "recall", "kind", "superseded", "when")
+    lines = ["| feature | cases | " + " | ".join(shown) + " |", "|---" * 7 + "|"]
+    for feature, score in sorted(features.items(), key=lambda pair: (-pair[1].cases, pair[0])):
+        lines.append(f"| {feature} | {score.cases} | " + " | ".join(str(getattr(score, n)) for n in shown) + " |")
+    return "\n".join(lines)
+
+
+def totals(columns: dict[str, tuple[list[Told], TimedRules]]) -> str:
+    lines = ["| in total | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    scores = {name: total(heard) for name, (heard, _) in columns.items()}
+    lines.append("| cases | " + " | ".join(str(score.cases) for score in scores.values()) + " |")
+    titles = dict(zip(NAMES, (
+        "precision", "recall", "kind", "kind, fact ~ instruction and fact ~ task", "superseding, new value found",
+        "superseding, all pairs", "window, item found", "secrets kept out", "memories per chit-chat message",
+    ), strict=True))  # fmt: skip
+    for name, title in titles.items():
+        lines.append(f"| {title} | " + " | ".join(str(getattr(score, name)) for score in scores.values()) + " |")
+    cpu = (f"{1000 * rules.cpu / max(rules.read, 1):.2f} ms" for _, rules in columns.values())
+    return "\n".join([*lines, "| CPU per message, extraction | " + " | ".join(cpu) + " |"])
+
+
+def report(columns: dict[str, tuple[list[Told], TimedRules]]) -> str:
+    said = ["# Understanding without an LLM", "", f"Default offline rules. Asked of them: {BARS}.", ""]
+    for name, (heard, _) in columns.items():
+        said += [f"## By feature: {name}", "", table(heard), ""]
+    said += ["## What was measured", "", (__doc__ or "").split("\n\n")[1].replace("\n", " ").strip(), ""]
+    return "\n".join([*said, totals(columns), ""])
+
+
+def misses(heard: Iterable[Told]) -> str:
+    """What was missed and what was made up, for whoever tunes."""
+    lines = []
+    for t in heard:
+        expected = t.case["expected"]
+        wrong = [m for m in t.memories if not any(t.matches(item, m) for item in expected)]
+        lines += [f"{t.case['id']} wrong  {m.kind} {m.extractor} {m.content}" for m in wrong]
+        lines += [f"{t.case['id']} missed {i['kind']} {i['from']} {i['says']}" for i in expected if not t.matching(i)]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    asked.add_argument("--unread", action="store_true", help="measure the unread part too and write the result")
+    asked.add_argument("--misses", action="store_true", help="list what was missed and made up in the tuning parts")
+    given = asked.parse_args()
+    columns = {"tuning": asyncio.run(measured(TUNING))}
+    if given.misses:
+        print(misses(columns["tuning"][0]))
+    if given.unread:
+        columns["unread"] = asyncio.run(measured(UNREAD))
+        RESULT.write_text(report(columns), "utf-8")
+    print(table(columns["tuning"][0]), totals(columns), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()
