@@ -18,7 +18,7 @@ from holdfast.models.local import ArcticEmbedder, PotionEmbedder
 from holdfast.ports import Embedder
 
 from . import data, report
-from .ablation import ablated
+from .ablation import ablated, diversified
 from .profiles import CachedEmbedder, opened
 from .retrieval import Figures, measured
 from .train_ranker import fold_models, training_rows
@@ -58,7 +58,8 @@ async def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     RESULTS.mkdir(parents=True, exist_ok=True)
     without = await ablated(names, rows, others)
-    (RESULTS / "retrieval.md").write_text(report.page(figures, potion, costs, peak, without))
+    spread = await diversified(names, rows, others)
+    (RESULTS / "retrieval.md").write_text(report.page(figures, potion, costs, peak, without, spread))
     (RESULTS / "retrieval.svg").write_text(report.plot(figures))
     print(f"wrote {RESULTS / 'retrieval.md'}")
 

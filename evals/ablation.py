@@ -32,7 +32,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 async def ablated(names: list[str], rows: list[Row], others: list[Row]) -> dict[str, dict[str, float]]:
     """Group left out → set → R@10. LoCoMo is asked of a model trained on the rest; the others are cross-validated."""
-    locomo = rows_of(await gathered(data.locomo(), ArcticEmbedder(), "locomo-arctic"))[1]
+    locomo = await locomo_rows()
     found = {}
     for group, gone in GROUPS.items():
         keep = [n for n, name in enumerate(names) if name not in gone]
@@ -49,5 +49,24 @@ async def ablated(names: list[str], rows: list[Row], others: list[Row]) -> dict[
     return found
 
 
+async def locomo_rows() -> list[Row]:
+    return rows_of(await gathered(data.locomo(), ArcticEmbedder(), "locomo-arctic"))[1]
+
+
+async def diversified(names: list[str], rows: list[Row], others: list[Row]) -> dict[float, dict[str, float]]:
+    """Penalty for each hit of the same session before it → questions of several messages → R@10."""
+    model = model_of(names, rows + others, networks=2)
+    models = fold_models(names, rows, others, networks=1)
+    locomo = [(model, row) for row in await locomo_rows() if len(row.evidence) > 1]
+    trained = [(models[row.group], row) for row in rows if len(row.evidence) > 1]
+    found: dict[float, dict[str, float]] = {}
+    for spread in (0.0, 0.1, 0.3, 1.0, 3.0):
+        scores: dict[str, list[float]] = {}
+        for ranker, row in (*locomo, *trained):
+            scores.setdefault(row.set, []).append(found_at(ranker, row, 10, spread))
+        found[spread] = {name: 100 * float(np.mean(values)) for name, values in scores.items()}
+    return found
+
+
 def _only(row: Row, keep: list[int]) -> Row:
-    return Row(row.set, row.group, row.category, row.inputs[:, keep], row.right, row.quotes, row.evidence)
+    return Row(row.set, row.group, row.category, row.inputs[:, keep], row.right, row.quotes, row.evidence, row.sessions)

@@ -64,9 +64,9 @@ def embedders(arctic: Mapping[str, Figures], potion: Mapping[str, Figures], cost
     return "\n".join(lines)
 
 
-def ablation(without: Mapping[str, Mapping[str, float]]) -> str:
+def ablation(without: Mapping[str, Mapping[str, float]], title: str) -> str:
     sets = list(next(iter(without.values())))
-    lines = ["| left out | " + " | ".join(sets) + " |", "|---" * (len(sets) + 1) + "|"]
+    lines = [f"| {title} | " + " | ".join(sets) + " |", "|---" * (len(sets) + 1) + "|"]
     for group, found in without.items():
         lines.append(f"| {group} | " + " | ".join(f"{found[name]:.1f}" for name in sets) + " |")
     return "\n".join(lines)
@@ -78,6 +78,7 @@ def page(
     costs: Mapping[str, float],
     peak: float,
     without: Mapping[str, Mapping[str, float]],
+    spread: Mapping[float, Mapping[str, float]],
 ) -> str:
     return f"""# Retrieval with no language model
 
@@ -108,7 +109,15 @@ Embedding a question adds {costs["arctic"]:.1f} ms CPU. Embeddings were cached i
 
 R@10 when a group is left out and the ranker is trained again (fewer networks than shipped: a little below the table).
 
-{ablation(without)}
+{ablation(without, "left out")}
+
+## Diversity
+
+R@10 on questions that need several messages, when a hit loses this much of its score for each hit of its session that
+stands before it. A light touch changes little and helps one set while it costs another; more costs all. Nothing is
+spread.
+
+{ablation({f"{penalty:g}": found for penalty, found in spread.items()}, "penalty")}
 """
 
 

@@ -42,6 +42,7 @@ class Row:
     right: Array
     quotes: list[tuple[str, ...]]
     evidence: tuple[str, ...]
+    sessions: list[str | None]
 
 
 @dataclass
@@ -129,5 +130,7 @@ def rows_of(found: list[Found], blind: bool = False, noisy: bool = False) -> tup
         shown = np.array([bool(item.channels) for item in proposals.items])
         inputs = np.stack([columns[name] for name in names], 1)[shown]
         quotes = [q for q, s in zip(each.quotes, shown, strict=True) if s]
-        rows.append(Row(each.set, each.group, each.question.category, inputs, right[shown], quotes, tuple(evidence)))
+        sessions = [item.session_id for item in proposals.items if item.channels]
+        row = Row(each.set, each.group, each.question.category, inputs, right[shown], quotes, tuple(evidence), sessions)
+        rows.append(row)
     return names, rows

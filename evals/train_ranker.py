@@ -81,20 +81,27 @@ def model_of(names: list[str], rows: list[Row], networks: int = NETWORKS) -> dic
     return {"features": names, "mean": mean, "spread": spread, "networks": made}
 
 
-def found_at(model: dict[str, Any], row: Row, k: int) -> float:
-    """Share of the evidence among the first k hits; what a hit quotes is told once, at most two messages a hit."""
+def found_at(model: dict[str, Any], row: Row, k: int, spread: float = 0.0) -> float:
+    """Share of the evidence among the first k hits; what a hit quotes is told once, at most two messages a hit.
+
+    `spread` is what an item loses for each hit of its session that stands before it.
+    """
     inputs = np.clip((row.inputs - model["mean"]) / model["spread"], -4, 4)
     scores = sum(np.tanh(inputs @ n["in"] + n["bias"]) @ n["out"] + inputs @ n["direct"] for n in model["networks"])
+    left = np.array(scores) / len(model["networks"])
     told: set[str] = set()
-    hits = 0
-    for n in np.argsort(-np.asarray(scores), kind="stable"):
+    for _ in range(len(left)):
+        n = int(np.argmax(left))
+        left[n] = -np.inf
         quotes = set(row.quotes[n][:2])
         if quotes and quotes <= told:
             continue
         told |= quotes
-        hits += 1
-        if hits == k:
+        k -= 1
+        if k == 0:
             break
+        if spread:
+            left[[session == row.sessions[n] for session in row.sessions]] -= spread
     return len(told & set(row.evidence)) / len(set(row.evidence))
 
 

@@ -16,7 +16,7 @@ from .rank import Ranked, ranked
 from .types import Floats, Hit, Item, Memory, Message, Probe, Proposals, Where
 
 log = logging.getLogger("holdfast")
-DEPTH = 100
+DEPTH = 80
 SUNK = 3.0
 """What a task's score loses once its session has ended."""
 

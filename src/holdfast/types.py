@@ -197,7 +197,7 @@ class Probe:
     where: Where | None = None
     limit: int = 100
     """How many items each channel may propose; memories and messages apart."""
-    with_neighbours: int = 50
+    with_neighbours: int = 40
     """How many of each channel's best bring the messages beside them along."""
 
 

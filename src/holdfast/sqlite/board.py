@@ -13,7 +13,7 @@ import numpy as np
 
 from ..types import Floats, Ints
 from ..vectors import Matrix, unpacked
-from .file import query
+from .file import Row, query
 
 
 class Board:
@@ -26,6 +26,8 @@ class Board:
         )[0]
         self.n, self.length, self.live, self.memory = (ints(column) for column in row)
         with_vector = ints(query(db, "SELECT group_concat(part) FROM vector WHERE model = ?", (model,))[0][0])
+        self.told: dict[int, Row] = {}
+        """Part → what search has already read of it."""
         self._total_length = int(self.length.sum())
         self._dimensions = 0
         self._matrix = self._loaded(db, with_vector) if len(with_vector) else None

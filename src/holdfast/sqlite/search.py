@@ -13,7 +13,7 @@ from ..types import Candidate, Floats, Ints, Probe, Proposals
 from ..vectors import best, unpacked
 from ..words import bm25
 from .board import Board, ints
-from .file import query
+from .file import Row, query
 from .where import condition
 
 REACH = 1
@@ -22,6 +22,7 @@ POSTINGS = 40_000
 """Read the rare words first and stop before the postings exceed this; a word in half of all texts decides nothing."""
 RESCORED = 200
 MOST_TIMELY = 5_000
+MOST_TOLD = 20_000
 
 _ROWS = """
 SELECT part.n, part.item, part.number, part.tokens, part.asks, message.id, message.session, message.position,
@@ -179,7 +180,7 @@ def _measured(
     leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
     beside = ints(query(db, _NEIGHBOURS, (_listed(board.n[leading]) if leading else "[]", REACH))[0][0])
     wanted = np.union1d(proposed, board.n[board.rows(beside)])
-    found = sorted(query(db, _ROWS, (_listed(wanted),)))
+    found = _rows(db, board, wanted)
     rows = np.searchsorted(board.n, np.array([row[0] for row in found], np.int64))
     places: dict[int, int] = {}
     items: list[Candidate] = []
@@ -203,6 +204,18 @@ def _measured(
         mean_length=board.mean_length,
         frequency=tuple(frequency for _, _, frequency in postings),
     )
+
+
+def _rows(db: apsw.Connection, board: Board, parts: Ints) -> list[Row]:
+    """What _ROWS tells of these parts, in order. It never changes while the board lives, so it is read once."""
+    listed: list[int] = parts.tolist()
+    missing = [n for n in listed if n not in board.told]
+    if missing:
+        if len(board.told) > MOST_TOLD:
+            board.told.clear()
+            missing = listed
+        board.told |= {row[0]: row for row in query(db, _ROWS, (_listed(np.array(missing)),))}
+    return [row for n in listed if (row := board.told.get(n)) is not None]
 
 
 def _counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:
