@@ -44,9 +44,10 @@ async def embed_bare(store: Store, embedder: Embedder, limit: int = BATCH) -> in
         found: list[Floats | None] = [*await _vectors(embedder, texts)]
     except Exception as failure:
         found = [await _vector(embedder, text) for text in texts] if len(texts) > 1 else [None]
-        if all(each is None for each in found):
+        refusals = sum(each is None for each in found)
+        if refusals == len(found):
             raise
-        log.warning("the embedder refuses %d of %d texts: %s", found.count(None), len(found), failure)
+        log.warning("the embedder refuses %d of %d texts: %s", refusals, len(found), failure)
     pairs = list(zip(bare, found, strict=True))
     vectors = tuple(Vector(p.item, p.number, embedder.model, v) for p, v in pairs if v is not None)
     refused = tuple((part.item, part.number) for part, vector in pairs if vector is None)

@@ -83,7 +83,8 @@ async def _brought_up_to_date(store: Store, asked: Asked, hits: list[Hit], quest
 
 
 def _successor(memory: Memory, hit: Hit) -> Hit:
-    why = {"score": hit.score, "channels": {"key": 1}, "features": hit.features}
+    features = {**hit.features, "memory": 1.0, "from_user": 0.0, "supersedes": 1.0}
+    why = {"score": hit.score, "channels": {"key": 1}, "features": features}
     return _hit_of(memory, why)
 
 

@@ -239,6 +239,7 @@ class LocalProfile:
         """Current memories, newest first, page by page."""
         where = filters.parse(**narrowed)
         store = await self._store()
+        await self._caught_up()
         return await store.scan(where, now=self._holdfast._clock(), limit=_limit(limit), cursor=cursor)
 
     async def get(self, id: str) -> Memory | Message:

@@ -27,7 +27,7 @@ def wired(
         if not (given is None or isinstance(given, port) or (name == "embedder" and isinstance(given, str))):
             raise InvalidInput(f"{name} is {shown(given)}; give a name or an object with its methods.", field=name)
     named = embedder if isinstance(embedder, str) else None
-    chosen = Settings.read(data=path, embedder=named, **settings)
+    chosen = Settings.read(**{"data": path, "embedder": named} | settings)
     folder = chosen.data or Path(platformdirs.user_data_dir("holdfast", appauthor=False))
     model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(chosen.embedder)
     vault = SqliteVault(folder, keyring=chosen.keyring, open_files=chosen.open_files)

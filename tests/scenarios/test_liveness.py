@@ -1,0 +1,238 @@
+"""Nothing hangs, nothing starves, nothing comes back: what happens when things happen at once."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import AsyncHoldfast, Closed, Holdfast, NotFound
+from holdfast.conformance import message
+from holdfast.passages import parts
+from holdfast.sqlite.vault import SqliteVault
+from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from holdfast.types import Draft, Floats, Message
+
+
+class Topics(ScriptedExtractor):
+    """One fact about each message."""
+
+    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
+        await asyncio.sleep(0.001)
+        return [Draft("fact", f"knows {message.content}", (message.id,)) for message in messages]
+
+
+@asynccontextmanager
+async def running(path: Path, **given: Any) -> AsyncIterator[AsyncHoldfast]:
+    vault = SqliteVault(path, open_files=given.pop("open_files", 128))
+    embedder = given.pop("embedder", HashingEmbedder())
+    memory = AsyncHoldfast(vault, embedder, given.pop("extractor", ScriptedExtractor()), **given)
+    async with memory:
+        yield memory
+
+
+def said(*texts: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text} for text in texts]
+
+
+async def test_forgetting_and_making_room_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    async with running(tmp_path, open_files=1) as memory:
+        one, two = memory.profile("app", "one"), memory.profile("app", "two")
+        await two.remember("x")
+        for n in range(20):
+            id = (await one.remember(f"thing {n}")).id
+            async with asyncio.timeout(10):
+                await asyncio.gather(one.forget(id), two.stats(), one.stats(), two.stats())
+
+
+async def test_closing_during_a_forget_ends(tmp_path: Path) -> None:
+    async with asyncio.timeout(10):
+        async with running(tmp_path) as memory:
+            one = memory.profile("app", "one")
+            id = (await one.remember("thing")).id
+            forgetting = asyncio.create_task(one.forget(id))
+            await asyncio.sleep(0)
+        await asyncio.gather(forgetting, return_exceptions=True)
+
+
+async def test_what_is_drawn_from_a_message_while_it_is_forgotten_does_not_stay(tmp_path: Path) -> None:
+    async with running(tmp_path, extractor=Topics()) as memory:
+        alice = memory.profile("app", "alice")
+        for n in range(60):
+            await alice.ingest(said(f"thing {n}"), session_id=f"s{n}")
+            await asyncio.sleep(n % 6 / 1000)
+            await alice.forget_session(f"s{n}")
+        await alice.settle()
+        stats = await alice.stats()
+        assert (stats.messages, stats.memories, stats.superseded) == (0, 0, 0)
+
+
+async def test_a_namespace_that_goes_takes_a_profile_that_comes(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        for n in range(10):
+            await memory.profile("app", "old").remember("x")
+            writing = asyncio.create_task(memory.profile("app", f"new {n}").remember("y"))
+            await asyncio.gather(memory.delete_namespace("app"), writing, return_exceptions=True)
+            for namespace in await memory.namespaces():
+                await memory.delete_namespace(namespace.name)
+        assert not list((tmp_path / "profiles").rglob("*.db"))
+
+
+async def test_one_backlog_does_not_starve_the_others(tmp_path: Path) -> None:
+    class Slow(HashingEmbedder):
+        async def embed(self, texts: Sequence[str]) -> list[Floats]:
+            await asyncio.sleep(0.002 * len(texts))
+            return await super().embed(texts)
+
+    async with running(tmp_path, embedder=Slow()) as memory:
+        for start in range(0, 2000, 500):
+            await memory.profile("app", "busy").ingest(said(*(f"text {n}" for n in range(start, start + 500))))
+        async with asyncio.timeout(2):
+            await memory.profile("app", "quiet").ingest(said("hello"), wait=True)
+
+
+async def test_a_text_the_embedder_refuses_is_still_found_by_words_and_stops_nobody(tmp_path: Path) -> None:
+    class Picky(HashingEmbedder):
+        async def embed(self, texts: Sequence[str]) -> list[Floats]:
+            if any("poison" in text for text in texts):
+                raise RuntimeError("cannot read that")
+            return await super().embed(texts)
+
+    async with running(tmp_path, embedder=Picky()) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.ingest(said("a zebra", "a poison frog", "a yak"), wait=True)
+        assert (await alice.stats()).unembedded == 0
+        assert (await alice.search("frog"))[0].content == "a poison frog"
+
+
+async def test_a_vector_of_the_wrong_length_is_not_stored(tmp_path: Path) -> None:
+    class Wrong(HashingEmbedder):
+        async def embed(self, texts: Sequence[str]) -> list[Floats]:
+            return [vector[:10] for vector in await super().embed(texts)]
+
+    async with running(tmp_path, embedder=Wrong()) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.ingest(said("a zebra"), wait=True)
+        assert (await alice.stats()).unembedded == 1
+        assert (await alice.search("zebra"))[0].content == "a zebra"
+
+
+async def test_what_expires_does_not_bring_back_what_it_superseded(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with running(tmp_path, clock=clock) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.remember("status is home", key="status")
+        await alice.remember("status is away", key="status", ttl=60)
+        clock.advance(timedelta(minutes=2))
+        await alice.remember("something else")
+        await alice.settle()
+        assert [memory.content for memory in await alice.list()] == ["something else"]
+
+
+async def test_a_search_gives_as_many_hits_as_asked_for(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.ingest(said(*(f"zebra number {n}" for n in range(400))), wait=True)
+        assert len(await alice.search("zebra", limit=300)) == 300
+
+
+def test_dense_text_is_cut_so_that_a_model_reads_all_of_it() -> None:
+    for text in ("東京の図書館で働いています。" * 100, "0x1F;{}[]=>" * 120, "plain words and more " * 60):
+        from holdfast.statics import vocabulary
+
+        assert all(len(vocabulary().ids(text[part.start : part.stop])) <= 450 for part in parts(message(text)))
+
+
+SCRIPTS = {
+    "ends without close": """
+        from holdfast import Holdfast
+        alice = Holdfast.open({folder!r}, embedder="potion").profile("app", "alice")
+        alice.ingest([{{"role": "user", "content": "I live in Porto"}}])
+        memory = Holdfast.open({folder!r} + "2", embedder="potion")
+        memory.profile("app", "bob").remember("x")
+    """,
+    "closes while another thread reads": """
+        import threading, time
+        from holdfast import Holdfast, HoldfastError
+        memory = Holdfast.open({folder!r}, embedder="potion")
+        alice = memory.profile("app", "alice")
+        alice.remember("x")
+        def read():
+            try:
+                while True:
+                    alice.search("x")
+            except HoldfastError:
+                pass
+        threads = [threading.Thread(target=read) for _ in range(3)]
+        [thread.start() for thread in threads]
+        time.sleep(0.2)
+        memory.close()
+        [thread.join(5) for thread in threads]
+        assert not any(thread.is_alive() for thread in threads)
+    """,
+    "forks": """
+        import os, sys
+        from holdfast import Closed, Holdfast
+        memory = Holdfast.open({folder!r}, embedder="potion")
+        alice = memory.profile("app", "alice")
+        alice.remember("x")
+        child = os.fork()
+        if child == 0:
+            try:
+                alice.search("x")
+            except Closed:
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        memory.close()
+    """,
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_ends_quietly(script: str, tmp_path: Path) -> None:
+    code = textwrap.dedent(SCRIPTS[script]).format(folder=str(tmp_path / "data"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_profile_keeps_its_holdfast_open(tmp_path: Path) -> None:
+    alice = Holdfast.open(tmp_path, embedder=HashingEmbedder(), extractor=ScriptedExtractor()).profile("app", "alice")
+    assert alice.remember("x").content == "x"
+
+
+def test_the_synchronous_front_works_inside_a_running_loop_and_from_many_threads(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path, embedder=HashingEmbedder(), extractor=ScriptedExtractor()) as memory:
+
+        async def inside() -> str:
+            return memory.profile("app", "alice").remember("x").content
+
+        assert asyncio.run(inside()) == "x"
+        threads = [
+            threading.Thread(target=memory.profile("app", f"user {n}").remember, args=(f"thing {n}",)) for n in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+        assert len(memory.profiles("app")) == 9
+    with pytest.raises(Closed):
+        memory.namespaces()
+
+
+async def test_reading_a_deleted_profile_is_not_found(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.remember("x")
+        await memory.delete_profile("app", "alice")
+        with pytest.raises(NotFound):
+            await alice.stats()
