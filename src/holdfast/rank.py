@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .features import Column, cosines, features
 from .question import Asked
 from .types import Candidate, Proposals
+
+REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class Ranked:
     item: Candidate
     score: float
     features: dict[str, float]
+    inputs: NDArray[np.float64]
+    """What the networks saw of it."""
 
 
 def ranked(asked: Asked, proposals: Proposals, limit: int) -> list[Ranked]:
@@ -32,27 +38,51 @@ def ranked(asked: Asked, proposals: Proposals, limit: int) -> list[Ranked]:
     if not proposals.items:
         return []
     columns = features(asked, proposals)
-    scores = score(columns)
+    inputs = _inputs(columns)
+    scores = _score(inputs)
     columns["cosine"] = cosines(proposals)
     order = [n for n in np.argsort(-scores, kind="stable").tolist() if proposals.items[n].channels][:limit]
     names = list(columns)
     told = np.round(np.stack([columns[name][order] for name in names], axis=1), 4).tolist()
     return [
-        Ranked(proposals.items[n], float(scores[n]), dict(zip(names, row, strict=True)))
+        Ranked(proposals.items[n], float(scores[n]), dict(zip(names, row, strict=True)), inputs[n])
         for n, row in zip(order, told, strict=True)
     ]
 
 
 def score(columns: dict[str, Column]) -> Column:
-    """The averaged networks' score of each item."""
+    """The score of each item."""
+    return _score(_inputs(columns))
+
+
+def _inputs(columns: dict[str, Column]) -> NDArray[np.float64]:
     weights = _weights()
     inputs = np.stack([columns[name] for name in weights["features"]], axis=1)
-    inputs = np.clip((inputs - weights["mean"]) / weights["spread"], -4, 4)
+    return np.asarray(np.clip((inputs - weights["mean"]) / weights["spread"], -4, 4))
+
+
+def _score(inputs: NDArray[np.float64]) -> Column:
+    """The averaged networks."""
+    networks = _weights()["networks"]
     total = np.zeros(len(inputs))
-    for network in weights["networks"]:
+    for network in networks:
         hidden = np.tanh(inputs @ network["in"] + network["bias"])
         total += hidden @ network["out"] + inputs @ network["direct"]
-    return total / len(weights["networks"])
+    return total / len(networks)
+
+
+def reasons(found: Sequence[Ranked]) -> list[dict[str, float]]:
+    """For each item, the features that moved its score most, and by how much against an average value."""
+    if not found:
+        return []
+    inputs = np.stack([each.inputs for each in found])
+    scores = _score(inputs)
+    names = _weights()["features"]
+    without = np.repeat(inputs[None], len(names), axis=0)
+    without[np.arange(len(names)), :, np.arange(len(names))] = 0.0
+    moved = scores - _score(without.reshape(-1, len(names))).reshape(len(names), -1)
+    most = np.argsort(-np.abs(moved), axis=0)[:REASONS].T.tolist()
+    return [{names[f]: round(float(moved[f, n]), 3) for f in found} for n, found in enumerate(most)]
 
 
 def version() -> str:

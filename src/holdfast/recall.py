@@ -12,7 +12,7 @@ from . import words
 from .filters import passes
 from .ports import Embedder, Reranker, Store
 from .question import Asked, analysed
-from .rank import Ranked, ranked
+from .rank import Ranked, ranked, reasons
 from .types import Floats, Hit, Item, Memory, Message, Probe, Proposals, Where
 
 log = logging.getLogger("holdfast")
@@ -44,7 +44,14 @@ async def search(store: Store, models: Models, question: Question, limit: int) -
     items = {item.id: item for item in await store.get([found.item.id for found in order])}
     order = await _with_tasks_sunk(store, [found for found in order if found.item.id in items], items)
     hits = (await _reread(models.reranker, asked, _merged(order, items)))[:limit]
-    return await _brought_up_to_date(store, asked, hits, question)
+    return await _brought_up_to_date(store, asked, _explained(hits, order), question)
+
+
+def _explained(hits: list[Hit], order: Sequence[Ranked]) -> list[Hit]:
+    """The hits with what decided where they stand."""
+    by_id = {found.item.id: found for found in order}
+    why = reasons([by_id[hit.id] for hit in hits])
+    return [replace(hit, reasons=reason) for hit, reason in zip(hits, why, strict=True)]
 
 
 async def _reread(reranker: Reranker | None, asked: Asked, hits: list[Hit]) -> list[Hit]:
@@ -142,7 +149,14 @@ def _merged(order: Sequence[Ranked], items: dict[str, Item]) -> list[Hit]:
 
 
 def _hit(item: Item, found: Ranked) -> Hit:
-    return _hit_of(item, {"score": round(found.score, 4), "channels": found.item.channels, "features": found.features})
+    return _hit_of(
+        item,
+        {
+            "score": round(found.score, 4),
+            "channels": found.item.channels,
+            "features": found.features,
+        },
+    )
 
 
 def _hit_of(item: Item, why: dict[str, Any]) -> Hit:

@@ -310,6 +310,8 @@ class Hit:
     pending: bool = False
     metadata: dict[str, Json] = field(default_factory=dict)
     features: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, float] = field(default_factory=dict)
+    """The features that decided, and by how much each moved the score."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only
 Filter = Annotated[
     str | None, typer.Option("--filter", metavar="JSON", help='Conditions, e.g. {"metadata.price": {"gte": 10}}.')
 ]
+When = Annotated[
+    str | None, typer.Option("--reference-date", metavar="TIME", help="The moment that “yesterday” is relative to.")
+]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A memory's id.")]
 
@@ -33,13 +36,17 @@ def recall(
     kind: Kind = None,
     session: Session = None,
     filter: Filter = None,
+    reference_date: When = None,
 ) -> Reply:
     """Answer a question from memory, with citations.
 
     Without a language model an answer is a quotation; when nothing supports one, there is none.
     """
     with place.memory() as memory:
-        found = memory.recall(question, limit=limit, kind=kind or None, session_id=session, filter=_filter(filter))
+        found = memory.recall(
+            question, limit=limit, kind=kind or None, session_id=session, filter=_filter(filter),
+            reference_date=reference_date,
+        )  # fmt: skip
     return Reply(found, views.answer(found))
 
 
@@ -53,12 +60,20 @@ def search(
     since: Since = None,
     until: Until = None,
     filter: Filter = None,
+    reference_date: When = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what found each hit and what decided.")] = False,
 ) -> Reply:
     """Find memories and messages, best first."""
     wanted = {"kind": kind or None, "session_id": session, "agent": agent, "since": since, "until": until}
     with place.memory() as memory:
-        found = memory.search(query, limit=limit, filter=_filter(filter), **wanted)  # type: ignore[arg-type]
-    return Reply({"hits": found}, views.hits(found))
+        found = memory.search(
+            query,
+            limit=limit,
+            filter=_filter(filter),
+            reference_date=reference_date,
+            **wanted,  # type: ignore[arg-type]
+        )
+    return Reply({"hits": found}, views.hits(found, explain=explain))
 
 
 def context(

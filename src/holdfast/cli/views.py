@@ -20,9 +20,19 @@ def day(at: datetime) -> str:
     return iso(at)[:10]
 
 
-def hits(found: Iterable[Hit]) -> tuple[Block, ...]:
-    entries = tuple(Entry(hit.content, about_hit(hit), f"{n}.") for n, hit in enumerate(found, 1))
+def hits(found: Iterable[Hit], *, explain: bool = False) -> tuple[Block, ...]:
+    def about(hit: Hit) -> str:
+        return f"{about_hit(hit)} · {why(hit)}" if explain else about_hit(hit)
+
+    entries = tuple(Entry(hit.content, about(hit), f"{n}.") for n, hit in enumerate(found, 1))
     return entries or (Note(NOTHING_KNOWN),)
+
+
+def why(hit: Hit) -> str:
+    """What found a hit, and what decided where it stands."""
+    by = ", ".join(f"{channel} #{rank}" for channel, rank in hit.channels.items())
+    decided = ", ".join(f"{name} {moved:+.1f}" for name, moved in hit.reasons.items())
+    return f"found by {by}; decided by {decided}" if decided else f"found by {by}"
 
 
 def about_hit(hit: Hit) -> str:
