@@ -59,7 +59,7 @@ def paragraph(tuned: tuple[int, int], held: tuple[int, int]) -> str:
     """For docs/results/understanding.md."""
     return (
         f"**Dates.** Of {held[1]} sentences held back while tuning, {held[0]} ({held[0] / held[1]:.3f}) give exactly "
-        f"the windows a reader would give; of the {tuned[1]} sentences tuned on, {tuned[0]} ({tuned[0] / tuned[1]:.3f}). "
+        f"the windows a reader would give; of the {tuned[1]} tuned on, {tuned[0]} ({tuned[0] / tuned[1]:.3f}). "
         "The set (`evals/dates.json`) was written before the code was run on it: each sentence has a reference time "
         "and its half-open windows, in order; sentences without a date must give none. A wrong, missing or "
         "additional window fails its sentence. Every third sentence is held back. `python -m evals.dates` repeats it."

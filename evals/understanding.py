@@ -13,7 +13,7 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from .profiles import opened
 ROOT = Path(__file__).resolve().parent
 RESULT = ROOT.parent / "docs" / "results" / "understanding.md"
 TUNING, UNREAD = ("tuning-a", "tuning-b"), ("unread",)
+DAY = timedelta(1)
 LENIENT = ({"fact", "instruction"}, {"fact", "task"})
 BARS = "precision ≥ 0.80, recall ≥ 0.65, kind ≥ 0.85, superseding ≥ 0.85, chit-chat ≤ 2 %, CPU ≤ 2 ms (aim)"
 
@@ -164,7 +165,9 @@ def _superseding(t: Told, score: Score) -> None:
 
 
 def _window(memory: Memory) -> tuple[date | None, date | None]:
-    return _day(memory.occurred_at), _day(memory.occurred_until)
+    """In whole days, as the set has it: "this morning" is that day."""
+    stop = memory.occurred_until
+    return _day(memory.occurred_at), _day(stop + DAY - timedelta(microseconds=1) if stop else None)
 
 
 def _asked(when: Sequence[str]) -> tuple[date, date]:
