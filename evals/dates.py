@@ -62,7 +62,8 @@ def paragraph(tuned: tuple[int, int], held: tuple[int, int]) -> str:
         f"the windows a reader would give; of the {tuned[1]} tuned on, {tuned[0]} ({tuned[0] / tuned[1]:.3f}). "
         "The set (`evals/dates.json`) was written before the code was run on it: each sentence has a reference time "
         "and its half-open windows, in order; sentences without a date must give none. A wrong, missing or "
-        "additional window fails its sentence. Every third sentence is held back. `python -m evals.dates` repeats it."
+        "additional window fails its sentence. Every third sentence is held back; whoever wrote the rules wrote the "
+        "sentences too, so that part is unlooked-at rather than unknown. `python -m evals.dates` repeats it."
     )
 
 

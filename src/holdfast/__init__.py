@@ -25,22 +25,11 @@ from .errors import (
     StorageFull,
     TooNew,
 )
-from .service import AsyncHoldfast, LocalProfile
+from .profile import LocalProfile
+from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Stats
+from .service import AsyncHoldfast
 from .sync import Holdfast, Profile
-from .types import (
-    Answer,
-    Citation,
-    Context,
-    Forgotten,
-    Hit,
-    Memory,
-    Message,
-    Namespace,
-    Page,
-    ProfileInfo,
-    Receipt,
-    Stats,
-)
+from .types import Forgotten, Memory, Message
 
 __version__ = "0.1.0"
 

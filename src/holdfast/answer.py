@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from . import words
 from .ports import Store
-from .types import Answer, Citation, Hit
+from .results import Answer, Citation, Hit
 
 SUPPORTED = 0.4
 CALIBRATED = {

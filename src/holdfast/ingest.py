@@ -13,7 +13,8 @@ from . import names, passages
 from .errors import InvalidInput, shown
 from .moments import moment
 from .ports import Store
-from .types import ROLES, Change, Json, Message, Part, Receipt, Written
+from .results import Receipt, Written
+from .types import ROLES, Change, Json, Message, Part
 
 LOOP_CHARS = 20_000
 """More text than this is analysed in a thread, so that others need not wait for it."""

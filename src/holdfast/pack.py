@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from .moments import iso
-from .types import Context, Hit
+from .results import Context, Hit
 
 
 def tokens(text: str) -> int:

@@ -13,23 +13,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
-from .types import (
-    Applied,
-    Change,
-    Draft,
-    Floats,
-    Item,
-    Memory,
-    Message,
-    Namespace,
-    Page,
-    Part,
-    Probe,
-    ProfileInfo,
-    Proposals,
-    Stats,
-    Where,
-)
+from .results import Namespace, Page, ProfileInfo, Stats
+from .types import Applied, Change, Draft, Floats, Item, Memory, Message, Part, Probe, Proposals, Where
 
 
 @runtime_checkable

@@ -13,7 +13,8 @@ from .filters import passes
 from .ports import Embedder, Reranker, Store
 from .question import Asked, analysed
 from .rank import Ranked, ranked, reasons
-from .types import Floats, Hit, Item, Memory, Message, Probe, Proposals, Where
+from .results import Hit
+from .types import Floats, Item, Memory, Message, Probe, Proposals, Where
 
 log = logging.getLogger("holdfast")
 DEPTH = 80

@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from .errors import Closed
-from .service import AsyncHoldfast, LocalProfile
+from .profile import LocalProfile
+from .service import AsyncHoldfast
 
 _CLOSED = "This Holdfast was closed."
 P = ParamSpec("P")

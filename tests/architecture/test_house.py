@@ -15,11 +15,11 @@ SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "memory", "models", "cli")
 PURE = {
-    "bm25", "errors", "features", "filters", "moments", "names", "pack", "passages", "question", "rank", "reconcile",
+    "errors", "features", "filters", "moments", "names", "pack", "passages", "question", "rank", "reconcile", "results",
     "statics", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {"ingest", "digest", "remember", "recall", "answer", "forget", "summary"}
-OUTER = {"service", "worker", "sync", "wiring", "config", "cli", "doctor"}
+OUTER = {"profile", "service", "worker", "sync", "wiring", "config", "cli", "doctor"}
 DRIVERS = {"apsw": "sqlite", "onnxruntime": "models", "typer": "cli", "rich": "cli"}
 
 
@@ -67,7 +67,7 @@ def test_imports_point_inwards(path: Path) -> None:
         assert not seen & (VERBS | OUTER | (set(ROOMS) - {me})), f"a backend may not know {seen}"
     elif me == "models":
         assert not seen & (VERBS | OUTER | {"sqlite", "memory", "cli"}), f"a model may not know {seen}"
-    elif me in ("service", "worker", "sync"):
+    elif me in ("profile", "service", "worker", "sync"):
         assert not seen & set(ROOMS), f"{me} takes ports, not {seen}"
 
 

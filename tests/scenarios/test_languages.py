@@ -41,7 +41,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Holdfast:
 @pytest.mark.parametrize("language", SAID)
 def test_a_sentence_is_found_first_by_its_words(memory: Holdfast, language: str) -> None:
     text, question = SAID[language]
-    assert memory.profile("app", "polyglot").search(question, limit=1)[0].content == text
+    assert text.rstrip(".。।") in memory.profile("app", "polyglot").search(question, limit=1)[0].content
 
 
 def test_names_and_keys_in_any_script_come_back_as_given(tmp_path: Path) -> None:

@@ -20,9 +20,10 @@ import pytest
 
 from holdfast import AsyncHoldfast, Conflict, Holdfast, HoldfastError, LocalProfile, NotFound, Profile, moments, worker
 from holdfast.ports import Embedder, Extractor
+from holdfast.results import Hit
 from holdfast.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from holdfast.types import Draft, Floats, Hit, Memory, Message
+from holdfast.types import Draft, Floats, Memory, Message
 
 
 @asynccontextmanager

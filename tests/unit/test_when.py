@@ -157,6 +157,43 @@ DAYS = [
     ("the first week of May", "2025-05-01", "2025-05-08"),
     ("the second Tuesday of May", "2025-05-13", "2025-05-14"),
     ("the last weekend of May", "2025-05-31", "2025-06-02"),
+    ("the last day of February 2028", "2028-02-29", "2028-03-01"),
+    ("the first Monday of next month", "2025-04-07", "2025-04-08"),
+    ("the second half of May", "2025-05-16", "2025-06-01"),
+    ("the first half of 2024", "2024-01-01", "2024-07-01"),
+    ("the third quarter of 2024", "2024-07-01", "2024-10-01"),
+    ("the first of next month", "2025-04-01", "2025-04-02"),
+    ("on the fifteenth", "2025-03-15", "2025-03-16"),
+    ("in May of last year", "2024-05-01", "2024-06-01"),
+    ("3 May last year", "2024-05-03", "2024-05-04"),
+    ("last year in May", "2024-05-01", "2024-06-01"),
+    ("summer '22", "2022-06-01", "2022-09-01"),
+    ("2024-07", "2024-07-01", "2024-08-01"),
+    ("07/2028", "2028-07-01", "2028-08-01"),
+    ("1998–2002", "1998-01-01", "2003-01-01"),
+    ("the early nineties", "1990-01-01", "1994-01-01"),
+    ("the mid-90s", "1994-01-01", "1997-01-01"),
+    ("the Sunday before last", "2025-02-23", "2025-02-24"),
+    ("two Fridays ago", "2025-02-21", "2025-02-22"),
+    ("three Mondays from now", "2025-03-24", "2025-03-25"),
+    ("two or three weeks ago", "2025-02-10", "2025-02-24"),
+    ("in 2-3 weeks", "2025-03-17", "2025-03-31"),
+    ("a week or two ago", "2025-02-17", "2025-03-03"),
+    ("twenty-five years ago", "2000-01-01", "2001-01-01"),
+    ("a year and a half ago", "2023-09-01", "2023-10-01"),
+    ("half a year ago", "2024-09-01", "2024-10-01"),
+    ("a week ago today", "2025-02-26", "2025-02-27"),
+    ("within two weeks", "2025-03-05", "2025-03-20"),
+    ("earlier this month", "2025-03-01", "2025-03-05"),
+    ("later this week", "2025-03-06", "2025-03-10"),
+    ("Monday to Wednesday next week", "2025-03-10", "2025-03-13"),
+    ("due Wed next week", "2025-03-12", "2025-03-13"),
+    ("since the end of May", "2024-05-22", "2025-03-06"),
+    ("Easter 2024", "2024-03-31", "2024-04-01"),
+    ("Good Friday", "2025-04-18", "2025-04-19"),
+    ("last Thanksgiving", "2024-11-28", "2024-11-29"),
+    ("Mother’s Day", "2025-05-11", "2025-05-12"),
+    ("we were in Rome last week in the rain", "2025-02-24", "2025-03-03"),
 ]
 
 NOTHING = [
@@ -198,6 +235,13 @@ NOTHING = [
     "may",
     "he may 2 things",
     "my CD-60S guitar",
+    "in a minute",
+    "highs in the 80s",
+    "version 2.10.2024",
+    "CVE-2024-07",
+    "it's a good Friday",
+    "every Christmas",
+    "go back for the twenty-third",
 ]
 
 
@@ -283,6 +327,34 @@ def test_hours_are_counted_from_the_moment_of_speech() -> None:
     found = window("an hour ago", WEDNESDAY)
     assert found is not None
     assert found.start == WEDNESDAY - timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "stop"),
+    [
+        ("Friday evening", "2025-03-07T17", "2025-03-08T00"),
+        ("we met on Monday in the morning", "2025-03-03T05", "2025-03-03T12"),
+        ("the afternoon of Friday, 7 March", "2025-03-07T12", "2025-03-07T18"),
+        ("Monday night next week", "2025-03-10T18", "2025-03-11T00"),
+        ("Friday evening to Sunday night", "2025-03-07T17", "2025-03-10T00"),
+    ],
+)
+def test_a_part_of_the_day_narrows_it_to_hours(text: str, start: str, stop: str) -> None:
+    found = window(text, WEDNESDAY)
+    assert found is not None
+    assert (found.start.strftime("%Y-%m-%dT%H"), found.stop.strftime("%Y-%m-%dT%H")) == (start, stop)
+
+
+def test_what_ended_has_an_open_start() -> None:
+    found = window("I worked there until 2019", WEDNESDAY)
+    assert found is not None
+    assert (found.start.year, found.stop.year) == (OPEN_START, 2020)
+
+
+def test_the_last_hours_end_now() -> None:
+    found = window("in the last 24 hours", WEDNESDAY)
+    assert found is not None
+    assert (found.start, found.stop) == (WEDNESDAY - timedelta(hours=24), WEDNESDAY)
 
 
 def test_all_expressions_are_found_in_order() -> None:

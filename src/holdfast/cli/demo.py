@@ -10,8 +10,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from ..results import Context
 from ..sync import Holdfast, Profile
-from ..types import Context, Memory
+from ..types import Memory
 from .output import Reply, one_line
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from .. import ingest as said
 from ..errors import InvalidInput, NotFound, shown
 from ..moments import now
 from ..names import MESSAGES
+from ..results import Receipt, Written
 from ..sync import Profile
-from ..types import Memory, Receipt, Written
+from ..types import Memory
 from . import views
 from .output import Note, Reply
 from .place import Place, add

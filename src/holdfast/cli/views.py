@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from ..moments import iso
-from ..types import Answer, Hit, Memory, Message, Stats
+from ..results import Answer, Hit, Stats
+from ..types import Memory, Message
 from .output import Block, Entry, Note, Table, one_line
 
 NOTHING_KNOWN = "Nothing known about that."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import names
 from ..errors import AlreadyExists, NotFound
 from ..moments import now
-from ..types import Namespace, ProfileInfo
+from ..results import Namespace, ProfileInfo
 from .store import MemoryStore
 
 

@@ -12,7 +12,8 @@ import apsw
 
 from ..errors import InvalidInput
 from ..moments import micros
-from ..types import Applied, Change, Item, Memory, Message, Page, Part, Probe, Proposals, Stats, Where
+from ..results import Page, Stats
+from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Where
 from . import rows
 from .apply import Applying
 from .board import Board

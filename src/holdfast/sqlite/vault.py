@@ -24,7 +24,7 @@ import apsw
 from .. import names
 from ..errors import AlreadyExists, Damaged, KeyMissing, NotFound
 from ..moments import at_micros, micros, now
-from ..types import Namespace, ProfileInfo
+from ..results import Namespace, ProfileInfo
 from .file import File, query, translated
 from .folder import Folder
 from .store import SqliteStore, release

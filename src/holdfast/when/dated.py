@@ -8,19 +8,22 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from .occurrences import chosen, date_of_year, days_of_months, months_of_year, nth_weekday
+from .occurrences import chosen, date_of_year, days_of_months, months_of_year, nth_weekday, said_year
 from .scene import Scene
-from .spans import DAY, WEEK, Span, day_span, months_span, unit_span
+from .spans import DAY, WEEK, Span, day_span, months_span, unit_span, years_span
 from .vocabulary import MONTH_INDEX, MONTHS_LIKE_WORDS, ORDINAL, WEEKDAY_INDEX, ordinal_number
+
+_VERSION = re.compile(r"\b(?:version|release|build|firmware|rev)\s+$", re.I)
 
 
 def calendar_span(m: re.Match[str], scene: Scene) -> Span | None:
     """3 March 2024, May 7th, 3–5 May."""
     name, day, other = m["m"], m["d"], m["e"]
-    if name in MONTHS_LIKE_WORDS and day.isdigit() and not m["y"]:
+    year = said_year(m, scene)
+    if name in MONTHS_LIKE_WORDS and day.isdigit() and not year:
         return None
     month = MONTH_INDEX[name.lower()]
-    first = date_of_year(month, ordinal_number(day), scene, "", m["y"])
+    first = date_of_year(month, ordinal_number(day), scene, "", year)
     if not other:
         return first
     last = date_of_year(month, ordinal_number(other), scene, "", str(first[0].year))
@@ -29,6 +32,8 @@ def calendar_span(m: re.Match[str], scene: Scene) -> Span | None:
 
 def numeric_span(m: re.Match[str], scene: Scene) -> Span | None:
     """ISO; else month first unless that cannot be, and day first when written with dots."""
+    if m[2] == "." and _VERSION.search(m.string, max(0, m.start() - 12), m.start()):
+        return None
     a, b, c = int(m[1]), int(m[3]), int(m[4])
     if len(m[1]) == 4:
         year, month, day = a, b, c
@@ -38,25 +43,56 @@ def numeric_span(m: re.Match[str], scene: Scene) -> Span | None:
     return day_span(scene.today.replace(year=year, month=month, day=day))
 
 
+def numeric_month(m: re.Match[str], scene: Scene) -> Span | None:
+    """2024-07, 07/2024."""
+    return months_of_year(int(m["m"]) - 1, 1, scene, "", m["y"])
+
+
 def day_of_month(m: re.Match[str], scene: Scene) -> Span | None:
     """The 14th: of this month or of the one the clause leans to."""
     day = ordinal_number(m["d"])
-    if which := m["which"]:
+    if (which := m["which"]) and which.lower() != "the":
         month = unit_span(scene.today, "month", {"last": -1, "this": 0, "next": 1}[which.lower()])
         return day_span(month[0], day - 1)
     months = [months_span(scene.today, scene.today.month - 1 + n) for n in range(-3, 4)]
     return chosen(days_of_months(months, day), "", scene, ahead=scene.lean == 0)
 
 
-def part_of_month(m: re.Match[str], scene: Scene) -> Span | None:
-    """The first week, last weekend, second Tuesday of a month."""
-    start, stop = months_of_year(MONTH_INDEX[m["m"].lower()], 1, scene, "", m["y"])
-    nth, what = m["nth"].lower(), m["what"].lower()
+def part_of_unit(m: re.Match[str], scene: Scene) -> Span | None:
+    """The first week, last weekend, second Tuesday, last day of a month or year; the third quarter, the first half."""
+    if not (whole := _whole(m, scene)):
+        return None
+    (start, stop), nth, what = whole, m["nth"].lower(), m["what"].lower()
+    if what in ("half", "quarter"):
+        return _fraction(whole, 2 if what == "half" else 4, nth)
+    if what == "day":
+        return day_span(stop, -1) if nth == "last" else day_span(start, ORDINAL[nth] - 1)
     if what == "week":
         week = stop - WEEK if nth == "last" else start + (ORDINAL[nth] - 1) * WEEK
         return week, min(week + WEEK, stop)
     if what == "weekend":
-        saturday = nth_weekday((start, stop), 5, nth)
+        saturday = nth_weekday(whole, 5, nth)
         return saturday, saturday + timedelta(2)
-    day = nth_weekday((start, stop), WEEKDAY_INDEX[what], nth)
+    day = nth_weekday(whole, WEEKDAY_INDEX[what], nth)
     return day, day + DAY
+
+
+def _whole(m: re.Match[str], scene: Scene) -> Span | None:
+    """What the part is of: May 2024, the month, next year, 2025."""
+    if m["m"]:
+        return months_of_year(MONTH_INDEX[m["m"].lower()], 1, scene, "", said_year(m, scene))
+    if m["number"]:
+        return years_span(scene.today, int(m["number"]))
+    return unit_span(scene.today, m["u"].lower(), {"last": -1, "next": 1}.get(m["which"].lower(), 0))
+
+
+def _fraction(whole: Span, parts: int, nth: str) -> Span | None:
+    """That half or quarter, in whole months where it is one of a year, else in whole days."""
+    start, stop = whole
+    n = parts if nth == "last" else ORDINAL[nth]
+    if n > parts:
+        return None
+    if (stop - start).days > 360:
+        return months_span(start, (n - 1) * 12 // parts, 12 // parts)
+    length = (stop - start).days // parts * DAY
+    return start + (n - 1) * length, (stop if n == parts else start + n * length)

@@ -6,12 +6,17 @@ The invariant: a modifier ends where the expression starts, and the window's wor
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from .spans import DAY, OPEN_START, OPEN_STOP, Span, Window, midnight, shifted_span, unit_span
-from .vocabulary import A_COUNT, count_range
+from .spans import DAY, OPEN_START, OPEN_STOP, WEEK, Span, Window, midnight, shifted_span, unit_span, years_span
+from .vocabulary import A_COUNT, A_PART_OF_DAY, PARTS_OF_DAY, count_range
 
 _PART = re.compile(r"\b(early|mid|late|(?:the )?(?:start|beginning|middle|end) of)[\s-]+(?:in\s+)?$", re.I)
+_AROUND_TODAY = re.compile(r"\b(earlier|later)\s+(?:in\s+)?$", re.I)
+_PART_OF_DAY_BEFORE = re.compile(rf"\b(?:the )?({A_PART_OF_DAY}) of\s+(?:the\s+)?$", re.I)
+_PART_OF_DAY_AFTER = re.compile(
+    rf"(?:\s+(?:in the )?|,\s+(?={A_PART_OF_DAY}\s*(?:[.,;!?\n]|$)))({A_PART_OF_DAY})\b", re.I
+)
 _UNIT_OF = re.compile(r"\b(?:the )?(week|weekend|month) (?:of|starting|beginning)\s+(?:the\s+)?$", re.I)
 _BESIDE = re.compile(
     rf"\b(?:the )?(?:({A_COUNT}) )?(day|night|week|weekend|month|year)s? (before|after|from)\s+(?:the\s+)?$", re.I
@@ -19,20 +24,38 @@ _BESIDE = re.compile(
 _EDGE = re.compile(r"\b(since|until|till|up to|through|before|after|ever since)\s+(?:the\s+)?$", re.I)
 
 
+def at_hours(w: Window, text: str) -> Window:
+    """The hours of a day that "Friday evening" or "the morning of 3 May" mean; any other window as it is."""
+    if w.stop - w.start != DAY or w.start != midnight(w.start):
+        return w
+    first, last = w.span
+    if after := _PART_OF_DAY_AFTER.match(text, last):
+        part, last = after[1], after.end()
+    elif before := _PART_OF_DAY_BEFORE.search(text, max(0, first - 24), first):
+        part, first = before[1], before.start()
+    else:
+        return w
+    start, stop = (w.start + timedelta(hours=hour) for hour in PARTS_OF_DAY[part.lower()])
+    return Window(start, stop, text[first:last], (first, last))
+
+
 def modified(w: Window, text: str, reference: datetime) -> Window:
     """The window with what stands before it: first what moves or narrows it, then what opens it to one side."""
-    span, first = _narrowed((w.start, w.stop), text, w.span[0])
+    span, first = _narrowed((w.start, w.stop), text, w.span[0], midnight(reference))
     if edge := _EDGE.search(text, max(0, first - 20), first):
         span, first = _reaching(span, edge[1].lower(), reference), edge.start()
     return Window(*span, text[first : w.span[1]], (first, w.span[1]))
 
 
-def _narrowed(span: Span, text: str, first: int) -> tuple[Span, int]:
+def _narrowed(span: Span, text: str, first: int, today: datetime) -> tuple[Span, int]:
     """The part, the unit around or the unit beside that the words before `first` ask for, and where those start."""
     start, stop = span
     if (m := _PART.search(text, max(0, first - 24), first)) and stop - start > 2 * DAY:
         return _third(span, m[1].lower()), m.start()
-    if m := _UNIT_OF.search(text, max(0, first - 30), first):
+    if (m := _AROUND_TODAY.search(text, max(0, first - 16), first)) and start <= today < stop - DAY:
+        ahead = m[1].lower() == "later"
+        return ((today + DAY, stop) if ahead else (start, today) if start < today else span), m.start()
+    if (m := _UNIT_OF.search(text, max(0, first - 30), first)) and stop - start <= WEEK:
         return unit_span(start, m[1].lower()), m.start()
     if m := _BESIDE.search(text, max(0, first - 40), first):
         return _beside(span, m), m.start()
@@ -40,8 +63,11 @@ def _narrowed(span: Span, text: str, first: int) -> tuple[Span, int]:
 
 
 def _third(span: Span, part: str) -> Span:
-    """The early, mid or late third."""
+    """The early, mid or late third; of a decade its years 0 to 3, 4 to 6 and 7 to 9."""
     start, stop = span
+    if (stop - start).days > 3650:
+        years = (4, 7) if "mid" in part else (7, 10) if "end" in part or "late" in part else (0, 4)
+        return years_span(start, start.year + years[0], years[1] - years[0])
     third = (stop - start).days // 3 * DAY
     if "mid" in part:
         return start + third, stop - third
@@ -58,7 +84,10 @@ def _beside(span: Span, m: re.Match[str]) -> Span:
 
 
 def _reaching(span: Span, edge: str, reference: datetime) -> Span:
-    """Since: up to today. Until: from today. Before and after: to today where it lies that way, else open."""
+    """Since: up to today. Until: from today. Before and after: to today where it lies that way, else open.
+
+    Until what is over has an open start; "through 2019" and "up to 31 May" stay as they are.
+    """
     (start, stop), today = span, midnight(reference)
     if "since" in edge:
         return start, (today + DAY if start < reference and start <= today else stop)
@@ -66,4 +95,6 @@ def _reaching(span: Span, edge: str, reference: datetime) -> Span:
         return (today if start > today else today.replace(year=OPEN_START, month=1, day=1)), start
     if edge == "after":
         return stop, (today + DAY if stop <= today else today.replace(year=OPEN_STOP, month=1, day=1))
-    return (min(start, today) if stop > today else start), stop
+    if stop <= today:
+        return (start if edge in ("through", "up to") else today.replace(year=OPEN_START, month=1, day=1)), stop
+    return min(start, today), stop

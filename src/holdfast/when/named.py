@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 
-from .occurrences import date_of_year, months_of_year, weekday_of_weeks
+from .holidays import holiday_key, holiday_of_year
+from .occurrences import months_of_year, said_year, weekday_of_weeks
 from .scene import Scene
 from .spans import Span, unit_span, years_span
 from .vocabulary import (
+    A_WEEKDAY,
     DECADE_YEAR,
-    HOLIDAY_DATE,
     MONTH_INDEX,
     MONTHS_LIKE_WORDS,
     SEASON_MONTH,
@@ -27,6 +28,14 @@ _FIRM = listed("in since until till by before after during early mid late around
 _LOOSE = listed("from between to and on last next through year over")
 _PREPOSITION = re.compile(rf"\b({either([*_FIRM, *_LOOSE])})(?:\s+the)?[\s-]*$", re.I)
 _RECURRING_OR_NAMED = re.compile(r"\b(?:every|each|other|alternate|second|a|any|black|good)\s+$", re.I)
+_HABIT = re.compile(r"\b(?:every|each)\s+$", re.I)
+_WORD_BEFORE = re.compile(r"\b[a-z]+,?\s+$")
+_DAY_BEFORE = re.compile(rf"\b{A_WEEKDAY}\s*[-–—/]\s*$", re.I)
+_DATE_FOLLOWS = re.compile(r",?\s+(?:(?:next|this|last)\s+week|(?:the\s+)?\d)", re.I)
+_DEGREES = re.compile(
+    r"\b(?:(?:will|ll|might|may|could|to) be|highs?|lows?|temperatures?|degrees)\b[\w\s]{0,20}$", re.I
+)
+_UNITS = listed("week weekend month quarter year decade")
 _UNIT_SHIFT = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0}
 
 
@@ -47,10 +56,9 @@ def relative_span(m: re.Match[str], scene: Scene) -> Span | None:
     if what in WEEKDAY_INDEX:
         a_star = what == "sun" and which == "this"
         return None if a_star else weekday_of_weeks(WEEKDAY_INDEX[what], which, scene)
-    if what in HOLIDAY_DATE:
-        month, day = HOLIDAY_DATE[what]
-        return date_of_year(month - 1, day, scene, which)
-    return _relative_unit(what, which, scene)
+    if what in _UNITS:
+        return _relative_unit(what, which, scene)
+    return holiday_of_year(holiday_key(what), scene, which)
 
 
 def _relative_unit(unit: str, which: str, scene: Scene) -> Span:
@@ -69,8 +77,9 @@ def named_span(m: re.Match[str], scene: Scene) -> Span | None:
         return _named_season(m, word, scene)
     if word in WEEKDAY_INDEX:
         return _named_weekday(m, word, scene)
-    month, day = HOLIDAY_DATE[word]
-    return date_of_year(month - 1, day, scene, "", m["y"])
+    if _HABIT.search(m.string, max(0, m.start() - 8), m.start()) or (word == "good friday" and m["what"][0] == "g"):
+        return None
+    return holiday_of_year(holiday_key(word), scene, "", said_year(m, scene))
 
 
 def _named_month(m: re.Match[str], word: str, scene: Scene) -> Span | None:
@@ -78,21 +87,24 @@ def _named_month(m: re.Match[str], word: str, scene: Scene) -> Span | None:
     before = preposition[1].lower() if preposition else ""
     unlike_words = (len(word) > 4 and word not in ("march", "april", "august")) or word == "july"
     capital = m["what"][0].isupper() and (unlike_words or before in ("from", "between", "to", "and"))
-    return months_of_year(MONTH_INDEX[word], 1, scene, "", m["y"]) if m["y"] or before in _FIRM or capital else None
+    year = said_year(m, scene)
+    return months_of_year(MONTH_INDEX[word], 1, scene, "", year) if year or before in _FIRM or capital else None
 
 
 def _named_season(m: re.Match[str], word: str, scene: Scene) -> Span | None:
     preposition = _preposition(m)
     words = preposition[0].lower().split() if preposition else []
     before = preposition[1].lower() if preposition else ""
-    meant = m["y"] or "the" in words or before in ("since", "until", "by", "last")
-    return months_of_year(SEASON_MONTH[word], 3, scene, "", m["y"]) if meant else None
+    year = said_year(m, scene)
+    meant = year or "the" in words or before in ("since", "until", "by", "last")
+    return months_of_year(SEASON_MONTH[word], 3, scene, "", year) if meant else None
 
 
 def _named_weekday(m: re.Match[str], word: str, scene: Scene) -> Span | None:
     preposition = _preposition(m)
     before = preposition[1].lower() if preposition else ""
-    sure = len(word) > 5 or (m["what"][0].isupper() and word not in WEEKDAYS_LIKE_WORDS)
+    capital = m["what"][0].isupper() and (word not in WEEKDAYS_LIKE_WORDS or _names_a_day(m))
+    sure = len(word) > 5 or capital
     if _RECURRING_OR_NAMED.search(m.string[max(0, m.start() - 12) : m.start()]):
         return None
     return (
@@ -100,15 +112,26 @@ def _named_weekday(m: re.Match[str], word: str, scene: Scene) -> Span | None:
     )
 
 
+def _names_a_day(m: re.Match[str]) -> bool:
+    """Whether "Sat" or "Wed" stands with a date, week or day, or in a sentence that would not capitalise a verb."""
+    if _DATE_FOLLOWS.match(m.string, m.end()) or _DAY_BEFORE.search(m.string, max(0, m.start() - 16), m.start()):
+        return True
+    inside = _WORD_BEFORE.search(m.string, max(0, m.start() - 24), m.start())
+    return bool(inside and inside[0].split()[0] not in ("the", "a", "an"))
+
+
 def year_span(m: re.Match[str], scene: Scene) -> Span | None:
-    """2019, 2015-2018: only after a preposition."""
+    """2019 only after a preposition; 2015-2018."""
     first, last = int(m["y"]), int(m["e"] or m["y"])
-    return years_span(scene.today, first, last - first + 1) if _preposition(m) and first <= last else None
+    meant = first < last or (first == last and _preposition(m))
+    return years_span(scene.today, first, last - first + 1) if meant else None
 
 
 def decade_span(m: re.Match[str], scene: Scene) -> Span | None:
-    """The 1990s, the 90s, the nineties; "the 10s" are of this century."""
+    """The 1990s, the 90s, the nineties; "the 10s" are of this century, and "highs in the 80s" are degrees."""
     if m["short"]:
+        if _DEGREES.search(m.string, max(0, m.start() - 40), m.start()):
+            return None
         year = int(m["short"]) * 10 + (2000 if m["short"] in "01" else 1900)
     else:
         year = int(m["full"] or 0) or DECADE_YEAR[m["name"].lower()]
@@ -116,4 +139,4 @@ def decade_span(m: re.Match[str], scene: Scene) -> Span | None:
 
 
 def quarter_span(m: re.Match[str], scene: Scene) -> Span | None:
-    return months_of_year(int(m["q"]) * 3 - 3, 3, scene, "", m["y"])
+    return months_of_year(int(m["q"]) * 3 - 3, 3, scene, "", said_year(m, scene))

@@ -5,6 +5,7 @@ The invariant: candidates are in order and lie on both sides of today, so that "
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime
 
@@ -29,6 +30,16 @@ def chosen(spans: list[Span], which: str, scene: Scene, ahead: bool = False) -> 
     if which == "this":
         return next(s for s in spans if s[0].year == today.year)
     return past[-1] if today - past[-1][1] <= future[0][0] - today else future[0]
+
+
+def said_year(m: re.Match[str], scene: Scene) -> str | None:
+    """The year an expression ends with: "2019", "'19", "last year"."""
+    if whose := m["whose"]:
+        return str(scene.today.year + {"last": -1, "this": 0, "next": 1}[whose.lower()])
+    year = m["y"]
+    if not year or year.isdigit():
+        return year or None
+    return str(int(year[1:]) + (2000 if int(year[1:]) < 70 else 1900))
 
 
 def months_of_year(index: int, months: int, scene: Scene, which: str = "", year: str | None = None) -> Span:

@@ -9,12 +9,13 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 
-from .spans import DAY, WEEK, Window
-from .vocabulary import UP_TO, WEEKDAY_INDEX
+from .spans import DAY, WEEK, Window, midnight
+from .vocabulary import A_PART_OF_DAY, UP_TO, WEEKDAY_INDEX
 
 _SIDE_BY_SIDE = re.compile(r",?\s*(?:(?:on|of|the)\s+)*")
 _RANGE = re.compile(UP_TO + r"(?:the\s+|early\s+|late\s+)?")
 _RANGE_BY_ITSELF = re.compile("[-–—]|to|through")
+_HOURS_SAID = re.compile(rf"^(?:the\s+)?{A_PART_OF_DAY}\s+of\s+|(?<=\w),?\s+(?:in\s+the\s+)?{A_PART_OF_DAY}$")
 _RANGE_OPENS = re.compile(r"\b(from|between)\s+(?:the\s+)?$", re.I)
 
 
@@ -27,17 +28,19 @@ def joined(a: Window, b: Window, text: str) -> Window | None:
 
 
 def _one_day(a: Window, b: Window, text: str) -> Window | None:
-    """A weekday and its week, or a weekday and its date."""
+    """A weekday (or "Monday to Wednesday") and its week, or a weekday and its date."""
     span = a.span[0], b.span[1]
     words = text[span[0] : span[1]]
     kinds = _kind(a), _kind(b)
     if kinds == ("weekday", "date"):
-        return replace(b, text=words, span=span)
+        shift = b.start - midnight(a.start) if a.stop - a.start < b.stop - b.start else None
+        same = b if shift is None else replace(a, start=a.start + shift, stop=a.stop + shift)
+        return replace(same, text=words, span=span)
     if set(kinds) != {"weekday", "week"}:
         return None
     day, week = (a, b) if kinds[0] == "weekday" else (b, a)
-    start = week.start + timedelta(day.start.weekday())
-    return Window(start, start + DAY, words, span)
+    start = week.start + timedelta(day.start.weekday()) + (day.start - midnight(day.start))
+    return Window(start, start + (day.stop - day.start), words, span)
 
 
 def _range(a: Window, b: Window, text: str, gap: str) -> Window | None:
@@ -55,7 +58,8 @@ def _range(a: Window, b: Window, text: str, gap: str) -> Window | None:
 
 def _kind(w: Window) -> str:
     """weekday, week or date: what a window is when it stands next to another."""
-    if w.text.lower().split()[-1].rstrip(".") in WEEKDAY_INDEX and " of " not in w.text:
+    said = _HOURS_SAID.sub("", w.text.lower())
+    if said.split()[-1].rstrip(".") in WEEKDAY_INDEX and " of " not in said:
         return "weekday"
-    days = (w.stop - w.start).days
-    return "week" if days == 7 and "week" in w.text.lower() else "date" if days == 1 else ""
+    length = w.stop - w.start
+    return "week" if length == WEEK and "week" in said else "date" if length <= DAY else ""

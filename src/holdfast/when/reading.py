@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from .modifiers import modified
+from .modifiers import at_hours, modified
 from .pairs import joined
 from .rules import rules_for
 from .scene import Scene
-from .spans import Span, Window
+from .spans import DAY, Span, Window, midnight
 
 SCANNED = 20_000
 FOUND = 200
@@ -54,10 +54,17 @@ def _expressions(text: str, reference: datetime) -> list[Window]:
             break
         if found and word.start() < found[-1].span[1]:
             continue
-        anchor = (found[-1].start, found[-1].stop) if found else None
-        if expression := _opened_by(word, reference, anchor):
+        if expression := _opened_by(word, reference, _anchor(found)):
             found.append(expression)
     return found
+
+
+def _anchor(found: list[Window]) -> Span | None:
+    """What the next expression may count from: the last one, in whole days."""
+    if not found:
+        return None
+    first = midnight(found[-1].start)
+    return first, max(found[-1].stop, first + DAY)
 
 
 def _opened_by(word: re.Match[str], reference: datetime, anchor: Span | None) -> Window | None:
@@ -69,5 +76,5 @@ def _opened_by(word: re.Match[str], reference: datetime, anchor: Span | None) ->
         except _NO_SUCH_TIME:
             continue
         if span:
-            return Window(*span, m[0], m.span())
+            return at_hours(Window(*span, m[0], m.span()), word.string)
     return None

@@ -9,8 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from .counted import adjoining_day, hours_span, neighbour_span, offset_span, stretch_span, whole_unit
-from .dated import calendar_span, day_of_month, numeric_span, part_of_month
+from .counted import (
+    adjoining_day,
+    half_offset_span,
+    hours_span,
+    neighbour_span,
+    offset_span,
+    stretch_span,
+    unit_or_two,
+    weekdays_off,
+    whole_unit,
+)
+from .dated import calendar_span, day_of_month, numeric_month, numeric_span, part_of_unit
+from .holidays import A_HOLIDAY, HOLIDAYS
 from .named import decade_span, named_span, quarter_span, relative_span, year_span
 from .recurring import recurring_span
 from .scene import Scene
@@ -19,7 +30,6 @@ from .vocabulary import (
     A_COUNT,
     A_DAY_NUMBER,
     A_DECADE,
-    A_HOLIDAY,
     A_MONTH,
     A_SEASON,
     A_UNIT,
@@ -28,7 +38,6 @@ from .vocabulary import (
     COUNT,
     DECADE_YEAR,
     FUZZY_COUNT,
-    HOLIDAY_DATE,
     HOURS_FROM_TODAY,
     MONTH_INDEX,
     ORDINAL,
@@ -37,39 +46,59 @@ from .vocabulary import (
     SOME_HOURS,
     UP_TO,
     WEEKDAY_INDEX,
+    either,
     listed,
 )
+
+
+def _holiday_openers() -> list[str]:
+    """First words of the names, "valentine" and "mother" before their 's as well."""
+    firsts = [name.split()[0].rstrip(".") for name in HOLIDAYS]
+    return [*firsts, *(word[:-1] for word in firsts if word.endswith("s"))]
+
 
 Builder = Callable[[re.Match[str], Scene], Span | None]
 
 _DIGITS = "#"
 _COUNTS = [*COUNT, *FUZZY_COUNT, _DIGITS]
 _RELATIVE = listed("last past previous this current next coming upcoming following")
-_NAMES = [*SEASON_MONTH, *MONTH_INDEX, *WEEKDAY_INDEX, *(re.split("[ ']", name)[0] for name in HOLIDAY_DATE)]
+_NAMES = [*SEASON_MONTH, *MONTH_INDEX, *WEEKDAY_INDEX, *_holiday_openers()]
 
 _WHICH = rf"(?P<which>this past|this coming|{'|'.join(_RELATIVE)})"
 _NTH = "first|second|third|fourth|fifth|last"
 _GAP = rf"{_NTH}|other|alternate|[1-5](?:st|nd|rd|th)"
-_COMMA_YEAR = rf"(?:,?\s+(?P<y>{A_YEAR})\b)?"
-_OF_YEAR = rf"(?:,?\s+(?:of\s+)?(?P<y>{A_YEAR})\b)?"
+_WHOSE_YEAR = r"\s+(?:of\s+|in\s+)?(?P<whose>last|this|next)\s+year\b"
+_COMMA_YEAR = rf"(?:,?\s+(?P<y>{A_YEAR}|['’]\d\d)\b|{_WHOSE_YEAR})?"
+_OF_YEAR = rf"(?:,?\s+(?:of\s+)?(?P<y>{A_YEAR}|['’]\d\d)\b|{_WHOSE_YEAR})?"
+_OF_A_UNIT = (
+    rf"(?:of|in) (?:(?P<m>{A_MONTH})\b{_OF_YEAR}|(?P<number>{A_YEAR})\b"
+    r"|(?P<which>the|this|next|last) (?P<u>month|quarter|year)\b)"
+)
+_AND_A_HALF = (
+    rf"(?:half an? (?P<alone>{A_UNIT})|(?P<n>{A_COUNT}) (?P<u>{A_UNIT})s? and a half"
+    rf"|(?P<k>{A_COUNT}) and a half (?P<v>{A_UNIT})s)"
+)
+_WAY = r"(?P<way>ago|back|from now|from today|earlier|later)\b"
 _AND_DAY = rf"(?:{UP_TO}(?P<e>{A_DAY_NUMBER}))?"
 _AND_THE_DAY = rf"(?:{UP_TO}(?:the )?(?P<e>{A_DAY_NUMBER}))?"
 _ABBREVIATED = r"(?:\.(?=\s+\d))?"
 _NOT_A_HABIT = r"(?!\w|\s+(?:morning|afternoon|evening|night|lunch|dinner)s\b)"
-_NOT_OF = r"(?! (?:of|in) \w)"
+_NOT_OF = rf"(?! of \w| in (?:{A_MONTH}|{A_YEAR}|the (?:month|quarter|year))\b)"
 _NOT_OF_A_MONTH = rf"(?! (?:of|in) {A_MONTH}\b)"
 _MONTHLY = r"(?P<monthly> (?:of|in) (?:the|a|each|every) month\b)?"
 _CLAUSE_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:we|i|he|she|they|it)\b))"
 _DAY_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:at|and|or|but|not|for|we|i|to|with)\b))"
-_OF_WHICH_MONTH = r" of (?P<which>last|this|next) month\b"
-_DECADE_FIGURES = r"(?P<full>(?:1[89]|20)\d0)s|(?<=\s)['’]?(?P<short>\d)0s"
+_OF_WHICH_MONTH = r" of (?P<which>last|this|next|the) month\b"
+_AFTER_A_PREPOSITION = r"(?:(?<=\bon\s)|(?<=\bby\s)|(?<=\bsince\s)|(?<=\buntil\s)|(?<=\btill\s)|(?<=\bfrom\s))"
+_LATE_ORDINAL = either(ORDINALS[12:])  # "the second" and "the tenth" may count anything
+_DECADE_FIGURES = r"(?P<full>(?:1[89]|20)\d0)s|(?:(?<=\s)|(?<=\bmid-)|(?<=\bearly-)|(?<=\blate-))['’]?(?P<short>\d)0s"
 
 _RULES: tuple[tuple[Iterable[str], str, Builder], ...] = (
     ((name.split()[0] for name in HOURS_FROM_TODAY), rf"{SOME_HOURS}\b", hours_span),
     (
         ["the", *ORDINALS, "last"],
-        rf"(?:the )?(?P<nth>{_NTH}) (?P<what>week|weekend|{A_WEEKDAY}) (?:of|in) (?P<m>{A_MONTH})\b{_OF_YEAR}",
-        part_of_month,
+        rf"(?:the )?(?P<nth>{_NTH}) (?P<what>day|week|weekend|half|quarter|{A_WEEKDAY}) {_OF_A_UNIT}",
+        part_of_unit,
     ),
     (
         ["every", "each"],
@@ -92,15 +121,19 @@ _RULES: tuple[tuple[Iterable[str], str, Builder], ...] = (
         calendar_span,
     ),
     ([_DIGITS], r"(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?=\b|T)(?:T\S{1,30})?(?![-/.]?\d)", numeric_span),
+    ([_DIGITS], rf"(?<!-)(?P<y>{A_YEAR})-(?P<m>0[1-9]|1[0-2])(?![-/.]?\w)", numeric_month),
+    ([_DIGITS], rf"(?P<m>0?[1-9]|1[0-2])/(?P<y>{A_YEAR})(?![-/.]?\w)", numeric_month),
     ([_DIGITS], r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?![-/.]?\w)", numeric_span),
     (
         ["the", "last", "past", "next", "coming", "previous"],
         rf"(?:the )?(?P<which>last|past|previous|next|coming) (?:(?P<n>{A_COUNT}) )?(?P<u>{A_UNIT})s?\b",
         stretch_span,
     ),
+    (["within"], rf"(?P<which>within) (?P<n>{A_COUNT}) (?P<u>{A_UNIT})s?\b(?! of\b)", stretch_span),
     (
         ["the"],
-        rf"the (?P<what>{A_UNIT}|night|{A_SEASON}) (?P<way>before|after)(?P<last> (?:last|next))?\b{_CLAUSE_ENDS}",
+        rf"the (?P<what>{A_UNIT}|night|{A_SEASON}|{A_WEEKDAY}) (?P<way>before|after)(?P<last> (?:last|next))?\b"
+        + _CLAUSE_ENDS,
         neighbour_span,
     ),
     (
@@ -109,15 +142,22 @@ _RULES: tuple[tuple[Iterable[str], str, Builder], ...] = (
         rf"|{A_WEEKDAY}|{A_MONTH}|{A_SEASON}|{A_HOLIDAY})\b{_NOT_OF}",
         relative_span,
     ),
-    (["the"], r"the (?P<what>next|following|previous) day\b", adjoining_day),
     (
-        _COUNTS,
-        rf"(?P<n>{A_COUNT}) (?P<u>{A_UNIT})s? (?P<way>ago|back|from now|from today|earlier|later)\b(?P<exact> today)?",
-        offset_span,
+        ["last", "this", "next"],
+        r"(?P<whose>last|this|next) year,? (?:in|at|around) (?:the )?"
+        rf"(?P<what>{A_MONTH}|{A_SEASON}|{A_HOLIDAY})\b(?P<y>)",
+        named_span,
     ),
+    (["the"], r"the (?P<what>next|following|previous) day\b", adjoining_day),
+    (_COUNTS, rf"(?P<n>{A_COUNT}) (?P<what>{A_WEEKDAY})s (?P<way>ago|back|from now)\b", weekdays_off),
+    ([*_COUNTS, "half"], rf"{_AND_A_HALF} {_WAY}", half_offset_span),
+    (["in"], rf"(?P<way>)in(?: about| around)? {_AND_A_HALF}\b(?! of\b)", half_offset_span),
+    (["a", "an"], rf"an? (?P<u>{A_UNIT}) or (?:two|so) {_WAY}", unit_or_two),
+    (["in"], rf"(?P<way>)in an? (?P<u>{A_UNIT}) or (?:two|so)\b", unit_or_two),
+    (_COUNTS, rf"(?P<n>{A_COUNT}) (?P<u>{A_UNIT})s? {_WAY}(?P<exact> today)?", offset_span),
     (
-        ["in", "within"],
-        rf"(?P<way>)(?:in|within)(?: about| around)? (?P<n>{A_COUNT}) (?P<u>{A_UNIT})s?\b"
+        ["in"],
+        rf"(?P<way>)in(?: about| around)? (?P<n>{A_COUNT}) (?P<u>{A_UNIT})s?\b"
         r"(?:['’] time| time)?(?P<exact>)(?! of\b)",
         offset_span,
     ),
@@ -129,7 +169,9 @@ _RULES: tuple[tuple[Iterable[str], str, Builder], ...] = (
     ([_DIGITS], rf"(?P<y>{A_YEAR})(?:[-–](?P<e>{A_YEAR}))?(?![\w%-]|[.,:/]\d)", year_span),
     (["the", _DIGITS, *DECADE_YEAR], rf"(?:the )?(?:{_DECADE_FIGURES}|(?P<name>{A_DECADE}))\b", decade_span),
     (["q1", "q2", "q3", "q4"], rf"q(?P<q>[1-4])\b{_OF_YEAR}", quarter_span),
-    (["the"], rf"the (?P<d>(?:3[01]|[12]?\d)(?:st|nd|rd|th))\b(?:{_OF_WHICH_MONTH}|{_DAY_ENDS})", day_of_month),
+    (["the"], rf"the (?P<d>{A_DAY_NUMBER}){_OF_WHICH_MONTH}", day_of_month),
+    (["the"], rf"the (?P<d>(?:3[01]|[12]?\d)(?:st|nd|rd|th))\b(?P<which>){_DAY_ENDS}", day_of_month),
+    (["the"], rf"{_AFTER_A_PREPOSITION}the (?P<d>{_LATE_ORDINAL})\b(?P<which>){_DAY_ENDS}", day_of_month),
     (["the"], r"the (?P<u>week|weekend|month|quarter|year)\b", whole_unit),
 )
 

@@ -13,19 +13,21 @@ from .spans import Span, midnight
 
 _AHEAD = "|".join(
     (
-        "(?:getting|get|be) [a-z]+ed",
+        "(?:getting|gets?|be) (?:[a-z]+ed|paid|brought|kept|held|sent|told|made|sold|taught|built|read|done|seen)",
         "(?:got|been|was|were) (?:moved|pushed|postponed|rescheduled|delayed|extended|shifted|changed|brought)",
+        r"(?:moved|pushed|postponed|rescheduled|delayed|shifted)(?: it| that| them)?(?: back| forward)? to(?=\s*$)",
         "will|ll|won't|going to|gonna|plan|planning|planned|upcoming|due|deadline|remind|needs? to|ha(?:ve|s) to",
         "must|should|booked|booking|scheduled|reserved|registered|signed up|flying|leaving|starts?|coming|tomorrow",
-        "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?|looking forward|appointment|expires",
-        "is|are|am",
+        "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?(?! of)|appointment|expires",
+        "takes? place|begins|opens|closes|launch(?:es)?|leaves?|arrives?|departs?|returns|retires|renews|resumes",
+        "(?:be|come|coming) back|looking forward|is|are|am",
     )
 )
 _BEHIND = "|".join(
     (
         "was|were|had|did|didn't|went|got|came|saw|met|took|bought|made|been|gave|left|began|ate|flew|drove|ran|won",
         "lost|spent|told|said|thought|found|ago|back|since|born|broke|built|wrote|read|held|sold|became|quit|fell",
-        "felt|knew|sent",
+        "felt|knew|sent|paid|brought|caught|kept|heard|woke|swam|drank|grew|threw|rode|wore|chose|forgot|taught|spoke",
         r"(?!need\b|indeed\b|speed\b|feed\b|seed\b)[a-z]{2,}ed",
     )
 )

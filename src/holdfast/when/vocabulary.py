@@ -28,17 +28,11 @@ MONTHS = listed("january february march april may june july august september oct
 WEEKDAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
 MONTH_INDEX = {name[:n]: i for i, name in enumerate(MONTHS) for n in (3, len(name))} | {"sept": 8}
 WEEKDAY_INDEX = {name[:n]: i for i, name in enumerate(WEEKDAYS) for n in (3, len(name))} | {
-    "tues": 1, "thur": 3, "thurs": 3,
+    "tues": 1, "weds": 2, "thur": 3, "thurs": 3,
 }  # fmt: skip
 WEEKDAYS_LIKE_WORDS = ("sat", "sun", "wed", "mon")
 MONTHS_LIKE_WORDS = ("may", "march", "mar")
 SEASON_MONTH = {"spring": 2, "summer": 5, "autumn": 8, "fall": 8, "winter": 11}
-HOLIDAY_DATE = {
-    "christmas eve": (12, 24), "christmas day": (12, 25), "christmas": (12, 25), "boxing day": (12, 26),
-    "new year's eve": (12, 31), "new years eve": (12, 31), "new year's day": (1, 1), "new year's": (1, 1),
-    "halloween": (10, 31), "valentine's day": (2, 14), "valentines day": (2, 14), "valentine's": (2, 14),
-    "st patrick's day": (3, 17), "st. patrick's day": (3, 17), "independence day": (7, 4),
-}  # fmt: skip
 DECADE_YEAR = {"twenties": 2020, "sixties": 1960, "seventies": 1970, "eighties": 1980, "nineties": 1990}
 HOURS_FROM_TODAY = {
     "today": (0, 24), "yesterday": (-24, 0), "tomorrow": (24, 48), "tonight": (18, 24), "last night": (-6, 6),
@@ -50,8 +44,16 @@ HOURS_FROM_TODAY = {
     "yesterday afternoon": (-12, -6), "tomorrow afternoon": (36, 42),
 }  # fmt: skip
 
-COUNT = {w: n for n, w in enumerate(listed("one two three four five six seven eight nine ten eleven twelve"), 1)}
-COUNT |= {"a": 1, "an": 1, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
+PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 24)}
+
+_TO_NINETEEN = listed(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = listed("twenty thirty forty fifty sixty seventy eighty ninety")
+COUNT = {"a": 1, "an": 1} | {word: n for n, word in enumerate(_TO_NINETEEN, 1)}
+COUNT |= {word: 10 * n for n, word in enumerate(_TENS, 2)}
+COUNT |= {f"{ten}-{one}": COUNT[ten] + COUNT[one] for ten in _TENS for one in _TO_NINETEEN[:9]}
 FUZZY_COUNT = {"couple": (2, 3), "few": (2, 5), "several": (3, 7)}
 ORDINALS = listed(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
@@ -61,8 +63,10 @@ ORDINALS = listed(
 ORDINAL = {word: n for n, word in enumerate(ORDINALS, 1)}
 
 A_MONTH, A_WEEKDAY, A_SEASON = either(MONTH_INDEX), either(WEEKDAY_INDEX), either(SEASON_MONTH)
-A_HOLIDAY, A_DECADE, SOME_HOURS = either(HOLIDAY_DATE), either(DECADE_YEAR), either(HOURS_FROM_TODAY)
-A_COUNT = rf"(?:\d{{1,4}}|(?:an?\s+)?(?:couple(?:\s+of)?|few)|several|{either(COUNT)})"
+A_DECADE, SOME_HOURS, A_PART_OF_DAY = either(DECADE_YEAR), either(HOURS_FROM_TODAY), either(PARTS_OF_DAY)
+_ONE_COUNT = rf"(?:\d{{1,4}}|(?:an?\s+)?(?:couple(?:\s+of)?|few)|several|{either(COUNT)})"
+_OR = r"(?:\s*[-–]\s*|\s+(?:or|to)\s+)"
+A_COUNT = rf"{_ONE_COUNT}(?:{_OR}{_ONE_COUNT})?"
 A_UNIT = r"(?:minute|hour|day|week|weekend|fortnight|month|quarter|year|decade)"
 A_YEAR = r"(?:1[89]|20)\d\d"
 A_DAY_NUMBER = rf"(?:(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?|{either(ORDINAL)})(?![\w:%])"
@@ -70,12 +74,17 @@ UP_TO = r"\s*(?:-|–|—|\bto\b|\bthrough\b|\buntil\b|\btill\b|\band\b)\s*"
 
 
 def count_range(words: str) -> tuple[int, int]:
-    """How many, as a range: "a few" is not a number."""
-    for word in words.lower().split():
+    """How many, as a range: "a few" and "two or three" are no number."""
+    words = words.lower()
+    for word in words.split():
         if word in FUZZY_COUNT:
             return FUZZY_COUNT[word]
-    n = int(words) if words.isdigit() else COUNT[words.lower()]
-    return n, n
+    low, *high = [words] if words in COUNT else re.split(_OR, words)
+    return _number(low), _number(high[0] if high else low)
+
+
+def _number(word: str) -> int:
+    return int(word) if word.isdigit() else COUNT[word]
 
 
 def ordinal_number(words: str) -> int:

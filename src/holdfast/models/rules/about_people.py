@@ -84,7 +84,7 @@ ROWS = (
     row("employer", r"(?:am|are|is) an? [\w -]{2,40} (?:at|for|with) " + PROPER, "employer", 0.85, _WORK),
     row(
         "employer",
-        r"(?:have |has )?(?:(?:started|began)(?: a (?:new )?(?:job|position|role))?(?: working)? "
+        r"(?:have |has )?(?:am now at|(?:started|began)(?: a (?:new )?(?:job|position|role))?(?: working)? "
         r"(?:at|for|with)|joined|got a (?:new )?(?:job|position|role) (?:at|with)) " + PROPER,
         "employer",
         0.82,
@@ -99,7 +99,13 @@ ROWS = (
         0.88,
         _TITLE,
     ),
-    row("job", rf"(?:am|is|became|have become|has become) (?:an? |the ){_JOB}", "job-title", 0.85, _TITLE),
+    row(
+        "job",
+        rf"(?:am|is|became|have become|has become) (?:an? |the |their |our )(?:new )?{_JOB}",
+        "job-title",
+        0.85,
+        _TITLE,
+    ),
     row("job", rf"(?:work|works) (?:at|for) [\w .&'-]{{2,40}}? as (?:an? |the )?{_JOB}", "job-title", 0.85, _TITLE),
     row(
         "field",

@@ -11,9 +11,11 @@ READ = 12_000
 SENTENCES = 120
 LONGEST = 400
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,200}`", re.S)
-_SENTENCE = re.compile(r"(?<=[.!?…])[\"')\]]?\s+(?=[\"'(\[A-Za-z0-9])|\n+|(?<=[.!?])\s*(?=[\U0001F300-\U0001FAFF])")
-_ABBREVIATED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Co|[A-Z])\.$")
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{81,200}`", re.S)
+_SENTENCE = re.compile(
+    r"(?<= [;:]\))\s+|(?<=[.!?…])[\"')\]]?\s+(?=[\"'(\[A-Za-z0-9])|\n+|(?<=[.!?])\s*(?=[\U0001F300-\U0001FAFF])"
+)
+_ABBREVIATED = re.compile(r"\b(?:[Dd]r|[Mm]r|[Mm]rs|[Mm]s|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Co|[A-Z])\.$")
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{0,400})[\"”]")
 _REQUEST = re.compile(
     r"(?:please |can you |could you |now )?(?:write|rewrite|translate|proofread|summari[sz]e|"
@@ -25,18 +27,18 @@ _REQUEST = re.compile(
 )
 _IRONY = re.compile(
     r"(?:^|\s)/s(?:\s|$)|\byeah,? right\b|\bas if\b|\bsure,? because\b|\bsaid no one\b|\bnot!$|"
-    r"\boh great, because\b|"
+    r"\boh (?:great|wonderful|fantastic|joy|yes,? please)\b|\b(?-i:LOVE) (?:it )?when\b|\b(?:yeah|oh) sure, i\b|"
     r"\bjust kidding\b|\bjk\b|\bi'm kidding\b|\bin my dreams\b|🙄",
     re.I,
 )
 _ASKING = re.compile(
     r"(?:what|where|who|whom|whose|which|why|how|when|can|could|would|will|should|shall|may|do|"
-    r"does|did|is|are|am|was|were|"
-    r"has|have|any|isn't|aren't|don't|doesn't|didn't|won't|wanna|what's|where's|who's|how's)\b",
+    r"does|did|is|are|am|was|were|has|have (?:you|we|i|they)|any|isn't|aren't|(?:don't|didn't|won't|haven't) (?:you|we|i|"
+    r"they|he|she|it)|doesn't|wanna|what's|whats|where's|wheres|who's|whos|how's|hows)\b",
     re.I,
 )
 _NOT_ASKING = re.compile(
-    r"(?:do not|don't (?:ever|forget|let|use|do)|when (?:i|we|you|it|the)\b|will be|have a (?:nice|good)|"
+    r"(?:do not|do (?:please|always|never|keep)|when (?:i|we|you|it|the|anyone|someone|people|he|she|they)\b|will be|have a (?:nice|good)|"
     r"(?:who|what|when|where|which|how)ever)\b",
     re.I,
 )
@@ -61,7 +63,7 @@ _REPORTED = re.compile(
     r"(?:the )?(?:character|protagonist|narrator))\b"
 )
 _LEAD = re.compile(
-    r"(?:(?:oh|well|yeah|yes|yep|yup|no|nope|nah|ok|okay|hi|hello|hey|hey there|hi there|so|and|"
+    r"(?:(?:oh|omg|please be advised that|(?:please|kindly) note(?: that)?|well|yeah|yes|yep|yup|now that|(?:done|perfect|correct|affirmative|noted|no)(?=[,.;:!])|nope|nah|ok|okay|hi|hello|hey|hey there|hi there|so|and|"
     r"but|also|btw|by the way|fyi|anyway|"
     r"haha|lol|hmm|um|uh|ah|right|sure|great|thanks|thank you|cool|plus|well then|just so you know|for the record|"
     r"for context|for reference|note that|note|as i said|speaking of which|good (?:morning|evening|afternoon)|honestly|"
@@ -73,11 +75,14 @@ _LEAD = re.compile(
 _SPLIT = re.compile(
     r"\s*;\s+|\s+[–—-]\s+|,?\s+but\s+|,?\s+(?:and|so|because|although|though|while|"
     r"whereas)\s+(?=(?:i|i'm|i've|we|we're|we've|my|our|"
-    r"he|she|she's|he's)\b)|,\s+(?=(?:i|i'm|i've|we|we're|we've|my|our|she|he|please)\b)|"
+    r"he|she|she's|he's)\b)|,\s+(?=(?:i|i'm|i've|we|we're|we've|my|our|she|he|please(?= \w))\b)|"
     r",\s+(?:and\s+)?(?=(?:work|live|moved|"
     r"have)\b)|\s+and\s+(?=(?:work|live|moved to|am|love|hate|drive|speak|study)\b)|,\s+(?:so\s+|"
     r"and\s+|but\s+)?(?=(?:what|"
-    r"where|how|can|could|do you|does|is there|are there|any|which|who|why|should|would)\b)",
+    r"where|how|can|could|do you|does|is there|are there|any|which|who|why|should|would)\b)|"
+    r",?\s+(?:so|and|then)\s+(?=(?:from now on|always|never|please|kindly|do please|do not|don't)\b)|"
+    r",\s+(?:and\s+)?(?=(?:the |our )?[\w-]+(?: [\w-]+)? (?:is|are|will be)\b)|\s+and\s+(?=[a-z][\w-]+ (?:is|was) )|"
+    r",\s+(?=(?:page|call|ping|email|goal is|don't|dont)\b)",
     re.I,
 )
 

@@ -10,7 +10,7 @@ from ...when import windows
 from .found import Found, dated, sentence
 
 _CORRECTION = re.compile(
-    r"(?:(?:oh|ah|oops|wait|no|sorry|actually|my mistake|my bad|correction|scratch that|i mean|i "
+    r"(?:(?:oh|ah|oops|wait|no(?=[,.;:!–-]| (?:it|its|i|sorry)\b)|sorry|actually|my mistake|my bad|correction|scratch that|i mean|i "
     r"meant|whoops)[\s,.:;!–-]+){1,4}"
     r"(?:(?:i|we) (?:meant|mean|should have said) |(?:it's|it is|its|it was|that's|that should be|"
     r"make (?:it|that)|that was|it should be) "
@@ -29,9 +29,23 @@ _VERBAL = re.compile(
 )
 
 
+_TAKEN_BACK = re.compile(r"(?:(?:oh|ah|wait|no|oops|sorry|actually|scratch that|my mistake)[\s,.!]*)+", re.I)
+
+
+def joined_corrections(said: list[str]) -> list[str]:
+    """ "Wait no." "Thursday." is one sentence."""
+    made: list[str] = []
+    for sentence in said:
+        if made and _TAKEN_BACK.fullmatch(made[-1]):
+            made[-1] = f"{made[-1].rstrip(' .!,')}, {sentence}"
+        else:
+            made.append(sentence)
+    return made
+
+
 def corrected(text: str, earlier: Found, message: Message) -> Found | None:
     """The earlier finding with its value replaced; None when this is no correction of it."""
-    text = text.strip(" .!")
+    text = re.sub(r"^((?:oh |ah )?(?:wait|no|oops|sorry)(?: no)?)\. ", r"\1, ", text).strip(" .!")
     m = _NOT_BUT.match(text) or _ITS_NOT.match(text) or _MEANT.match(text) or _CORRECTION.match(text)
     if not m or not earlier.value:
         return None
@@ -51,6 +65,26 @@ def corrected(text: str, earlier: Found, message: Message) -> Found | None:
     return replace(
         earlier, rule="correction", content=sentence(dated(content, when)), value=new, window=window, confidence=0.82
     )
+
+
+_RESCHEDULED = re.compile(
+    r"\b(?:pushed|moved|postponed|rescheduled|shifted|delayed|changed|brought forward)(?: (?:it|that|this))?(?: back)? to (?P<new>[^,;.?!]{3,40}?)"
+    r"(?= because\b| as\b| since\b|$|[,;.!])|^(?:right|no|ok|okay|yes)[,.] (?P<date>[^,;.?!]{3,25})[.!]?$",
+    re.I,
+)
+
+
+def rescheduled(text: str, earlier: Found, message: Message) -> Found | None:
+    """The earlier finding on its new date: "they pushed it to 7 November", "Right, April 16"."""
+    m = _RESCHEDULED.search(text)
+    if not m or not earlier.window or earlier.window.text not in earlier.content:
+        return None
+    new = (m["new"] or m["date"]).strip()
+    when = windows(f"will be on {new}", message.said_at)
+    if not when or len(when[0].text) < len(new) - 6:
+        return None
+    content = re.sub(r" \([^()]*\)", "", earlier.content).replace(earlier.window.text, new, 1)
+    return replace(earlier, rule="correction", content=sentence(dated(content, when)), value=new, window=when[0])
 
 
 _ASKED = [

@@ -10,11 +10,15 @@ from dataclasses import dataclass, replace
 from ...types import Draft, Message
 from ...when import Window, window, windows
 from .clauses import LONGEST, asks, bare, clauses, hypothetical, ironic, reported, sentences
-from .context import answered, corrected
+from .context import answered, corrected, joined_corrections, rescheduled
+from .foreign import english_dates, foreign, pieces, told_abroad
 from .found import LEAST, Found, draft
 from .happened import happened
 from .orders import instruction, system_instruction, task
-from .stated import stated
+from .replies import reply
+from .standing import lasting_question, standing
+from .stated import introduced, stated
+from .told import counted, told
 from .voice import Cast, Subject, expanded, speaking
 from .words import listed
 
@@ -97,24 +101,34 @@ def _notes(message: Message, previous: Message | None, place: int, cast: Cast, n
     if message.role in ("assistant", "tool", "document") and not message.speaker:
         return []
     trust = {"tool": "tool", "document": "document"}.get(message.role, "user")
-    cast.last = None
     made: list[_Note] = []
     if previous and (statement := _reply(previous, message)):
         both = (previous.id, message.id)
         return [_Note(found, both, trust, place, cast.author) for found in _clause(statement, cast, message)]
     lower = message.content == message.content.lower()
-    for sentence in sentences(message.content):
+    abroad = message.role != "system" and foreign(message.content)
+    said = pieces(message.content) if abroad else joined_corrections(sentences(message.content))
+    short = _short_reply(previous, message, said, cast.author) if previous and said else None
+    if short and previous:
+        made.append(_Note(short, (previous.id, message.id), trust, place, cast.author))
+    if abroad:
+        news = (told_abroad(sentence, cast.author, message.said_at) for sentence in said[1 if short else 0 :])
+        return made + [_Note(found, (message.id,), trust, place, cast.author) for found in news if found]
+    for i, sentence in enumerate(said):
         if len(sentence) > LONGEST:
             continue
-        earlier = _earlier([*notes, *made], cast.author, place)
-        fixed = corrected(sentence, earlier.found, message) if earlier else None
+        earlier, fixed = _corrected(sentence, message, _near([*notes, *made], cast.author, place))
+        if short and not i:
+            earlier = fixed = None
         if fixed and earlier:
             made = [n for n in made if n is not earlier]
             made.append(_Note(fixed, tuple(dict.fromkeys((*earlier.sources, message.id))), trust, place, cast.author))
-        elif _OF_NOTE.search(sentence):
+        else:
+            cast.before = _before(said, i, _last_said(previous, message))
             system = message.role == "system"
             found_here = _system(sentence, cast) if system else _sentence(sentence, cast, message, lower)
-            made += [_Note(found, (message.id,), trust, place, cast.author) for found in found_here]
+            news = (f for f in found_here if not (short and (f.rule == "told" or (f.rule[:4] == "told" and not i))))
+            made += [_Note(found, (message.id,), trust, place, cast.author) for found in news]
     return made
 
 
@@ -124,9 +138,61 @@ def _reply(previous: Message, message: Message) -> str | None:
     return answered(previous.content, message.content) if other and previous.content.rstrip().endswith("?") else None
 
 
-def _earlier(notes: list[_Note], author: Subject, place: int) -> _Note | None:
-    near = [n for n in notes if n.author == author and place - n.place <= REMEMBERED and n.found.value]
-    return near[-1] if near else None
+def _short_reply(previous: Message, message: Message, said: list[str], author: Subject) -> Found | None:
+    """A short message, or its short first sentence, that answers a plain question of somebody else."""
+    other = (previous.role, previous.speaker) != (message.role, message.speaker)
+    if not other or message.role == "system" or not previous.content.rstrip().endswith(("?", "？", "か。")):
+        return None
+    for text in (" ".join(said), said[0]):
+        if found := reply(
+            previous.content,
+            text,
+            author,
+            windows(english_dates(said[0]), message.said_at),
+            previous.role == "assistant",
+        ):
+            return found
+    return None
+
+
+def _before(said: list[str], i: int, other: str) -> str:
+    """What a sentence may point back to: the one before it, with what that one rests on when it is short."""
+    if not i:
+        return other
+    return said[i - 1] if len(said[i - 1].split()) > 3 or not other else f"{other} {said[i - 1]}"
+
+
+def _last_said(previous: Message | None, message: Message) -> str:
+    """The end of what somebody else has just said, for a reply that points back to it."""
+    if not previous or (previous.role, previous.speaker) == (message.role, message.speaker):
+        return ""
+    last = re.split(r"(?<=[.!?])\s+", previous.content.strip()[-400:])[-1]
+    return last if len(last) <= 160 else ""
+
+
+def _near(notes: list[_Note], author: Subject, place: int) -> list[_Note]:
+    """What the author, or with a date anybody, has just said and may now correct; the latest first."""
+    near = (n for n in notes if place - n.place <= REMEMBERED and (n.found.value or n.found.window))
+    return [n for n in near if n.author == author or n.found.window][-1:-5:-1]
+
+
+def _corrected(text: str, message: Message, near: list[_Note]) -> tuple[_Note | None, Found | None]:
+    """The note that a sentence corrects, and what it then says."""
+    for i, note in enumerate(near):
+        others = note.author != speaking(message.speaker)
+        fixed = rescheduled(text, note.found, message) if others or not i else None
+        for said in () if others else dict.fromkeys((text, text.split(", ")[0])):
+            fixed = fixed or corrected(said, note.found, message)
+        if fixed and (i == 0 or " not " in text):
+            return note, fixed
+    return None, None
+
+
+def _with_amounts(events: list[Found], amounts: list[Found]) -> list[Found]:
+    """An amount is a fact of its own, so the event beside it does not repeat it."""
+    for one in amounts:
+        events = [replace(e, content=e.content.replace(f", {one.value}", "")) for e in events]
+    return events + amounts
 
 
 def _system(sentence: str, cast: Cast) -> list[Found]:
@@ -144,9 +210,19 @@ def _sentence(sentence: str, cast: Cast, message: Message, lower: bool) -> list[
         ordered = _ORDERED.sub("", bare(sentence).rstrip(" .!"))
         if order := instruction(ordered, cast.author):
             return [order]
+    if order := lasting_question(bare(sentence)):
+        return [made for made in [standing(order, cast.author, cast.before)] if made]
     if _IFFY.search(sentence):
-        return []
-    return [found for clause in whole[:8] for found in _clause(clause, cast, message, lower)]
+        rest = re.sub(r"^if\b[^,:]{3,60}[,:] ", "", bare(sentence).rstrip(" .!"), flags=re.I)
+        order = (
+            standing(rest, cast.author) if rest != sentence and not asks(sentence) and not _IFFY.search(rest) else None
+        )
+        return [order] if order else []
+    made: list[Found] = []
+    for clause in whole[:8]:
+        made += _clause(clause, cast, message, lower)
+        cast.before = clause if len(clause.split()) > 3 or not cast.before else f"{cast.before} {clause}"[-300:]
+    return made
 
 
 def _joined(sentence: str, message: Message) -> str:
@@ -175,8 +251,13 @@ def _clause(clause: str, cast: Cast, message: Message, lower: bool = False) -> l
         clause, found = turned, windows(turned, message.said_at)
     if to_do := task(clause, cast.author, found):
         return [to_do]
-    facts = stated(clause, cast, found, lower)
-    events = happened(clause, cast, found)
+    noted = bool(_OF_NOTE.search(clause))
+    facts = stated(clause, cast, found, lower) if noted else []
+    events = happened(clause, cast, found) if noted else []
+    if not facts and not events:
+        return told(clause, cast, found, cast.before)
+    if events and not facts:
+        events = _with_amounts(events, counted(clause, cast.author)) + introduced(clause, cast.author)
     if any(f.rule not in _BEGAN for f in facts):
         return facts
     dated = [e for e in events if e.window]

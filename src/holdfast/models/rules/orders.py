@@ -65,6 +65,10 @@ _TASK = re.compile(
     r"(?:need to|have to|must|have got to|gotta|ought to|am supposed to|are supposed to)))\s+(?P<what>.{3,200})",
     re.I,
 )
+ABOUT = re.compile(
+    r"\b(?:summar(?:y|ies)|stor(?:y|ies)|prs?\b|pull requests|commits?|invoices?|diagrams?|comments?)", re.I
+)
+"""What an order is about where there is one way at a time: its first letters are a key."""
 _NO_TASK = re.compile(
     r"(?:know|understand|be|say|admit|think|figure|decide|see|make sure|ask|get (?:a|some) "
     r"(?:idea|better|more)|find out|"
@@ -81,7 +85,7 @@ def instruction(clause: str, author: Subject) -> Found | None:
         content = f"{author.name} wants to be called {m['v']}."
         return Found("instruction", "call-me", author, content, 0.92, "call-name", m["v"], _asked(_CALLED, author))
     m = _LASTING.match(clause)
-    content = _ordered(author, clause)
+    content = ordered(author, clause)
     if spoken := _LANGUAGE.match(m["what"] if m else clause):
         queries = _asked(_SPOKEN, author)
         return Found("instruction", "language", author, content, 0.85, "reply-language", spoken["v"], queries)
@@ -117,7 +121,7 @@ def system_instruction(clause: str, author: Subject) -> Found | None:
     return made
 
 
-def _ordered(author: Subject, clause: str) -> str:
+def ordered(author: Subject, clause: str) -> str:
     text = re.sub(
         r"^(?:please |i (?:want|need|would like|expect) you to |you (?:should|must) )+", "", clause, flags=re.I
     )

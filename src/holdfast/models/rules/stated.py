@@ -76,6 +76,21 @@ def stated(clause: str, cast: Cast, found: list[Window], lower: bool) -> list[Fo
     return _denied(subject, rest, found, lower) or _positive(subject, main(rest), found, lower)
 
 
+_INTRODUCED = re.compile(
+    rf"\b(?:my|our) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? (?-i:(?P<name>[A-Z][a-zà-ÿ]+))",
+    re.I,
+)
+
+
+def introduced(clause: str, author: Subject) -> list[Found]:
+    """Who is who, from a clause that tells of something else: "my sister Noor is visiting"."""
+    if not (m := _INTRODUCED.search(clause)):
+        return []
+    relation, name = m["rel"].lower(), m["name"]
+    content = f"{author.owner} {relation} is called {name}."
+    return [Found("fact", "introduced", author, content, 0.8, f"{topic(relation)}-{topic(name)}", "")]
+
+
 def _owned(made: Found, clause: str, author: Subject, found: list[Window]) -> Found:
     content = re.sub(r"^(?:my|our)\b", author.owner, clause, flags=re.I)
     return replace(made, content=sentence(dated(theirs(content), found)))

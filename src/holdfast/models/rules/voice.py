@@ -16,6 +16,7 @@ USER = "The user"
 _NOBODY = frozenset({"user", "human", "me", "customer", "client", "speaker", "unknown", "assistant"})
 _RELATION = "|".join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))
 _FIRST = re.compile(rf"(?:(?P<we>we|my (?:{_RELATION}) and i|i and my (?:{_RELATION}))|i)\s+(?P<rest>.+)", re.I)
+_WITH = re.compile(r"(?P<name>[A-Z][a-zà-ÿ]{1,20}) and (?:I|me)\s+(?P<rest>.+)")
 _THEIRS = re.compile(
     rf"(?:my|our)\s+(?P<adj>(?:older|younger|little|big|best|twin|elder|late)\s+)?(?P<rel>{_RELATION})(?:,?\s+"
     rf"(?P<name>(?-i:[A-Z][a-zà-ÿ]{{1,20}})),?)?\s+(?P<rest>(?!and\b|or\b).+)", re.I
@@ -24,7 +25,7 @@ _NAMED = re.compile(
     r"(?P<name>[A-Z][a-zà-ÿ]{1,20}(?: [A-Z][a-zà-ÿ]{1,20})?)\s+(?P<rest>(?:lives?|works?|is|was|"
     r"moved|got|has|speaks|"
     r"loves|hates|prefers|drives|studies|no longer|doesn't|grew|started|joined|visited|bought|"
-    r"left|quit)\b.+)"
+    r"left|quit|gets|needs|wants|likes|owns|does|teaches|plays|goes|runs|will)\b.+)"
 )
 _GROUP = re.compile(r"(?:the|our|my) (?P<what>team|company|family|squad|group) (?P<rest>(?!is\b|was\b|name\b).+)", re.I)
 _PRONOUN = re.compile(r"(?P<who>she|he)\s+(?P<rest>.+)", re.I)
@@ -51,6 +52,7 @@ _CONTRACTED = [
         ),
         r"\1 is ",
     ),
+    (re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+)'s (?=(?:back|in|at|on|now|away|out|off|gone|from|an?)\b)"), r"\1 is "),
     (re.compile(r"\b(?:have|has) got (?=an?\b|\w+ (?:kids|children|dogs|cats)\b)", re.I), "have "),
 ]
 _ADVERBS = re.compile(
@@ -101,9 +103,13 @@ class Cast:
     author: Subject
     last: Subject | None = None
     known: dict[str, Subject] | None = None
+    before: str = ""
+    """The sentence before the one that is read."""
 
     def parsed(self, clause: str) -> tuple[Subject, str] | None:
         """The clause's subject and what is said of it; None when nobody can tell whom it is about."""
+        if (m := _WITH.match(clause)) and m["name"].lower() not in _NOT_NAMES:
+            return Subject(f"{self.author.name} and {m['name']}", self.author.prefix, True), m["rest"]
         if m := _FIRST.match(clause):
             plural = bool(m["we"])
             who = f"{self.author.name} and others" if plural else self.author.name

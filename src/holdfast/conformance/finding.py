@@ -1,0 +1,163 @@
+"""What every Store must find, and what a filter means."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from ..errors import InvalidInput
+from ..ports import Store
+from ..types import (
+    All,
+    Candidate,
+    Change,
+    Either,
+    Item,
+    Not,
+    Probe,
+    Proposals,
+    Supersede,
+    Test,
+)
+from .made import AT, MODEL, direction, memory, message, unit, written
+
+LEASE = timedelta(minutes=5)
+
+
+class FindingContract:
+    async def test_words_are_found_with_the_numbers_a_ranker_needs(self, store: Store) -> None:
+        one, two = message("cats and dogs and cats"), message("dogs")
+        await store.apply(written(one, two))
+        found = await store.propose(Probe(now=AT, words=("cat", "dog", "yak")))
+        assert (found.parts, found.mean_length, found.frequency) == (2, 3.0, (1, 2, 0))
+        assert {item.id: counts for item, counts in zip(found.items, found.counts.tolist(), strict=True)} == {
+            one.id: [2, 1, 0],
+            two.id: [0, 1, 0],
+        }
+        assert [c.id for c in sorted(proposed(found), key=lambda c: c.channels["messages"])] == [one.id, two.id]
+
+    async def test_meaning_is_found_by_cosine_under_the_asked_model_only(self, store: Store) -> None:
+        items: list[Item] = [message("a"), message("b"), memory("c")]
+        await store.apply(written(*items, vectors=tuple(unit(item.id, n) for n, item in enumerate(items))))
+        found = await store.propose(Probe(now=AT, vector=direction(1), model=MODEL))
+        cosines = {c.id: round(cosine, 2) for c, cosine in zip(found.items, found.cosine.tolist(), strict=True)}
+        assert cosines == {items[0].id: 0.48, items[1].id: 1.0, items[2].id: 0.48}
+        other = await store.propose(Probe(now=AT, vector=direction(1), model="another/model/8"))
+        assert proposed(other) == []
+        again = await store.propose(Probe(now=AT, vector=direction(1), model=MODEL))
+        assert len(proposed(again)) == 3
+
+    async def test_long_items_are_found_by_their_best_passage(self, store: Store) -> None:
+        long = message("filler words here. " * 120 + "The zebra is at the end.")
+        await store.apply(written(long))
+        found = await store.propose(Probe(now=AT, words=("zebra",)))
+        assert [item.id for item in found.items] == [long.id]
+        assert found.number[found.counts[:, 0] > 0].tolist() == [2]
+
+    async def test_neighbours_come_along_as_context_without_a_channel(self, store: Store) -> None:
+        talk = [message(text) for text in ("far", "before", "the zebra", "after", "farther")]
+        await store.apply(written(*talk, message("zealous", session="other")))
+        found = await store.propose(Probe(now=AT, words=("zebra",)))
+        assert {item.id: bool(item.channels) for item in found.items} == {
+            talk[1].id: False,
+            talk[2].id: True,
+            talk[3].id: False,
+        }
+
+    async def test_superseded_and_expired_memories_are_notproposed(self, store: Store) -> None:
+        old, new = memory("old zebra", key="k"), memory("new zebra", key="k", n=1)
+        brief = memory("brief zebra", n=2, expires_at=AT + LEASE)
+        await store.apply(written(old, brief))
+        await store.apply(written(new, supersede=(Supersede(old.id, new.id),)))
+        assert await self._items(store, Probe(now=AT, words=("zebra",))) == {new.id, brief.id}
+        assert await self._items(store, Probe(now=AT + LEASE, words=("zebra",))) == {new.id}
+        assert [m.id for m in await store.scan(None, now=AT + LEASE, limit=9)] == [new.id]
+        assert [m.id for m in await store.scan(None, now=None, limit=9)] == [new.id, brief.id]
+        assert len(await store.scan(None, now=None, limit=9, superseded=True)) == 3
+
+    async def test_a_key_is_a_channel(self, store: Store) -> None:
+        known = memory("Lisbon", key="home-city")
+        await store.apply(written(known, memory("other", key="pet")))
+        found = proposed(await store.propose(Probe(now=AT, keys=("home-city", "x"))))
+        assert [(c.id, c.channels) for c in found] == [(known.id, {"key": 1})]
+
+    async def test_what_was_said_or_happened_in_a_window_is_a_channel(self, store: Store) -> None:
+        then = message("long ago", timestamp=AT - timedelta(days=9))
+        event = memory("went", kind="event", occurred_at=AT - timedelta(days=8))
+        await store.apply(written(then, event, message("today")))
+        window = (AT - timedelta(days=10), AT - timedelta(days=7))
+        found = proposed(await store.propose(Probe(now=AT, window=window)))
+        assert {c.id: c.channels for c in found} == {event.id: {"time": 1}, then.id: {"time": 2}}
+
+    async def test_search_sees_each_write_at_once(self, store: Store) -> None:
+        probe = Probe(now=AT, words=("zebra",), vector=direction(0), model=MODEL)
+        for n in range(4):
+            said = message(f"zebra {n}")
+            await store.apply(written(said))
+            await store.apply(Change(vectors=(unit(said.id, n),)))
+            assert len(proposed(await store.propose(probe))) == n + 1
+
+    @pytest.mark.parametrize(
+        ("where", "contents"),
+        [
+            (Test("kind", "eq", "event"), {"b"}),
+            (Test("kind", "in", ("event", "note")), {"b", "c"}),
+            (Not(Test("kind", "eq", "event")), {"a", "c"}),
+            (Test("key", "prefix", "/src/"), {"c"}),
+            (Test("key", "exists", True), {"c"}),
+            (Test("metadata.n", "gt", 1), {"b"}),
+            (Test("metadata.n", "lte", 1), {"a"}),
+            (Test("metadata.n", "eq", True), {"c"}),
+            (Test("metadata.deep.er", "eq", "x"), {"b"}),
+            (Test("metadata.deep", "exists", True), {"b"}),
+            (Test("metadata.none", "eq", None), {"a"}),
+            (Not(Test("metadata.n", "gt", 0)), {"c"}),
+            (Test("time", "gte", AT), {"a", "c"}),
+            (Test("time", "lt", AT), {"b"}),
+            (Test("occurred_at", "exists", True), {"b"}),
+            (Test("role", "eq", "user"), set()),
+            (Either((Test("agent", "eq", "x"), Test("session_id", "eq", "s2"))), {"a", "c"}),
+            (All((Test("agent", "eq", "x"), Test("session_id", "eq", "s2"))), set()),
+            (Test("metadata.quote'; DROP TABLE memory; --", "eq", 1), set()),
+        ],
+    )
+    async def test_filters_mean_the_same_everywhere(self, store: Store, where: Test, contents: set[str]) -> None:
+        await store.apply(
+            written(
+                memory("a", agent="x", metadata={"n": 1, "none": None}),
+                memory("b", kind="event", occurred_at=AT - LEASE, metadata={"n": 2.5, "deep": {"er": "x"}}),
+                memory("c", kind="note", key="/src/app.py", session_id="s2", metadata={"n": True}),
+            )
+        )
+        assert {m.content for m in await store.scan(where, now=AT, limit=9)} == contents
+
+    async def test_a_filter_narrows_a_search_over_messages_and_memories(self, store: Store) -> None:
+        said = message("zebra one", speaker="Maya", agent="x", metadata={"n": 1})
+        known = memory("zebra two", agent="x")
+        await store.apply(written(said, known, message("zebra three")))
+        by_agent = Probe(now=AT, words=("zebra",), where=Test("agent", "eq", "x"))
+        assert await self._items(store, by_agent) == {said.id, known.id}
+        for where in (Test("speaker", "eq", "Maya"), Test("metadata.n", "eq", 1)):
+            assert await self._items(store, Probe(now=AT, words=("zebra",), where=where)) == {said.id}
+        only_messages = Test("kind", "eq", "message")
+        assert known.id not in await self._items(store, Probe(now=AT, words=("zebra",), where=only_messages))
+
+    async def test_pages_follow_one_another_through_writes(self, store: Store) -> None:
+        await store.apply(written(*(memory(str(n), n=n) for n in range(5))))
+        first = await store.scan(None, now=AT, limit=2)
+        assert [m.content for m in first] == ["4", "3"]
+        await store.apply(written(memory("new", n=9)))
+        second = await store.scan(None, now=AT, limit=2, cursor=first.cursor)
+        assert [m.content for m in second] == ["2", "1"]
+        last = await store.scan(None, now=AT, limit=2, cursor=second.cursor)
+        assert ([m.content for m in last], last.cursor) == (["0"], None)
+        with pytest.raises(InvalidInput):
+            await store.scan(None, now=AT, limit=2, cursor="né")
+
+    async def _items(self, store: Store, probe: Probe) -> set[str]:
+        return {candidate.id for candidate in proposed(await store.propose(probe))}
+
+
+def proposed(found: Proposals) -> list[Candidate]:
+    return [item for item in found.items if item.channels]

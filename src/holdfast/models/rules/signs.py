@@ -1,0 +1,111 @@
+"""Signs that a clause is worth keeping though no table knows it: figures, names, identifiers, dates, people, health.
+
+And the signs that it is not: reactions, moods, requests of the moment, words about the other's words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .words import CONDITIONS, JOBS, RELATIONS, TECHNOLOGY
+
+_RELATION = "|".join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))
+_FIGURE = re.compile(r"(?<![\w/])[$€£#]?\d[\d.,:]*(?!/|\d)", re.I)
+_NUMBER = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|seventy|eighty|"
+    r"ninety)(?:-\w+)? (?!things|questions|minutes?|times?|more|of)[a-z]{3,}",
+    re.I,
+)
+_NAME = re.compile(r"(?:(?<=[\w,;:('\"&/-] )|(?<=\())(?:the )?(?!I\b|I'|OK\b|NO\b|LOVE\b)[A-ZÀ-Þ][\w'’&.-]*[a-zà-ÿ0-9]")
+_IDENTIFIER = re.compile(
+    r"`[^`]{2,}`|\b[\w*-]+(?:\.[\w-]+)+\b(?<!\d)|\b\w+_\w+|(?<![\w<])[\w.-]+/[\w./-]+|\b[a-z]+-[a-z]*\d[\w-]*|--\w+|"
+    r"\b(?:SSO|VAT|MIT|CI|API|UTC|AWS|GCP|SQL|CPU|GPU|DNS|VPN|URL|SLA|[A-Z]+[-_]?\d[\w-]*)\b|"
+    r"\b(?!(?:NO|WAY|LOVE|PLEASE|YES|OK|OMG|LOL|HR|DID|YOU|SEE|THAT|SO|NOT|VERY|ALL|EVER|NEVER|THE|AND|WTF|BTW|FYI|BRB)\b)"
+    r"[A-Z]{2,5}\b(?= [a-z])|\b[\w.+-]+@[\w-]+\.\w+"
+)
+_WORLD = re.compile(
+    rf"\b(?:(?:my|our|her|his|their|the) (?:[\w-]+ ){{0,2}}?(?:{_RELATION}|twins|grandchildren|in-laws|tortoise|landlady)s?|"
+    r"repo|monorepo|branch|prod|production|staging|ci|deploys?|tests? (?:run|go)|pipelines?|dashboards?|cluster|"
+    r"namespace|docstrings?|line length|commit messages?|stand-?ups?|on-?call|pager|lockfile|schema|timestamps?|"
+    r"primary keys?|server|database|cache|sessions|backups?|plan|seats|order|invoices?|rent|salary|net|savings|"
+    rf"budget|{'|'.join(JOBS)}|freelance|security lead|team lead|illustrator|celiac|"
+    rf"{'|'.join(CONDITIONS)}|dyslexic|wheelchair|epipen|allerg\w+|intoleran\w+|vegan|vegetarian|penicillin|insulin|"
+    r"medication|pills?|heart attack|fracture|hearing|eyesight|surgery|blood test|pregnan\w+|diagnos\w+|leather|car|bike|garden|piano|guitar|violin|course|exam|thesis|degree|class|school|"
+    r"university|insurance|bank|account|loan|tax(?:es)?|gym|marathon|doctor|therapist|clinic|hospital|prescription|vaccine|"
+    r"glasses|flight|train|hotel|booking|reservation|aisle|seat|router|repeater|firmware|laptop|printer|proxy|subscription|"
+    r"warranty|delivery|parcel|refund|api|endpoint|migration|release|sprint|tickets?|incident|alerts?|framework|library|"
+    r"linter|formatter|tabs|spaces|indentation|shift|deadline|goal|"
+    r"alcohol|smok(?:e|ing|es)|left[- ]handed|driving test|licen[cs]e|passport|cert(?:ificate)?|visa|dentist|vet|"
+    r"contract|mortgage|tenant|flat|apartment|birthday|anniversary|wedding|colleague|nickname|pottery)\b",
+    re.I,
+)
+_TECH = re.compile(r"\b(?:" + "|".join(sorted(map(re.escape, TECHNOLOGY - {"go", "main", "rest", "node", "teams",
+    "linear", "signal", "spring", "windows", "notion", "master", "black", "swift", "excel", "zoom"}))) + r")\b", re.I)  # fmt: skip
+_NOISE = re.compile(
+    r"(?:i(?:'m| am| was|m| feel)(?: so| too| actually| just| very| really| also| still| all| a bit| pretty| quite)* "
+    r"(?:tired|bored|cooked|broke|sorry|glad|happy|sad|excited|late|fine|good|ok|okay|here|back|sure|done|confused|"
+    r"curious|hungry|ready|lost|stuck|impressed|looking|trying|asking|talking|not sure|doing|guessing|feeling|having "
+    r"(?:trouble|issues|problems))\b|(?:you|your|\d+ mins?|(?:that's|that is|thats) (?:great|fine|nice|ok|okay|cool|good|right|awesome|what|kind|why|how|it|"
+    r"all|true|quick|so|a|the (?:best|worst))|this|these|those|there's|what|nice|perfect|great|good|"
+    r"love|cool|wow|congrats|happy (?:new|birthday)|makes sense|\w+ makes more sense|sounds|looks|works|thx|thanks|thank|yes|yep|yeah|no "
+    r"(?:worries|problem|need|way|idea)|fine|done|better|clear|awful|insane|typical|ugh|omg|oh no|lovely|i (?:know|see|"
+    r"think|guess|mean|understand|want to|wanna|agree|don't (?:know|think|care|mind)|get it|want (?:to|you))|let me|"
+    r"let's|lets|see you|bye|good (?:luck|night)|night|ttyl|brb|as i (?:said|told)|once more|same|too|noted|aww|even|card is|scratch that|happy)\b(?! is\b))",
+    re.I,
+)
+_MIDWAY = re.compile(
+    r"(?:^|[,;:.)] {0,3}|\b(?:so|and|anyway|but|say) )(?:what|why|how|where|who|which) (?:does|do|is|are|did|can|would|should|was|"
+    r"means?)\b|\bwhat (?:does|means)\b|\b(?:diff between|difference between|help me|show me|tell me|give me|make me|write me|"
+    r"find me|looking for|ideas for|recipe)\b|\bsay i\b|\w(?:Error|Exception)\b",
+    re.I,
+)
+_WANTING = re.compile(r"(?:i |we )?(?:also )?(?:need|want) (?:a|an|some|ideas|gift|help)\b", re.I)
+_UNTRUE = re.compile(
+    r"\b(?:not from|do not live|don't live|(?:have|'ve) never (?:been|seen|heard|had)|has never|did not|didn't|"
+    r"never (?:stood|mind|knew|know))\b",
+    re.I,
+)
+_POINTING = re.compile(
+    r"(?:it|its|it's|he|he's|she|she's|they|they're|they've|both|his|her|their|that one|that's|that is|deadline is|needs|uses|runs|"
+    r"hates|likes|has|works)\b|.*\b(?:does that|do those|do that|do these)$",
+    re.I,
+)
+_FILLER = re.compile(
+    r"(?:[\s,]*\b(?:lol|lmao|ha(?:ha)+|omg|btw|tbh|fyi|ya|ufa|though|tho|kinda|pls|plz|heads up|just so you know|by the "
+    r"way|as i told (?:you )?before|in case you look for (?:him|her|it)|i think|you know)\b|[\U0001F300-\U0001FAFF\u2600-\u27BF]+)+",
+    re.I,
+)
+
+
+def signs(clause: str, dated: bool) -> int:
+    """How many kinds of specifics a clause holds."""
+    found = (_FIGURE, _NUMBER, _NAME, _IDENTIFIER, _WORLD, _TECH)
+    return sum(1 for pattern in found if pattern.search(clause)) + dated
+
+
+def plain(sentence: str) -> str:
+    """Without the fillers of a chat."""
+    return re.sub(r"\s{2,}", " ", _FILLER.sub("", sentence)).strip(" ,;:.!?…")
+
+
+def noise(clause: str, dated: bool) -> bool:
+    """Whether it reacts, asks, wants something now, or says what is not so."""
+    wanting = _WANTING.match(clause) and not dated
+    return bool(wanting or _NOISE.match(clause) or _MIDWAY.search(clause) or _UNTRUE.search(clause))
+
+
+def pointing(clause: str) -> bool:
+    """Whether it starts with a word that only the sentence before explains."""
+    return bool(_POINTING.match(clause))
+
+
+def whole(clause: str) -> bool:
+    """Whether it has a subject and a verb of its own, and so can stand without "said"."""
+    return bool(_VERBAL.search(clause))
+
+
+_VERBAL = re.compile(
+    r"^(?!i\b|i'm|we\b|my\b|our\b)[\w'`*./,&() -]{2,70}? (?:is|are|was|were|has|have|had|will|can|goes|go|runs?|owns?|does|did|"
+    r"lives?|works?|starts?|ends?|needs?|takes?|uses?|likes?|loves?|hates?|moved|left|report|reports|covers?|follow|"
+    r"gets?|keeps?|stays?|lies|sits|ships?|means?|comes?|came|expires|leaves?|arrives?|\w{3,}ed)\b"
+)

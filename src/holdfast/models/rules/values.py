@@ -1,0 +1,48 @@
+"""Topics of what has one value at a time though no table knows it: where a thing is, when it takes place, how many."""
+
+from __future__ import annotations
+
+import re
+
+from ...names import topic
+from .words import TECHNOLOGY
+
+_AMOUNT = re.compile(
+    r"\b(?P<k>[a-z]{3,20}) \d[\d.,]* ?(?:mg|mcg|ml|g)\b|\b(?:increased|raised|put|upped|lowered|reduced|cut|changed) (?:my|"
+    r"the|his|her) (?P<k2>[a-z]{3,20})\b.{0,30}?\bto \d|\b(?:my|the|our) (?P<k3>[a-z]{3,20}) (?:goes|went|is going|rises) "
+    r"(?:up|down) to \d|\b\d+ (?P<k4>seats|users|licen[sc]es|employees|nodes|replicas|workers)\b",
+    re.I,
+)
+_VALUED = re.compile(
+    r"(?:(?:the|our|my|all|local|this) )*(?P<k>[\w-]+(?: [\w-]+)?) (?:(?:is|are|runs?|goes?|go|lives?|sits?|stays?|ships?|"
+    r"works?|move[sd]?)(?: now| still| back| already| currently| stored| kept| hosted| pinned| based| running| out)*) "
+    r"(?P<p>into|on|in|at|with|through|via|from|to)? ?(?P<v>.+)",
+    re.I,
+)
+_CLOCK = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\d{1,2}(?::\d\d|h\d*| ?[ap]m)\b", re.I)
+_THINGLY = re.compile(r"`|[A-Z]|[\w-]+[./_][\w-]+|\d")
+_PLACED = re.compile(
+    r"(?:caches?|sessions?|tests?|deploys?|state|backups?|queues?|logs?|builds?|ci|prod|staging|database|secrets|config|docs|"
+    r"frontend|backend|site|app|service|jobs?|mails?|files|data)$",
+    re.I,
+)
+
+
+def amount(clause: str) -> str | None:
+    """The topic of an amount: "metformin 500 mg", "45 seats", "my rent goes up to 1,240"."""
+    m = _AMOUNT.search(clause)
+    return f"{topic(m['k'] or m['k2'] or m['k3'] or m['k4'])}-amount" if m else None
+
+
+def valued(clause: str) -> tuple[str | None, str]:
+    """A topic for what has one value at a time, and that value."""
+    if key := amount(clause):
+        return key, ""
+    m = _VALUED.match(clause)
+    if not m:
+        return None, ""
+    value, head = m["v"].strip(), topic(m["k"].split()[-1]).removesuffix("s")
+    if _CLOCK.match(value):
+        return f"{head}-time", value
+    thing = _THINGLY.match(value) or value.split()[0].lower() in TECHNOLOGY or _PLACED.match(m["k"].split()[-1])
+    return (f"{head}-in", value) if m["p"] and thing else (None, "")

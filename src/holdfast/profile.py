@@ -1,0 +1,231 @@
+"""The verbs, bound to one profile of this process's data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from . import answer, filters, forget, ingest, moments, names, pack, recall, remember, summary
+from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
+from .ports import Store
+from .results import Answer, Context, Hit, Page, Receipt, Stats
+from .types import Forgotten, Json, Memory, Message, Where
+
+if TYPE_CHECKING:
+    from .service import AsyncHoldfast
+
+Kinds = str | Sequence[str]
+Hits = list[Hit]
+Moment = datetime | str | float
+
+
+class Narrowed(TypedDict, total=False):
+    """What search, recall, context and list may be narrowed to; everything given must hold."""
+
+    kind: Kinds | None
+    key: str | None
+    key_prefix: str | None
+    session_id: str | None
+    agent: str | None
+    since: Moment | None
+    until: Moment | None
+    filter: Mapping[str, Any] | None
+    """Conditions on any field and on metadata: see filters.py."""
+
+
+CATCH_UP_SECONDS = 0.5
+"""How long a read waits for the meaning of what was just written; words are found at once."""
+CONTEXT_HITS = 60
+
+
+class LocalProfile:
+    """The verbs, bound to one profile of this process's data folder."""
+
+    def __init__(self, holdfast: AsyncHoldfast, namespace: str, profile: str) -> None:
+        self._holdfast = holdfast
+        self.namespace = namespace
+        self.name = profile
+        self._who = (namespace, profile)
+
+    async def ingest(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        session_id: str | None = None,
+        agent: str | None = None,
+        wait: bool = False,
+    ) -> Receipt:
+        """Keep what was said. Found by search when this returns; with `wait`, digested into memories as well."""
+        now = self._holdfast._clock()
+        checked = ingest.checked(messages, session_id=session_id, agent=agent, now=now)
+        store = await self._written_to()
+        async with self._holdfast._worker.expecting(self._who):
+            receipt = await ingest.ingest(store, checked)
+        if not wait:
+            return receipt
+        await self._holdfast._worker.settled(self._who, None)
+        resting = await store.resting_on([message.id for message in checked])
+        left = [item for item in await store.get([m.id for m in checked]) if isinstance(item, Message) and item.pending]
+        return Receipt(receipt.session_id, receipt.messages, len(left), tuple(m for m in resting if m.current))
+
+    async def remember(
+        self,
+        content: str | None = None,
+        *,
+        kind: str = "fact",
+        key: str | None = None,
+        value: Json = None,
+        metadata: Mapping[str, Json] | None = None,
+        session_id: str | None = None,
+        agent: str | None = None,
+        trust: str | None = None,
+        occurred_at: Moment | None = None,
+        expires_at: Moment | None = None,
+        ttl: float | timedelta | None = None,
+    ) -> Memory:
+        """Keep one thing on purpose. A key that is taken is superseded; the same thing twice is one memory."""
+        now = self._holdfast._clock()
+        wish = remember.checked(
+            content, kind, now, key=key, value=value, metadata=metadata, session_id=session_id, agent=agent,
+            trust=trust, occurred_at=occurred_at, expires_at=expires_at, ttl=ttl,
+        )  # fmt: skip
+        store = await self._written_to()
+        async with self._holdfast._turn(self._who), self._holdfast._worker.expecting(self._who):
+            return await remember.remember(store, wish, now=now)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        reference_date: Moment | None = None,
+        **narrowed: Unpack[Narrowed],
+    ) -> Hits:
+        """Ranked hits with their content, no synthesis."""
+        where = filters.parse(**narrowed)
+        return await self._hits(query, where, _limit(limit), reference_date)
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        reference_date: Moment | None = None,
+        **narrowed: Unpack[Narrowed],
+    ) -> Answer:
+        """A cited answer and the hits it rests on; the answer is "" when nothing supports one."""
+        where = filters.parse(**narrowed)
+        hits = await self._hits(query, where, _limit(limit), reference_date)
+        return await answer.answered(await self._store(), query, hits, self._holdfast._embedder.model)
+
+    async def context(
+        self,
+        query: str,
+        *,
+        tokens: int = 1000,
+        reference_date: Moment | None = None,
+        **narrowed: Unpack[Narrowed],
+    ) -> Context:
+        """A block to paste into a prompt, of at most `tokens` tokens."""
+        if not isinstance(tokens, int) or not 20 <= tokens <= 1_000_000:
+            raise InvalidInput(f"tokens is {shown(tokens)}; give 20 to 1,000,000.", field="tokens")
+        asked_at = self._asked_at(reference_date)
+        hits = await self._hits(query, filters.parse(**narrowed), CONTEXT_HITS, reference_date)
+        return pack.packed(hits, tokens, asked_at=asked_at)
+
+    async def list(
+        self,
+        *,
+        limit: int = 20,
+        cursor: str | None = None,
+        **narrowed: Unpack[Narrowed],
+    ) -> Page:
+        """Current memories, newest first, page by page."""
+        where = filters.parse(**narrowed)
+        store = await self._store()
+        await self._caught_up()
+        return await store.scan(where, now=self._holdfast._clock(), limit=_limit(limit), cursor=cursor)
+
+    async def get(self, id: str) -> Memory | Message:
+        """One memory (also a superseded one) or message by id."""
+        found = await (await self._store()).get([_id(id)])
+        if not found:
+            raise NotFound(f"There is no memory or message {shown(id)} in this profile.", field="id")
+        return found[0]
+
+    async def history(self, id: str) -> tuple[Memory, ...]:
+        """Every version of a memory, newest first."""
+        found = await (await self._store()).history(_id(id))
+        if not found:
+            raise NotFound(f"There is no memory {shown(id)} in this profile.", field="id")
+        return tuple(found)
+
+    async def messages(self, session_id: str | None = None, *, limit: int = 1000) -> tuple[Message, ...]:
+        """What was said, in order, in one session or in all."""
+        session_id = None if session_id is None else names.session(session_id)
+        return tuple(await (await self._store()).said(session_id, limit=_limit(limit, most=100_000)))
+
+    async def forget(self, id: str) -> Forgotten:
+        """Remove a memory (all versions, and the messages it rests on) or a message for good."""
+        return await forget.forget(await self._store(), _id(id))
+
+    async def forget_session(self, session_id: str) -> Forgotten:
+        """Remove a session for good. Nothing to remove is fine."""
+        return await forget.forget_session(await self._store(), names.session(session_id))
+
+    async def summary(self, session_id: str | None = None) -> str:
+        """The profile, or one session, on one page of Markdown."""
+        session_id = None if session_id is None else names.session(session_id)
+        await self._caught_up()
+        return await summary.summary(await self._store(), session_id=session_id, now=self._holdfast._clock())
+
+    async def stats(self) -> Stats:
+        return await (await self._store()).stats(self._holdfast._embedder.model)
+
+    async def settle(self, timeout: float | None = None) -> bool:
+        """Wait until everything written so far is digested; False when that takes longer than `timeout` seconds."""
+        return await self._holdfast._worker.settled(self._who, timeout)
+
+    async def _hits(self, query: str, where: Where | None, limit: int, reference: Moment | None) -> Hits:
+        text = names.text(query, "query", limit=names.QUERY_BYTES)
+        asked_at = self._asked_at(reference)
+        store = await self._store()
+        await self._caught_up()
+        question = recall.Question(text, where, asked_at, self._holdfast._clock())
+        return await recall.search(store, self._holdfast._models, question, limit)
+
+    def _asked_at(self, reference: Moment | None) -> datetime:
+        return self._holdfast._clock() if reference is None else moments.moment(reference, "reference_date")
+
+    async def _caught_up(self) -> None:
+        await self._holdfast._worker.settled(self._who, CATCH_UP_SECONDS)
+
+    async def _store(self) -> Store:
+        if self._holdfast._closed:
+            raise Closed("This Holdfast was closed.")
+        return await self._holdfast._vault.open(*self._who, create=False)
+
+    async def _written_to(self) -> Store:
+        """The store, created with its namespace at the first write."""
+        if self._holdfast._closed:
+            raise Closed("This Holdfast was closed.")
+        vault = self._holdfast._vault
+        try:
+            store = await vault.open(*self._who, create=True)
+        except NotFound:
+            with suppress(AlreadyExists):  # somebody created it meanwhile
+                await vault.create_namespace(self.namespace)
+            store = await vault.open(*self._who, create=True)
+        return store
+
+
+def _id(id: object) -> str:
+    return names.text(id, "id", limit=names.PROFILE_BYTES)
+
+
+def _limit(limit: object, most: int = 1000) -> int:
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= most:
+        raise InvalidInput(f"limit is {shown(limit)}; give 1 to {most}.", field="limit")
+    return limit

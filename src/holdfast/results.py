@@ -1,0 +1,131 @@
+"""What callers get back: hits, answers, receipts, pages, counts. Frozen values, like all nouns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from .types import Json, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a listing; `cursor` is None on the last."""
+
+    items: tuple[Memory, ...]
+    cursor: str | None = None
+
+    def __iter__(self) -> Iterator[Memory]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> Memory:
+        return self.items[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked result: a memory or a message, with its text and why it is here."""
+
+    id: str
+    kind: str
+    content: str
+    summary: str
+    score: float
+    channels: dict[str, int]
+    session_id: str | None
+    created_at: datetime
+    message_id: str | None = None
+    sources: tuple[str, ...] = ()
+    key: str | None = None
+    role: str | None = None
+    speaker: str | None = None
+    timestamp: datetime | None = None
+    """When it was said or happened, if known."""
+    trust: str = "user"
+    pending: bool = False
+    metadata: dict[str, Json] = field(default_factory=dict)
+    features: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, float] = field(default_factory=dict)
+    """The features that decided, and by how much each moved the score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A statement of the answer and the hit it rests on."""
+
+    hit: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The reply to a recall. `answer` is empty when nothing supports one."""
+
+    answer: str
+    citations: tuple[Citation, ...]
+    hits: tuple[Hit, ...]
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A paste-ready block within a token budget, and the hits that are in it."""
+
+    text: str
+    tokens: int
+    hits: tuple[Hit, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One message of an ingest: its id, and whether it was new."""
+
+    id: str
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an ingest did. `memories` is filled when the caller waited for digestion."""
+
+    session_id: str
+    messages: tuple[Written, ...]
+    pending: int
+    memories: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of one profile."""
+
+    messages: int
+    memories: int
+    kinds: dict[str, int]
+    superseded: int
+    sessions: int
+    pending: int
+    set_aside: int
+    unembedded: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    id: str
+    name: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileInfo:
+    namespace: str
+    name: str
+    created_at: datetime
