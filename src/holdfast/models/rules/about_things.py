@@ -7,6 +7,14 @@ from .words import ATTRIBUTES, THINGS
 
 ROWS = (
     row(
+        "seat",
+        r"(?:from now on )?(?:it's|it is) (?:always )?(?:the |an? )(?P<v>aisle|window)(?: seat)? for me",
+        "seat-preference",
+        0.85,
+        "Which seat does {s} prefer?|Does {s} like window or aisle seats?|What is {s}'s seat preference?",
+        content="{S} prefers the {v} seat",
+    ),
+    row(
         "employer",
         r"my (?:new |current )?job is (?:at|with) " + PROPER,
         "employer",

@@ -58,7 +58,7 @@ def corrected(text: str, earlier: Found, message: Message) -> Found | None:
         return None
     new = re.sub(r"^(?:on|in|at) ", "", new)
     content = content.replace(target, new, 1)
-    when = windows(content, message.said_at)
+    when = windows(content.split(' said: "')[-1], message.said_at)
     window = (when[0] if when else None) if earlier.window else None
     if earlier.window and not window:
         return None

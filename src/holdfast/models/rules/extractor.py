@@ -36,6 +36,9 @@ _OF_NOTE = re.compile(
 )
 _BEGAN = frozenset(listed("moved employer no-longer degree age school diet status named-one decision choice"))
 """Facts whose statement may tell of an event as well: it happened on a day."""
+_FRAMED = re.compile(
+    r"((?:for|on|in|at) (?!that|this|it|now|fact|case|short)[a-z]+(?: [a-z]+)?),? (?=(?:i|we) (?!am|was|will)\w)", re.I
+)
 _SUBJECT = re.compile(r"(?:i|i'm|i've|i'll|we|we're|we've|we'll|my|our|she|he|the)\b|[A-Z]", re.I)
 _ASKED_TO = re.compile(r"(?:please )?(?:can|could|would|will) you (?:please )?(?=remind (?:me|us) to\b)", re.I)
 _DIARY = re.compile(
@@ -94,7 +97,7 @@ def _replaces(new: _Note, old: _Note) -> bool:
         return True
     same_words = a.content.casefold() == b.content.casefold() and a.kind == b.kind
     undated = a.rule == "correction" and not b.topic and a.kind == b.kind and old.sources[0] in new.sources
-    return same_words or (undated and a.subject == b.subject and b.value != "" and b.rule != "correction")
+    return same_words or (undated and a.subject == b.subject and bool(b.value or b.window) and b.rule != "correction")
 
 
 def _notes(message: Message, previous: Message | None, place: int, cast: Cast, notes: list[_Note]) -> list[_Note]:
@@ -242,9 +245,16 @@ def _date_last(clause: str, found: list[Window]) -> str:
     return f"{rest} {date[:1].lower()}{date[1:]}" if date and _SUBJECT.match(rest) else clause
 
 
+def _subject_first(clause: str) -> str:
+    """ "For flights I want a window seat" → "I want a window seat for flights"."""
+    m = _FRAMED.match(clause)
+    return f"{clause[m.end() :]} {m[1][:1].lower()}{m[1][1:]}" if m else clause
+
+
 def _clause(clause: str, cast: Cast, message: Message, lower: bool = False) -> list[Found]:
     if hypothetical(clause) or reported(clause):
         return []
+    clause = _subject_first(clause)
     clause = expanded(f"I {clause[:1].lower()}{clause[1:]}" if _DIARY.match(clause) else clause)
     found = windows(clause, message.said_at)
     if (turned := _date_last(clause, found)) != clause:

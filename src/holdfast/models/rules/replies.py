@@ -9,6 +9,7 @@ from .clauses import hypothetical
 from .foreign import ORDER
 from .found import Found, dated
 from .orders import ABOUT
+from .signs import signs
 from .standing import standing
 from .voice import Subject
 
@@ -42,6 +43,8 @@ _BACK = re.compile(r"\b(?:it|that|them|those|they|he|she|her|him)\b", re.I)
 _TAKEN_BACK = re.compile(r"\b(?:wait|scratch that|oops|sorry|my mistake|correction)\b", re.I)
 _SENTENCE = re.compile(r"(?:she|he|they|i|we|my|our)(?:'\w+)? \w+", re.I)
 _NOUNS = re.compile(r"(?:and |also )?\w+ [\w ]{3,40}\?$", re.I)
+_ACCEPTED = re.compile(r"(?:yes|yep|yeah|sure|please do|correct|ok)\b", re.I)
+_PROPOSED = re.compile(r"(?:shall|should) i (?:change|set|switch|move|update|rename|use|book|put)\b", re.I)
 _STATE = re.compile(r"\b(?:moved|since|due|from|live|at)\b", re.I)
 LONGEST = 22
 
@@ -58,6 +61,9 @@ def reply(question: str, said: str, author: Subject, found: list[Window], by_ass
         or "?" in answer
     ):
         return None
+    if _ACCEPTED.match(answer) and _PROPOSED.match(asked) and signs(asked, False):
+        offer = " ".join(parts[-2:])[-200:]
+        return Found("fact", "agreed", author, f'Asked "{offer}", {author.inline} agreed: {answer}.', 0.6)
     if (
         hypothetical(answer)
         or (len(answer.split()) > 6 and (_TAKEN_BACK.search(answer) or _SENTENCE.match(answer)))

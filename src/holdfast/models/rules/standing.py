@@ -43,6 +43,10 @@ _ALWAYS = re.compile(
     r"answer|don't|dont|always|never|show|make|send|keep|tell)\b)",
     re.I,
 )
+_NAMED_MANNER = re.compile(
+    r"(?:summaries|prs|pull requests|commits|comments|answers|replies|invoices|diagrams|messages) (?:against|to|into|as|in|on|with|only)\b",
+    re.I,
+)
 _BACK = re.compile(r"\b(?:that|it|them|those|this|in here|there)\b", re.I)
 _PLEASE = re.compile(r"\b(?:please|pls|kindly)\b", re.I)
 _OWN = re.compile(r"(?:i|we|my|our|i'm|we're|he|she|they|you)\b", re.I)
@@ -61,7 +65,8 @@ def standing(clause: str, author: Subject, before: str = "") -> Found | None:
     polite = _MANNER.search(clause) and _PLEASE.search(clause) and not _OWN.match(clause)
     barred = _BARRED.match(clause) and (_MANNER.search(clause) or _BARRED_THING.search(clause))
     forbidden = _FORBIDS.match(clause) or _WITHOUT_LEAVE.search(clause)
-    if not (asked or polite or barred or forbidden or _ALWAYS.match(clause)) or len(clause.split()) < 2:
+    named = _NAMED_MANNER.match(clause)
+    if not (asked or polite or barred or forbidden or named or _ALWAYS.match(clause)) or len(clause.split()) < 2:
         return None
     about = f' (of: "{before}")' if before and _BACK.search(clause) else ""
     key = f"order-{m[0].lower()[:4]}" if (m := ABOUT.search(clause)) else None
