@@ -139,7 +139,9 @@ def scored(t: Told) -> Score:
             score.kind.count(item["kind"] in kinds)
             score.lenient.count(any(kind == item["kind"] or {kind, item["kind"]} in LENIENT for kind in kinds))
         if found and item["when"]:
-            score.when.count(any(_window(memory) == _asked(item["when"]) for memory in found))
+            score.when.count(
+                any(_window(memory) == tuple(date.fromisoformat(day[:10]) for day in item["when"]) for memory in found)
+            )
     _superseding(t, score)
     text = "\n".join(memory.content + memory.summary + str(memory.key) for memory in t.memories)
     for secret in t.case.get("never", ()):
@@ -168,10 +170,6 @@ def _window(memory: Memory) -> tuple[date | None, date | None]:
     """In whole days, as the set has it: "this morning" is that day."""
     stop = memory.occurred_until
     return _day(memory.occurred_at), _day(stop + DAY - timedelta(microseconds=1) if stop else None)
-
-
-def _asked(when: Sequence[str]) -> tuple[date, date]:
-    return date.fromisoformat(when[0][:10]), date.fromisoformat(when[1][:10])
 
 
 def _day(moment: datetime | None) -> date | None:
@@ -231,10 +229,10 @@ def report(columns: dict[str, tuple[list[Told], TimedRules]]) -> str:
 
 def misses(heard: Iterable[Told]) -> str:
     """What was missed and what was made up, for whoever tunes."""
-    lines = []
+    lines: list[str] = []
     for t in heard:
         expected = t.case["expected"]
-        wrong = [m for m in t.memories if not any(t.matches(item, m) for item in expected)]
+        wrong = (m for m in t.memories if not any(t.matches(item, m) for item in expected))
         lines += [f"{t.case['id']} wrong  {m.kind} {m.extractor} {m.content}" for m in wrong]
         lines += [f"{t.case['id']} missed {i['kind']} {i['from']} {i['says']}" for i in expected if not t.matching(i)]
     return "\n".join(lines)

@@ -38,4 +38,5 @@ def _line(hit: Hit) -> str:
     if hit.timestamp is not None:
         about.append(iso(hit.timestamp)[:10])
     content = " ".join(hit.content.split())
-    return f"- [{', '.join(about)}] {content}"
+    no_longer = " (superseded since)" if "superseded" in hit.features else ""
+    return f"- [{', '.join(about)}] {content}{no_longer}"

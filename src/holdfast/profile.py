@@ -133,7 +133,7 @@ class LocalProfile:
             raise InvalidInput(f"tokens is {shown(tokens)}; give 20 to 1,000,000.", field="tokens")
         asked_at = self._asked_at(reference_date)
         hits = await self._hits(query, filters.parse(**narrowed), CONTEXT_HITS, reference_date)
-        return pack.packed(hits, tokens, asked_at=asked_at)
+        return pack.packed(await recall.verbatim(await self._store(), hits), tokens, asked_at=asked_at)
 
     async def list(
         self,

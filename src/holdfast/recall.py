@@ -41,7 +41,7 @@ class Models:
 
 async def search(store: Store, models: Models, question: Question, limit: int) -> list[Hit]:
     asked = analysed(question.text, question.asked_at)
-    order = ranked(asked, await proposed(store, models.embedder, asked, question, limit), limit * 2 + 10)
+    order = ranked(asked, await proposed(store, models.embedder, asked, question, limit), limit + limit // 2 + 10)
     items = {item.id: item for item in await store.get([found.item.id for found in order])}
     order = await _with_tasks_sunk(store, [found for found in order if found.item.id in items], items)
     hits = (await _reread(models.reranker, asked, _merged(order, items)))[:limit]
@@ -70,24 +70,36 @@ async def _reread(reranker: Reranker | None, asked: Asked, hits: list[Hit]) -> l
 
 
 async def _brought_up_to_date(store: Store, asked: Asked, hits: list[Hit], question: Question) -> list[Hit]:
-    """What superseded a statement stands before the message that made it: nobody lives where they used to live."""
+    """What superseded a statement stands before the message that made it: nobody lives where they used to live.
+
+    A message of which nothing is current any more is marked `superseded` among its features.
+    """
     drawn = await store.resting_on([hit.message_id for hit in hits if hit.message_id is not None])
-    stale = [m for m in drawn if not m.current and set(asked.words) & set(words.tokens(m.content))]
-    if not stale:
+    if all(memory.current for memory in drawn):
         return hits
-    heads: dict[str, Memory] = {}
-    for memory in stale:
-        head = (await store.history(memory.id))[0]
-        over = head.expires_at is not None and head.expires_at <= question.now
-        if head.current and not over and passes(question.where, head):
-            heads |= dict.fromkeys(memory.sources, head)
+    valid = {source for memory in drawn if memory.current for source in memory.sources}
+    stale = {source for memory in drawn if not memory.current for source in memory.sources} - valid
+    heads = await _heads(store, asked, drawn, question)
     placed: dict[str, Hit] = {}
     for hit in hits:
         newer = heads.get(hit.message_id or "")
-        if newer is not None and not any(newer.id == other.id for other in placed.values()):
+        if newer is not None and newer.id not in placed:
             placed[newer.id] = next((h for h in hits if h.id == newer.id), None) or _successor(newer, hit)
-        placed.setdefault(hit.id, hit)
+        marked = replace(hit, features={**hit.features, "superseded": 1.0}) if hit.message_id in stale else hit
+        placed.setdefault(hit.id, marked)
     return list(placed.values())[: len(hits)]
+
+
+async def _heads(store: Store, asked: Asked, drawn: list[Memory], question: Question) -> dict[str, Memory]:
+    """Message → the current memory that superseded what it said about the question."""
+    heads: dict[str, Memory] = {}
+    for memory in drawn:
+        if not memory.current and set(asked.words) & set(words.tokens(memory.content)):
+            head = (await store.history(memory.id))[0]
+            over = head.expires_at is not None and head.expires_at <= question.now
+            if head.current and not over and passes(question.where, head):
+                heads |= dict.fromkeys(memory.sources, head)
+    return heads
 
 
 def _successor(memory: Memory, hit: Hit) -> Hit:
@@ -133,6 +145,19 @@ async def _with_tasks_sunk(store: Store, order: list[Ranked], items: dict[str, I
         return replace(found, score=found.score - SUNK) if over else found
 
     return sorted(map(weight, order), key=lambda found: -found.score)
+
+
+async def verbatim(store: Store, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with each distilled memory replaced by the messages it rests on: a prompt wants what was said."""
+    sources = [source for hit in hits for source in hit.sources]
+    said = {item.id: item for item in await store.get(sources) if isinstance(item, Message)}
+    told: dict[str, Hit] = {}
+    for hit in hits:
+        messages = [said[source] for source in hit.sources if source in said]
+        why = {"score": hit.score, "channels": hit.channels, "features": hit.features, "reasons": hit.reasons}
+        for each in [_hit_of(message, why) for message in messages] or [hit]:
+            told.setdefault(each.id, each)
+    return list(told.values())
 
 
 def _merged(order: Sequence[Ranked], items: dict[str, Item]) -> list[Hit]:

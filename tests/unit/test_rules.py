@@ -425,6 +425,98 @@ def test_a_text_to_be_rewritten_is_not_the_users_life() -> None:
     assert kept(essay) == []
 
 
+TOLD = [
+    ("prod is still on kubernetes 1.29", "fact", "Prod is still on kubernetes 1.29."),
+    ("our wildcard cert runs out on 3 April", "fact", "The user's wildcard cert runs out on 3 April (3 April 2025)."),
+    ("I can't eat shellfish", "fact", "The user can't eat shellfish."),
+    ("the plumber is coming on Friday", "event", "The plumber is coming on Friday (7 March 2025)."),
+    ("Don't touch the timeout", "instruction", "The user asks: don't touch the timeout."),
+    ("oh and no emojis", "instruction", "The user asks: no emojis."),
+    ("Can you keep replies short from now on?", "instruction", "The user asks: keep replies short from now on."),
+    ("If you need me later: please don't call", "instruction", "The user asks: don't call."),
+    ("I'll send the notice on the 17th", "task", "The user will send the notice on the 17th (17 March 2025)."),
+    (
+        "Meine Frau Sabine hat am 22. Mai Geburtstag.",
+        "fact",
+        'The user said: "Meine Frau Sabine hat am 22 Mai Geburtstag"',
+    ),
+    ("Mi hermana llega el jueves.", "event", 'The user said: "Mi hermana llega el jueves"'),
+    ("我女儿对牛奶过敏，别放奶。", "fact", 'The user said: "我女儿对牛奶过敏，别放奶"'),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "content"), TOLD, ids=[t[0] for t in TOLD])
+def test_what_no_table_knows_is_kept_in_its_own_words(text: str, kind: str, content: str) -> None:
+    draft = only(text)
+    assert (draft.kind, draft.content) == (kind, content)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hmm it still crashes on line 42",
+        "The weather is great today",
+        "Write a poem about autumn in Paris",
+        "Whats the tallest mountain in Africa",
+        "oh great, another yaml file",
+        "yeah sure, I LOVE it when sales promises 3 features",
+        "ok 5 min downstairs",
+        "too broke this month",
+        "NO WAY congrats",
+        "give me 5 ideas for a birthday party",
+        "jajaja si me toca el gordo me compro un barco",
+        "Hm, vielleicht irgendwann mal.",
+    ],
+)
+def test_chatter_and_requests_of_the_moment_yield_nothing(text: str) -> None:
+    assert kept(text) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("sessions are stored in redis", "sessions are in valkey now"),
+        ("tests run with `make test`", "Tests go through `just check` now"),
+        ("Retro is Fridays at 16:00", "retro is Wednesdays at 15:00 from now on"),
+        ("My manager is Lena Roth", "my manager is now Tom Weiss"),
+        ("I take metformin 500 mg", "Dr Okafor put the metformin up to 850"),
+        ("we went down to 45 seats", "we have 60 seats now"),
+        ("I signed up for Rotterdam on 12 October", "I pulled out of Rotterdam today"),
+        ("Summaries as bullets please", "summaries as one short paragraph please"),
+    ],
+)
+def test_the_next_value_of_a_plain_thing_supersedes_the_last(first: str, second: str) -> None:
+    made = kept(first, second)
+    assert [d.sources for d in made] == [("m1",)], made
+
+
+def test_a_short_answer_is_kept_with_its_question() -> None:
+    draft = only(("assistant", "Which phone do you use?"), "Pixel 7")
+    assert draft.content == 'Asked "Which phone do you use?", the user answered: Pixel 7.'
+    assert draft.sources == ("m0", "m1")
+
+
+@pytest.mark.parametrize("question", ["How can I help?", "Anything else?", "Would you like a joke?"])
+def test_an_offer_asks_for_nothing_to_keep(question: str) -> None:
+    assert kept(("assistant", question), "maybe later") == []
+
+
+def test_a_moved_date_moves_what_somebody_else_announced() -> None:
+    draft = only(("Rosa:", "Halden delivery is due 24 March."), ("Gil:", "They pushed it to 7 April."))
+    assert draft.occurred_at == datetime(2025, 4, 7, tzinfo=UTC)
+    assert draft.sources == ("m0", "m1")
+
+
+def test_a_correction_may_take_two_sentences() -> None:
+    draft = only("dentist tomorrow 3pm", "wait no. thursday. same time")
+    assert (draft.kind, draft.occurred_at) == ("event", datetime(2025, 3, 6, tzinfo=UTC))
+
+
+def test_a_person_introduced_by_the_way_is_a_fact() -> None:
+    event, fact = kept("My sister Noor is visiting this weekend")
+    assert (event.kind, fact.content) == ("event", "The user's sister is called Noor.")
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -100,6 +100,15 @@ ROWS = (
         _TITLE,
     ),
     row(
+        "employer",
+        rf"(?:am|are) at {PROPER}(?=,? (?:and|as) (?:[\w-]+ ){{0,3}}(?:{'|'.join(JOBS)})\b)",
+        "employer",
+        0.8,
+        _WORK,
+    ),
+    row("job", rf"(?:am|are) at [\w .&'-]{{2,40}}?,? (?:and|as) (?:an? |the )?{_JOB}", "job-title", 0.8, _TITLE),
+    row("job", rf"(?:was|got|have been) promoted to (?:an? |the )?{_JOB}", "job-title", 0.85, _TITLE),
+    row(
         "job",
         rf"(?:am|is|became|have become|has become) (?:an? |the |their |our )(?:new )?{_JOB}",
         "job-title",

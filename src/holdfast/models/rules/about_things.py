@@ -7,6 +7,14 @@ from .words import ATTRIBUTES, THINGS
 
 ROWS = (
     row(
+        "employer",
+        r"(?:today was )?(?:my )?(?:day one|first day|first week) at " + PROPER,
+        "employer",
+        0.8,
+        "Where does {s} work?|Who is {s}'s employer?|Which company does {s} work for?",
+        content="{S} works at {v}",
+    ),
+    row(
         "seat",
         r"(?:from now on )?(?:it's|it is) (?:always )?(?:the |an? )(?P<v>aisle|window)(?: seat)? for me",
         "seat-preference",

@@ -33,12 +33,14 @@ _IRONY = re.compile(
 )
 _ASKING = re.compile(
     r"(?:what|where|who|whom|whose|which|why|how|when|can|could|would|will|should|shall|may|do|"
-    r"does|did|is|are|am|was|were|has|have (?:you|we|i|they)|any|isn't|aren't|(?:don't|didn't|won't|haven't) (?:you|we|i|"
+    r"does|did|is|are|am|was|were|has|have (?:you|we|i|they)|any|isn't|aren't|(?:don't|didn't|won't|haven't) (?:you|"
+    r"we|i|"
     r"they|he|she|it)|doesn't|wanna|what's|whats|where's|wheres|who's|whos|how's|hows)\b",
     re.I,
 )
 _NOT_ASKING = re.compile(
-    r"(?:do not|do (?:please|always|never|keep)|when (?:i|we|you|it|the|anyone|someone|people|he|she|they)\b|will be|have a (?:nice|good)|"
+    r"(?:do not|do (?:please|always|never|keep)|when (?:i|we|you|it|the|anyone|someone|people|he|she|they)\b|will "
+    r"be|have a (?:nice|good)|"
     r"(?:who|what|when|where|which|how)ever)\b",
     re.I,
 )
@@ -63,7 +65,8 @@ _REPORTED = re.compile(
     r"(?:the )?(?:character|protagonist|narrator))\b"
 )
 _LEAD = re.compile(
-    r"(?:(?:oh|omg|please be advised that|(?:please|kindly) note(?: that)?|well|yeah|yes|yep|yup|now that|(?:done|perfect|correct|affirmative|noted|no)(?=[,.;:!])|nope|nah|ok|okay|hi|hello|hey|hey there|hi there|so|and|"
+    r"(?:(?:oh|omg|please be advised that|(?:please|kindly) note(?: that)?|well|yeah|yes|yep|yup|now that|(?:done|"
+    r"perfect|correct|affirmative|noted|no)(?=[,.;:!])|nope|nah|ok|okay|hi|hello|hey|hey there|hi there|so|and|"
     r"but|also|btw|by the way|fyi|anyway|"
     r"haha|lol|hmm|um|uh|ah|right|sure|great|thanks|thank you|cool|plus|well then|just so you know|for the record|"
     r"for context|for reference|note that|note|as i said|speaking of which|good (?:morning|evening|afternoon)|honestly|"

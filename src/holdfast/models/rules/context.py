@@ -10,7 +10,8 @@ from ...when import windows
 from .found import Found, dated, sentence
 
 _CORRECTION = re.compile(
-    r"(?:(?:oh|ah|oops|wait|no(?=[,.;:!–-]| (?:it|its|i|sorry)\b)|sorry|actually|my mistake|my bad|correction|scratch that|i mean|i "
+    r"(?:(?:oh|ah|oops|wait|no(?=[,.;:!–-]| (?:it|its|i|sorry)\b)|sorry|actually|my mistake|my bad|correction|"
+    r"scratch that|i mean|i "
     r"meant|whoops)[\s,.:;!–-]+){1,4}"
     r"(?:(?:i|we) (?:meant|mean|should have said) |(?:it's|it is|its|it was|that's|that should be|"
     r"make (?:it|that)|that was|it should be) "
@@ -35,11 +36,11 @@ _TAKEN_BACK = re.compile(r"(?:(?:oh|ah|wait|no|oops|sorry|actually|scratch that|
 def joined_corrections(said: list[str]) -> list[str]:
     """ "Wait no." "Thursday." is one sentence."""
     made: list[str] = []
-    for sentence in said:
+    for one in said:
         if made and _TAKEN_BACK.fullmatch(made[-1]):
-            made[-1] = f"{made[-1].rstrip(' .!,')}, {sentence}"
+            made[-1] = f"{made[-1].rstrip(' .!,')}, {one}"
         else:
-            made.append(sentence)
+            made.append(one)
     return made
 
 
@@ -54,7 +55,7 @@ def corrected(text: str, earlier: Found, message: Message) -> Found | None:
         return None
     content = re.sub(r" \([^()]*\)", "", earlier.content)
     target = old if old and re.search(rf"\b{re.escape(old)}\b", content) else earlier.value
-    if target not in content or (old and target != old and not earlier.topic):
+    if target not in content or (old and target != old and (not earlier.topic or earlier.window)):
         return None
     new = re.sub(r"^(?:on|in|at) ", "", new)
     content = content.replace(target, new, 1)
@@ -68,7 +69,8 @@ def corrected(text: str, earlier: Found, message: Message) -> Found | None:
 
 
 _RESCHEDULED = re.compile(
-    r"\b(?:pushed|moved|postponed|rescheduled|shifted|delayed|changed|brought forward)(?: (?:it|that|this))?(?: back)? to (?P<new>[^,;.?!]{3,40}?)"
+    r"\b(?:pushed|moved|postponed|rescheduled|shifted|delayed|changed|brought forward)(?: (?:it|that|this))?(?: "
+    r"back)? to (?P<new>[^,;.?!]{3,40}?)"
     r"(?= because\b| as\b| since\b|$|[,;.!])|^(?:right|no|ok|okay|yes)[,.] (?P<date>[^,;.?!]{3,25})[.!]?$",
     re.I,
 )

@@ -18,8 +18,8 @@ from .words import listed
 _LANGUAGES = {
     name: frozenset(listed(words))
     for name, words in {
-        "de": "ich du wir ist nicht und der die das mein meine unser mit auf für bei eine bis zum wird aber bitte hat alles "
-        "mich mir von den dem einen heißt nie",
+        "de": "ich du wir ist nicht und der die das mein meine unser mit auf für bei eine bis zum wird aber bitte hat "
+        "alles mich mir von den dem einen heißt nie",
         "es": "el la los las mi mis es que y para por con una nos está soy yo solo sí del podemos en de",
         "fr": "je tu nous est pas et le la les mon ma mes du des une pour avec au suis ne un tout sur bon c'est de",
         "pt": "o os meu minha minhas é que e para com uma não eu todo da do agora às então de pra",
@@ -35,18 +35,21 @@ _ENGLISH = frozenset(
 )
 _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 _SUPPOSED = re.compile(
-    r"\b(?:si (?:me|je|yo|tuviera)|wenn|falls|vielleicht|irgendwann|würde|könnte|quizás?|tal vez|ojalá|peut-être|talvez|se eu|"
+    r"\b(?:si (?:me|je|yo|tuviera)|wenn|falls|vielleicht|irgendwann|würde|könnte|quizás?|tal vez|ojalá|peut-être|"
+    r"talvez|se eu|"
     r"magari|forse|misschien|als ik|może|gdyby|jajaja|pff|ni idea|ci penso)\b|要是|如果|もし|吗|呢|哈哈|\?$|？|"
     r"(?:です|ます)か",
     re.I,
 )
 _OWN = re.compile(
-    r"\b(?:ich|mein\w*|unser\w*|uns|wir|mich|mi|mis|yo|nos|nuestr\w+|je|j'ai|mon|ma|mes|notre|nous|eu|meu|minhas?|nosso|mio|mia|"
+    r"\b(?:ich|mein\w*|unser\w*|uns|wir|mich|mi|mis|yo|nos|nuestr\w+|je|j'ai|mon|ma|mes|notre|nous|eu|meu|minhas?|"
+    r"nosso|mio|mia|"
     r"ho|siamo|ik|mijn|ons|mój|moja|trzymamy|paguei|deixo)\b|我|她|他|私|僕|うち|新しい|猫|犬|仕事",
     re.I,
 )
 ORDER = re.compile(
-    r"\bbitte\b|\bnie von\b|\bfrag mich\b|\bduz\b|\breden\b|\bgrundsätzlich nicht\b|\bpor favor\b|\bnunca\b|\bjamais\b|\bs'il (?:vous|te) "
+    r"\bbitte\b|\bnie von\b|\bfrag mich\b|\bduz\b|\breden\b|\bgrundsätzlich nicht\b|\bpor favor\b|\bnunca\b|"
+    r"\bjamais\b|\bs'il (?:vous|te) "
     r"plaît\b|\btoujours\b|\bsempre\b|\baltijd graag\b|\bja graag\b|\bauf (?:englisch|deutsch)\b",
     re.I,
 )
@@ -56,7 +59,8 @@ _TASK = re.compile(
 )
 _STATE = re.compile(r"\b(?:geburtstag|muss|frist|vence|seit|vanaf|agora|werk)\b", re.I)
 _MONTHS = {
-    "january": "januar|enero|janvier|janeiro|gennaio|januari", "february": "februar|febrero|février|fevereiro|febbraio|februari",
+    "january": "januar|enero|janvier|janeiro|gennaio|januari",
+    "february": "februar|febrero|février|fevereiro|febbraio|februari",
     "march": "märz|marzo|mars|março|maart", "april": "abril|avril|aprile", "may": "mai|mayo|maio|maggio|mei",
     "june": "juni|junio|juin|junho|giugno", "july": "juli|julio|juillet|julho|luglio", "august": "agosto|août|augustus",
     "september": "septiembre|septembre|setembro|settembre", "october": "oktober|octubre|octobre|outubro|ottobre",
@@ -64,15 +68,20 @@ _MONTHS = {
 }  # fmt: skip
 _DAYS = {
     "monday": "montag|lunes|lundi|lunedì|maandag", "tuesday": "dienstag|martes|mardi|martedì|dinsdag",
-    "wednesday": "mittwoch|miércoles|mercredi|mercoledì|woensdag", "thursday": "donnerstag|jueves|jeudi|giovedì|donderdag",
+    "wednesday": "mittwoch|miércoles|mercredi|mercoledì|woensdag",
+    "thursday": "donnerstag|jueves|jeudi|giovedì|donderdag",
     "friday": "freitag|viernes|vendredi|venerdì|vrijdag", "saturday": "samstag|sábado|samedi|sabato|zaterdag",
     "sunday": "sonntag|domingo|dimanche|domenica|zondag",
 }  # fmt: skip
 _OTHER = {
-    "tomorrow": "mañana|morgen|demain|amanhã|domani|明日|明天", "today": "heute|hoy|aujourd'hui|hoje|oggi|vandaag|今日|今天",
-    "yesterday": "gestern|ayer|hier|ontem|ieri|gisteren|昨日|昨天", "christmas eve": "vigilia di natale|nochebuena|heiligabend",
-    "last week": "letzte woche|la semana pasada|la semaine dernière|semana passada|la settimana scorsa|vorige week|上周|先週",
-    "next week": "nächste woche|la semana que viene|la semaine prochaine|semana que vem|la settimana prossima|volgende week",
+    "tomorrow": "mañana|morgen|demain|amanhã|domani|明日|明天",
+    "today": "heute|hoy|aujourd'hui|hoje|oggi|vandaag|今日|今天",
+    "yesterday": "gestern|ayer|hier|ontem|ieri|gisteren|昨日|昨天",
+    "christmas eve": "vigilia di natale|nochebuena|heiligabend",
+    "last week": "letzte woche|la semana pasada|la semaine dernière|semana passada|"
+    "la settimana scorsa|vorige week|上周|先週",
+    "next week": "nächste woche|la semana que viene|la semaine prochaine|semana que vem|"
+    "la settimana prossima|volgende week",
 }  # fmt: skip
 _DATES = [
     (re.compile(rf"(?<!\w)(?:{words})(?!\w)" if words.isascii() or "|" in words else words, re.I), english)

@@ -65,10 +65,14 @@ _TASK = re.compile(
     r"(?:need to|have to|must|have got to|gotta|ought to|am supposed to|are supposed to)))\s+(?P<what>.{3,200})",
     re.I,
 )
-ABOUT = re.compile(
-    r"\b(?:summar(?:y|ies)|stor(?:y|ies)|prs?\b|pull requests|commits?|invoices?|diagrams?|comments?)", re.I
+_ABOUT = re.compile(
+    r"\b(?:(?P<noun>summar|stor(?=y|ies)|prs?\b|pull request|commit|invoice|diagram|comment)|(?P<format>bullet|"
+    r"paragraph|"
+    r"tables?\b|markdown)|(?P<length>short|brief|concise|detailed|long(?:er)?\b|one sentence)|(?P<emoji>emoji)|"
+    r"(?P<units>"
+    r"metric|imperial|celsius|fahrenheit|miles|kilomet)|(?P<tone>formal|informal|casual))",
+    re.I,
 )
-"""What an order is about where there is one way at a time: its first letters are a key."""
 _NO_TASK = re.compile(
     r"(?:know|understand|be|say|admit|think|figure|decide|see|make sure|ask|get (?:a|some) "
     r"(?:idea|better|more)|find out|"
@@ -127,6 +131,13 @@ def ordered(author: Subject, clause: str) -> str:
     )
     text = re.sub(r"\bme\b", author.inline, re.sub(r"\bmy\b", f"{author.inline}'s", text, flags=re.I), flags=re.I)
     return sentence(f"{author.name} asks: {text[:1].lower()}{theirs(text[1:])}")
+
+
+def about(text: str) -> str | None:
+    """The key of an order about something that is done one way at a time: summaries, length, units."""
+    found = list(_ABOUT.finditer(text[:300]))
+    named = next((m["noun"] for m in found if m["noun"]), None)
+    return f"order-{named.lower()[:4]}" if named else f"order-{found[0].lastgroup}" if found else None
 
 
 def _object(what: str) -> str | None:

@@ -8,25 +8,29 @@ from ...when import Window
 from .clauses import hypothetical
 from .foreign import ORDER
 from .found import Found, dated
-from .orders import ABOUT
+from .orders import about
 from .signs import signs
 from .standing import standing
 from .voice import Subject
 
 _OFFER = re.compile(
-    r"\b(?:can i (?:help|do)|how can i|what can i|help you|what's up|what is up|how are you|anything else|shall i|want me to|"
-    r"do you want|would you like|should i (?:look|also|book|plan|add|update|put|push)|what's going on|rough night|ready|"
+    r"\b(?:can i (?:help|do)|how can i|what can i|help you|what's up|what is up|how are you|anything else|shall i|"
+    r"want me to|"
+    r"do you want|would you like|should i (?:look|also|book|plan|add|update|put|push)|what's going on|rough night|"
+    r"ready|"
     r"for today|is it (?:bad|stable)|what is this about|want (?:a|some)|want to|is that|sounds? good|ok\b|does that|"
     r"where should i start|could you|can you)",
     re.I,
 )
 _PLAIN = re.compile(
-    r"^(?:.{0,60}[,:;] )?(?:and |so |then |but )?(?:which|what|where|who|whom|whose|when|how (?:many|much|old|long|often|do you)|any\b|should (?:i|we) (?:include|use|avoid)|are "
+    r"^(?:.{0,60}[,:;] )?(?:and |so |then |but )?(?:which|what|where|who|whom|whose|when|how (?:many|much|old|long|"
+    r"often|do you)|any\b|should (?:i|we) (?:include|use|avoid)|are "
     r"you|do you|does|is \w+|does anyone|maximum|firmware|\w+ or \w+)|.*\b(?:correct|right)\?$",
     re.I,
 )
 _ABROAD = re.compile(
-    r"(?:^|\s)¿?(?:cuál|cuáles|dónde|quién|cuándo|qué|welche[sr]?|wo|wer|wann|was|wie (?:heißt|viele)|quel(?:le)?s?|où|qui|quand|qual|"
+    r"(?:^|\s)¿?(?:cuál|cuáles|dónde|quién|cuándo|qué|welche[sr]?|wo|wer|wann|was|wie (?:heißt|viele)|quel(?:le)?s?|"
+    r"où|qui|quand|qual|"
     r"quando|onde|quem|dove|chi|préférez-vous|gibt es|avez-vous|ci sono)\b|还是|か。$|什么|哪",
     re.I,
 )
@@ -85,5 +89,5 @@ def reply(question: str, said: str, author: Subject, found: list[Window], by_ass
         kind = "instruction"
     if kind == "fact" and window and not _STATE.search(answer):
         kind = "event"
-    key = f"order-{m[0].lower()[:4]}" if kind == "instruction" and (m := ABOUT.search(asked)) else None
+    key = about(asked) if kind == "instruction" else None
     return Found(kind, "reply", author, dated(content, found), 0.62, key, answer, (), window)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from .found import Found
-from .orders import ABOUT, ordered
+from .orders import about, ordered
 from .voice import Subject
 from .words import IMPERATIVES, listed
 
 _POLITE = (
-    r"(?:(?:and|but|also|so|then|ok|oh|just|do|always|from now on|please|kindly|pls|can you|could you|can we|could we|would you|can u)"
+    r"(?:(?:and|but|also|so|then|ok|oh|just|do|always|from now on|please|kindly|pls|can you|could you|can we|could "
+    r"we|would you|can u)"
     r"[\s,]+)*"
 )
 _FORBIDS = re.compile(
@@ -20,7 +21,8 @@ _FORBIDS = re.compile(
     re.I,
 )
 _STANDING = re.compile(
-    r"\b(?:from now on|always|never|only ever|going forward|every time|each time|whenever|by default|instead of (?:me|us)|"
+    r"\b(?:from now on|always|never|only ever|going forward|every time|each time|whenever|by default|instead of "
+    r"(?:me|us)|"
     r"in future|until further notice|every \w+|only)\b",
     re.I,
 )
@@ -39,12 +41,14 @@ _WITHOUT_LEAVE = re.compile(
     r"\b(?:nothing|nobody|no one)\b.{3,60}\bwithout\b|\bonly (?:ever )?(?:run|use|send|write)\b", re.I
 )
 _ALWAYS = re.compile(
-    r"(?:and |but )?(?:always \w+$|(?:whenever|when|every time|each time) (?:i|you|we)\b.{3,60}\b(?:give|use|quiz|ask|write|"
+    r"(?:and |but )?(?:always \w+$|(?:whenever|when|every time|each time) (?:i|you|we)\b.{3,60}\b(?:give|use|quiz|"
+    r"ask|write|"
     r"answer|don't|dont|always|never|show|make|send|keep|tell)\b)",
     re.I,
 )
 _NAMED_MANNER = re.compile(
-    r"(?:summaries|prs|pull requests|commits|comments|answers|replies|invoices|diagrams|messages) (?:against|to|into|as|in|on|with|only)\b",
+    r"(?:summaries|prs|pull requests|commits|comments|answers|replies|invoices|diagrams|messages) (?:against|to|"
+    r"into|as|in|on|with|only)\b",
     re.I,
 )
 _BACK = re.compile(r"\b(?:that|it|them|those|this|in here|there)\b", re.I)
@@ -68,9 +72,8 @@ def standing(clause: str, author: Subject, before: str = "") -> Found | None:
     named = _NAMED_MANNER.match(clause)
     if not (asked or polite or barred or forbidden or named or _ALWAYS.match(clause)) or len(clause.split()) < 2:
         return None
-    about = f' (of: "{before}")' if before and _BACK.search(clause) else ""
-    key = f"order-{m[0].lower()[:4]}" if (m := ABOUT.search(clause)) else None
-    return Found("instruction", "told-order", author, ordered(author, clause + about), 0.7, key, clause)
+    whereof = f' (of: "{before}")' if before and _BACK.search(clause) else ""
+    return Found("instruction", "told-order", author, ordered(author, clause + whereof), 0.7, about(clause), clause)
 
 
 def lasting_question(sentence: str) -> str | None:

@@ -77,7 +77,8 @@ def stated(clause: str, cast: Cast, found: list[Window], lower: bool) -> list[Fo
 
 
 _INTRODUCED = re.compile(
-    rf"\b(?:my|our) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? (?-i:(?P<name>[A-Z][a-zà-ÿ]+))",
+    rf"\b(?:my|our) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? "
+    rf"(?-i:(?P<name>[A-Z][a-zà-ÿ]+))",
     re.I,
 )
 

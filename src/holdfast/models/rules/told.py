@@ -1,8 +1,8 @@
 """Statements that no table knows but that say something specific: kept in the speaker's own words.
 
 Conservative by its gate: a clause needs a sign of substance (see `signs`) and none of chatter, question or request.
-Its kind follows from its shape: a standing order, something to be done, a dated happening, else a fact. Where it gives a
-plain subject a value of a plain sort (see `values`), it gets a key, so the next value supersedes this one.
+Its kind follows from its shape: a standing order, something to be done, a dated happening, else a fact. Where it gives
+a plain subject a value of a plain sort (see `values`), it gets a key, so the next value supersedes this one.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from ...when import OPEN_START, OPEN_STOP, Window
 from .found import Found, dated, sentence
 from .signs import noise, plain, pointing, signs, whole
 from .standing import imperative, standing
-from .values import amount, valued
+from .values import amount, taking_part, valued
 from .voice import USER, Cast, Subject, is_past, main, theirs, third
 
 _TO_DO = re.compile(
     r"^(?:.{0,120}?\b(?:put (?:that|it) on the list|(?:do not|don't|dont) let me forget)\b|"
-    r"(?:.{3,40}: |on the \d+\w\w |\w+day )?(?:please |pls )?(?:(?:remind|nudge|ping) me\b|(?:i|we) (?:need to|have to|must|should|gotta)\b|(?:i|we) (?:will|shall) "
+    r"(?:.{3,40}: |on the \d+\w\w |\w+day )?(?:please |pls )?(?:(?:remind|nudge|ping) me\b|(?:i|we) (?:need to|have "
+    r"to|must|should|gotta)\b|(?:i|we) (?:will|shall) "
     r"(?:send|have|do|write|get|prepare|call|make sure|finish|bring|take|review|book|order|fix|handle|update|share)\b|"
     r"you will get\b|someone (?:needs|has) to\b))",
     re.I,
 )
 _STATE = re.compile(
-    r"\b(?:due|deadline|expires?|runs out|valid|since|until now|on-?call|goes up|goes down|starting|as of|used to|pager|"
-    r"belongs|owns?|called|named|based|lives?|works?|always|usually|every|born|birthday is|is now|are now|pays?|paid)\b",
+    r"\b(?:due|deadline|expires?|runs out|valid|since|until now|on-?call|goes up|goes down|starting|as of|used to|"
+    r"pager|"
+    r"belongs|owns?|called|named|based|lives?|works?|always|usually|every|born|birthday is|is now|are now|pays?|"
+    r"paid)\b",
     re.I,
 )
 _BEFELL = re.compile(
@@ -41,6 +44,7 @@ _BARE_REMINDER = re.compile(
     r"(?:please |pls )?(?:remind|nudge|ping) me (?!to\b|about\b|on\b|that\b|every\b)|[A-Z][\w ]{2,30}: ", re.I
 )
 _IT = re.compile(r"\b(?:it|them|that)\b", re.I)
+_OWNED = re.compile(r"(?:my|our) ", re.I)
 _OWN = re.compile(r"(?:i|we|my|our)\b", re.I)
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|us|our|mine|ours)\b", re.I)
 _DIARY = re.compile(r"(?:just |finally |also |already |recently )*(?P<verb>[a-z]+) ", re.I)
@@ -68,7 +72,16 @@ def told(clause: str, cast: Cast, found: list[Window], before: str = "") -> list
     if _TO_DO.match(clause):
         return [replace(made, kind="task", rule="told-task", confidence=0.65)]
     if (when or _BEFELL.match(clause)) and not _STATE.search(clause):
-        return [replace(made, kind="event", rule="told-event", value=when.text if when else "", confidence=0.65)]
+        return [
+            replace(
+                made,
+                kind="event",
+                rule="told-event",
+                topic=taking_part(clause),
+                value=when.text if when else "",
+                confidence=0.65,
+            )
+        ]
     return _fact(made, clause, cast.author)
 
 
@@ -89,6 +102,11 @@ def _fact(made: Found, clause: str, author: Subject) -> list[Found]:
         replace(keyed, content=_quoted(author, main_piece), value=""),
         replace(made, content=_quoted(author, rest), window=None),
     ]
+
+
+def to_do(clause: str) -> bool:
+    """Whether it promises or asks for something to be done."""
+    return bool(_TO_DO.match(clause))
 
 
 def counted(clause: str, author: Subject) -> list[Found]:
@@ -123,6 +141,8 @@ def _content(clause: str, cast: Cast, before: str) -> tuple[str, Subject]:
         return (f'{author.name} said: "{before} {clause}"', author) if before else ("", author)
     if (m := _DIARY.match(clause)) and is_past(m["verb"].lower()):
         return f"{author.name} {theirs(clause)}", author
+    if _OWNED.match(clause) and not _FIRST_PERSON.search(clause, 3):
+        return f"{author.owner}{clause[2 if clause[:2].lower() == 'my' else 3 :]}", author
     if whole(clause) and author.name == USER and not _FIRST_PERSON.search(clause):
         return clause, author
     return f'{author.name} said: "{clause}"', author

@@ -8,13 +8,16 @@ from ...names import topic
 from .words import TECHNOLOGY
 
 _AMOUNT = re.compile(
-    r"\b(?P<k>[a-z]{3,20}) \d[\d.,]* ?(?:mg|mcg|ml|g)\b|\b(?:increased|raised|put|upped|lowered|reduced|cut|changed) (?:my|"
-    r"the|his|her) (?P<k2>[a-z]{3,20})\b.{0,30}?\bto \d|\b(?:my|the|our) (?P<k3>[a-z]{3,20}) (?:goes|went|is going|rises) "
+    r"\b(?P<k>[a-z]{3,20}) \d[\d.,]* ?(?:mg|mcg|ml|g)\b|\b(?:increased|raised|put|upped|lowered|reduced|cut|"
+    r"changed) (?:my|"
+    r"the|his|her) (?P<k2>[a-z]{3,20})\b.{0,30}?\bto \d|\b(?:my|the|our) (?P<k3>[a-z]{3,20}) (?:goes|went|is going|"
+    r"rises) "
     r"(?:up|down) to \d|\b\d+ (?P<k4>seats|users|licen[sc]es|employees|nodes|replicas|workers)\b",
     re.I,
 )
 _VALUED = re.compile(
-    r"(?:(?:the|our|my|all|local|this) )*(?P<k>[\w-]+(?: [\w-]+)?) (?:(?:is|are|runs?|goes?|go|lives?|sits?|stays?|ships?|"
+    r"(?:(?:the|our|my|all|local|this) )*(?P<k>[\w-]+(?: [\w-]+)?) (?:(?:is|are|runs?|goes?|go|lives?|sits?|stays?|"
+    r"ships?|"
     r"works?|move[sd]?)(?: now| still| back| already| currently| stored| kept| hosted| pinned| based| running| out)*) "
     r"(?P<p>into|on|in|at|with|through|via|from|to)? ?(?P<v>.+)",
     re.I,
@@ -22,7 +25,8 @@ _VALUED = re.compile(
 _CLOCK = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\d{1,2}(?::\d\d|h\d*| ?[ap]m)\b", re.I)
 _THINGLY = re.compile(r"`|[A-Z]|[\w-]+[./_][\w-]+|\d")
 _PLACED = re.compile(
-    r"(?:caches?|sessions?|tests?|deploys?|state|backups?|queues?|logs?|builds?|ci|prod|staging|database|secrets|config|docs|"
+    r"(?:caches?|sessions?|tests?|deploys?|state|backups?|queues?|logs?|builds?|ci|prod|staging|database|secrets|"
+    r"config|docs|"
     r"frontend|backend|site|app|service|jobs?|mails?|files|data)$",
     re.I,
 )
@@ -34,10 +38,39 @@ def amount(clause: str) -> str | None:
     return f"{topic(m['k'] or m['k2'] or m['k3'] or m['k4'])}-amount" if m else None
 
 
+_HELD = re.compile(
+    r"(?:my|our) (?:new |current )?(?P<k>[a-z-]+(?: [a-z-]+)?) (?:is|are)(?: now| still)? (?-i:(?P<v>(?:(?:Dr|Mr|"
+    r"Mrs|Ms|Prof)\.? )?"
+    r"[A-ZÀ-Þ][\w'-]+(?: [A-ZÀ-Þ][\w'-]+)*|\d[\w.,:]*))(?=$|[ ,.])",
+    re.I,
+)
+_MANY = re.compile(
+    r"(?:friend|brother|sister|son|daughter|kid|child|cousin|colleague|neighbou?r|uncle|aunt|cat|"
+    r"dog)s?$",
+    re.I,
+)
+
+
+_PART = re.compile(
+    r"\b(?:signed up for|registered for|enrolled in|entered|pulled out of|withdrew from|dropped out of|dropped|"
+    r"cancelled|canceled)"
+    r" (?:the |my |our )?(?P<x>[\w-]+(?: (?-i:[A-Z])[\w-]+)*)",
+    re.I,
+)
+
+
+def taking_part(clause: str) -> str | None:
+    """The topic of being in something or out of it again: "signed up for Rotterdam", "pulled out of Rotterdam"."""
+    m = _PART.search(clause)
+    return f"part-in-{topic(m['x'])}" if m else None
+
+
 def valued(clause: str) -> tuple[str | None, str]:
     """A topic for what has one value at a time, and that value."""
     if key := amount(clause):
         return key, ""
+    if (held := _HELD.match(clause)) and not _MANY.search(held["k"]):
+        return topic(held["k"]), held["v"]
     m = _VALUED.match(clause)
     if not m:
         return None, ""

@@ -76,7 +76,7 @@ JOBS = listed(
     "tailor actor actress singer dancer coach trainer instructor tutor midwife physiotherapist radiologist "
     "specialist intern postdoc apprentice officer soldier realtor broker producer bookkeeper paralegal "
     "secretary receptionist strategist sre cardiologist dermatologist pediatrician historian linguist "
-    "philosopher curator geologist zoologist retiree"
+    "philosopher curator geologist zoologist retiree lead supervisor illustrator"
 )
 CONDITIONS = listed(
     "diabetes asthma adhd epilepsy arthritis migraines? hypertension insomnia anemia celiac coeliac ibs eczema "
