@@ -33,14 +33,13 @@ LENIENT = ({"fact", "instruction"}, {"fact", "task"})
 BARS = "precision ≥ 0.80, recall ≥ 0.65, kind ≥ 0.85, superseding ≥ 0.85, chit-chat ≤ 2 %, CPU ≤ 2 ms (aim)"
 
 
+@dataclass
 class TimedRules:
     """The built-in extractor with a stopwatch: its own CPU time, without embedding and storage."""
 
-    name = "rules/1"
-
-    def __init__(self) -> None:
-        self.cpu = 0.0
-        self.read = 0
+    name: str = "rules/1"
+    cpu: float = 0.0
+    read: int = 0
 
     async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
         start = time.thread_time()
@@ -143,9 +142,8 @@ def scored(t: Told) -> Score:
                 any(_window(memory) == tuple(date.fromisoformat(day[:10]) for day in item["when"]) for memory in found)
             )
     _superseding(t, score)
-    text = "\n".join(memory.content + memory.summary + str(memory.key) for memory in t.memories)
     for secret in t.case.get("never", ()):
-        score.secrets.count(secret not in text)
+        score.secrets.count(not any(secret in m.content + m.summary + str(m.key) for m in t.memories))
     if not expected:
         score.chatter.add(Share(len(t.memories), len(t.case["messages"])))
     return score
@@ -185,13 +183,6 @@ async def measured(parts: Iterable[str]) -> tuple[list[Told], TimedRules]:
     return heard, rules
 
 
-def total(heard: Iterable[Told]) -> Score:
-    score = Score()
-    for each in heard:
-        score.add(scored(each))
-    return score
-
-
 def table(heard: Sequence[Told]) -> str:
     """One line per feature, the commonest first."""
     features: dict[str, Score] = {}
@@ -207,7 +198,10 @@ def table(heard: Sequence[Told]) -> str:
 
 def totals(columns: dict[str, tuple[list[Told], TimedRules]]) -> str:
     lines = ["| in total | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    scores = {name: total(heard) for name, (heard, _) in columns.items()}
+    scores = {name: Score() for name in columns}
+    for name, (heard, _) in columns.items():
+        for each in heard:
+            scores[name].add(scored(each))
     lines.append("| cases | " + " | ".join(str(score.cases) for score in scores.values()) + " |")
     titles = dict(zip(NAMES, (
         "precision", "recall", "kind", "kind, fact ~ instruction and fact ~ task", "superseding, new value found",

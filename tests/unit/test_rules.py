@@ -25,7 +25,7 @@ def said(*turns: str | tuple[str, str]) -> list[Message]:
 
 
 def kept(*turns: str | tuple[str, str]) -> list[Draft]:
-    return drafts(said(*turns), [])
+    return drafts(said(*turns), [], least=0.5)
 
 
 def only(*turns: str | tuple[str, str]) -> Draft:
@@ -488,6 +488,12 @@ def test_chatter_and_requests_of_the_moment_yield_nothing(text: str) -> None:
 def test_the_next_value_of_a_plain_thing_supersedes_the_last(first: str, second: str) -> None:
     made = kept(first, second)
     assert [d.sources for d in made] == [("m1",)], made
+
+
+def test_a_plain_statement_stays_a_message_unless_more_is_wanted() -> None:
+    plain = said("sessions are stored in redis")
+    assert drafts(plain) == []
+    assert len(drafts(plain, least=0.5)) == 1
 
 
 def test_a_short_answer_is_kept_with_its_question() -> None:

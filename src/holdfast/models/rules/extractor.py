@@ -37,11 +37,15 @@ class RuleExtractor:
 
     name = "rules/1"
 
+    def __init__(self, least: float = LEAST) -> None:
+        """What is less sure than `least` stays a message; 0.5 keeps far more, quoted, and more that is of no use."""
+        self._least = least
+
     async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
-        return await asyncio.to_thread(drafts, messages, before)
+        return await asyncio.to_thread(drafts, messages, before, self._least)
 
 
-def drafts(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Draft]:
+def drafts(messages: Sequence[Message], before: Sequence[Message] = (), least: float = LEAST) -> list[Draft]:
     """Drafts resting on `messages`; `before` only explains them."""
     talk = [*before[-REMEMBERED:], *messages]
     first = len(talk) - len(messages)
@@ -52,7 +56,7 @@ def drafts(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[
         previous = talk[place - 1] if place else None
         for note in _notes(message, previous, place, cast.setdefault(author.name, Cast(author)), notes):
             notes = [n for n in notes if not _replaces(note, n)] + [note]
-    kept = [n for n in notes if n.place >= first and n.found.confidence >= LEAST]
+    kept = [n for n in notes if n.place >= first and n.found.confidence >= least]
     return [draft(n.found, n.sources, n.trust) for n in kept]
 
 
@@ -112,7 +116,10 @@ def _short_reply(previous: Message, message: Message, said: list[str], author: S
     other = (previous.role, previous.speaker) != (message.role, message.speaker)
     if not other or message.role == "system" or not previous.content.rstrip().endswith(("?", "？", "か。")):
         return None
-    when, helping = windows(english_dates(said[0]), message.said_at), previous.role == "assistant"
+    when, helping = (
+        windows(english_dates(said[0]) if foreign(said[0]) else said[0], message.said_at),
+        previous.role == "assistant",
+    )
     whole = reply(previous.content, " ".join(said), author, when, helping)
     return whole or reply(previous.content, said[0], author, when, helping)
 

@@ -10,6 +10,7 @@ import re
 from datetime import datetime
 
 from ...when import Window, windows
+from .clauses import LONGEST
 from .found import Found, sentence
 from .signs import plain, signs
 from .voice import Subject
@@ -110,11 +111,8 @@ def foreign(text: str) -> bool:
 def pieces(text: str) -> list[str]:
     """Sentences, also by the stops of Chinese and Japanese; "22. Mai" is one date."""
     text = re.sub(r"(?<=\d)\.(?= (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))", "", text[:4000])
-    return [
-        p
-        for p in (plain(p) + p[-1:] * (p[-1:] in "?？") for p in re.split(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+", text))
-        if p
-    ]
+    made = (p for p in re.split(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+", text) if 0 < len(p) <= LONGEST)
+    return [said for p in made if (said := plain(p) + p[-1] * (p[-1] in "?？"))]
 
 
 def told_abroad(said: str, author: Subject, now: datetime) -> Found | None:

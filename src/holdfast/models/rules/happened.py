@@ -12,7 +12,8 @@ from .voice import Cast, Subject, alone, is_past, main, theirs, third
 _STRONG = re.compile(
     r"(?:have |has )?(?:visited|bought|purchased|went (?:to|on|hiking|skiing|camping)|started|"
     r"moved(?! on\b)|got (?:married|engaged|divorced|"
-    r"promoted|fired|hired|laid off|back from|accepted|a new)|finished|met|booked|graduated|"
+    r"promoted|fired|hired|laid off|back from|accepted|a new)|finished(?! (?:my|the) (?:coffee|tea|lunch|dinner|"
+    r"breakfast|beer))|met|booked|graduated|"
     r"adopted|joined|quit|signed up|"
     r"completed|ran (?:a|my|the)|won|attended|sold|passed (?:my|the)|broke (?:my|up)|travel+ed|flew|launched|released|"
     r"deployed|shipped|celebrated|hosted|retired|ordered|upgraded|was (?:promoted|hired|fired|"

@@ -13,7 +13,7 @@ from .happened import happened
 from .orders import instruction, system_instruction, task
 from .standing import lasting_question, standing
 from .stated import introduced, stated
-from .told import counted, to_do, told
+from .told import counted, promises, told
 from .values import taking_part
 from .voice import Cast, Subject, expanded
 from .words import listed
@@ -22,7 +22,8 @@ _IFFY = re.compile(r"\b(?:if|suppose|imagine|pretend|let's say|hypothetically)\b
 _CONDITION = re.compile(r"^if\b[^,:]{3,60}[,:] ", re.I)
 _ORDERED = re.compile(r"^.*?\b(?=from now on,? \w|please (?:always|never)\b)", re.I)
 _OF_NOTE = re.compile(
-    r"\b(?:day one|first (?:day|week)|met|bought|moved|visited|went|got|started|finished|booked|saw|flew|joined|i|i'm|im|"
+    r"\b(?:day one|first (?:day|week)|met|bought|moved|visited|went|got|started|finished|booked|saw|flew|joined|i|"
+    r"i'm|im|"
     r"i've|we|my|our|me|she|he|always|never|ever|don't|please|use|stop|todo|"
     r"remember|deadline|port|due|call|answer|reply|"
     r"from now on|whenever|forget|the)\b|\b[A-Z][a-z]{1,20} (?:lives|works|is|moved|has)|^(?:no|"
@@ -123,9 +124,10 @@ def read_clause(clause: str, cast: Cast, message: Message, lower: bool = False) 
     facts = stated(clause, cast, found, lower) if noted else []
     events = happened(clause, cast, found) if noted else []
     if not facts and not events:
-        return told(clause, cast, found, cast.before)
+        made = told(clause, cast, found, cast.before)
+        return made + introduced(clause, cast.author) if any(f.kind == "event" for f in made) else made
     if events and not facts:
-        if to_do(clause):
+        if promises(clause):
             return [replace(e, kind="task", rule="told-task") for e in events]
         events = [replace(e, topic=e.topic or taking_part(clause)) for e in events]
         events = _with_amounts(events, counted(clause, cast.author)) + introduced(clause, cast.author)

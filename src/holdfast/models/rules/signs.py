@@ -18,7 +18,8 @@ _NUMBER = re.compile(
 )
 _NAME = re.compile(r"(?:(?<=[\w,;:('\"&/-] )|(?<=\())(?:the )?(?!I\b|I'|OK\b|NO\b|LOVE\b)[A-ZÀ-Þ][\w'’&.-]*[a-zà-ÿ0-9]")
 _IDENTIFIER = re.compile(
-    r"`[^`]{2,}`|\b[\w*-]+(?:\.[\w-]+)+\b(?<!\d)|\b\w+_\w+|(?<![\w<])[\w.-]+/[\w./-]+|\b[a-z]+-[a-z]*\d[\w-]*|--\w+|"
+    r"`[^`]{2,}`|\b[\w*-]+(?:\.[\w-]+)+\b(?<!\d)|\b\w+_\w+|(?<![\w<])(?!\d+/\d)[\w.-]+/[\w./-]+|"
+    r"\b[a-z]+-[a-z]*\d[\w-]*|--\w+|"
     r"\b(?:SSO|VAT|MIT|CI|API|UTC|AWS|GCP|SQL|CPU|GPU|DNS|VPN|URL|SLA|[A-Z]+[-_]?\d[\w-]*)\b|"
     r"\b(?!(?:NO|WAY|LOVE|PLEASE|YES|OK|OMG|LOL|HR|DID|YOU|SEE|THAT|SO|NOT|VERY|ALL|EVER|NEVER|THE|AND|WTF|BTW|FYI|"
     r"BRB)\b)"
@@ -58,7 +59,8 @@ _NOISE = re.compile(
     r"all|true|quick|so|a|the (?:best|worst))|this|these|those|there's|what|nice|perfect|great|good|"
     r"love|cool|wow|congrats|happy (?:new|birthday)|makes sense|\w+ makes more sense|sounds|looks|works|thx|thanks|"
     r"thank|yes|yep|yeah|no "
-    r"(?:worries|problem|need|way|idea)|fine|done|better|clear|awful|insane|typical|ugh|omg|oh no|lovely|i (?:know|see|"
+    r"(?:worries|problem|need|way|idea)|fine|done|better|clear|awful|insane|typical|ugh|omg|oh no|lovely|i (?:know|"
+    r"see|feel|"
     r"think|guess|mean|understand|want to|wanna|agree|don't (?:know|think|care|mind)|get it|want (?:to|you))|let me|"
     r"let's|lets|see you|bye|good (?:luck|night)|night|ttyl|brb|as i (?:said|told)|once more|same|too|noted|aww|"
     r"even|card is|scratch that|happy)\b(?! is\b))",
@@ -104,6 +106,11 @@ def signs(clause: str, dated: bool) -> int:
     """How many kinds of specifics a clause holds."""
     found = (_FIGURE, _NUMBER, _NAME, _IDENTIFIER, _WORLD, _TECH)
     return sum(1 for pattern in found if pattern.search(clause)) + dated + bool(_ABLE.match(clause))
+
+
+def standalone(clause: str) -> bool:
+    """Whether it names something, so that even a few words without a verb tell: "order 88213", "host db.internal"."""
+    return bool(_IDENTIFIER.search(clause) or _WORLD.search(clause) or _NAME.search(clause))
 
 
 def plain(sentence: str) -> str:

@@ -36,7 +36,7 @@ _BARRED = re.compile(
     r"(?:and |oh |also |but )*(?:no (?:[\w-]+ ){0,2}[\w-]+|nothing with \w+)(?: please| for me)?$", re.I
 )
 _BARRED_THING = re.compile(r"\b(?:leather|watch mode|sugar|smoking|spam|calls|meat|dairy|nuts)\b|\bplease$", re.I)
-_NOT_THAT = re.compile(r"\bnot (?:my|his|her|the|by|at|to|in)\b[^,]*$", re.I)
+_NOT_THAT = re.compile(r"\bnot (?:(?:my|his|her|the|by|at|to|in)\b[^,]*|[a-z]+)$", re.I)
 _WITHOUT_LEAVE = re.compile(
     r"\b(?:nothing|nobody|no one)\b.{3,60}\bwithout\b|\bonly (?:ever )?(?:run|use|send|write)\b", re.I
 )

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...when import OPEN_START, OPEN_STOP, Window
 from .found import Found, dated, sentence
-from .signs import noise, plain, pointing, signs, whole
+from .signs import noise, plain, pointing, signs, standalone, whole
 from .standing import imperative, standing
 from .values import amount, taking_part, valued
 from .voice import USER, Cast, Subject, is_past, main, theirs, third
@@ -62,8 +62,11 @@ def told(clause: str, cast: Cast, found: list[Window], before: str = "") -> list
     )
     if len(clause.split()) < 2 or noise(clause, bool(when)) or imperative(clause):
         return []
+    fragment = _fragment(clause, cast)
+    if fragment and len(clause.split()) <= 3 and signs(clause, False) < 2 and not standalone(clause):
+        return []
     resolved = cast.last is not None and bool(_PERSON.match(clause))
-    if not (signs(clause, bool(when) and not _fragment(clause, cast)) or resolved or _REMIND.match(clause)):
+    if not (signs(clause, bool(when) and not fragment) or resolved or _REMIND.match(clause)):
         return []
     content, subject = _content(clause, cast, before)
     if not content:
@@ -104,8 +107,8 @@ def _fact(made: Found, clause: str, author: Subject) -> list[Found]:
     ]
 
 
-def to_do(clause: str) -> bool:
-    """Whether it promises or asks for something to be done."""
+def promises(clause: str) -> bool:
+    """Whether the speaker promises or asks for something to be done."""
     return bool(_TO_DO.match(clause))
 
 

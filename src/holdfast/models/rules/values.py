@@ -16,7 +16,8 @@ _AMOUNT = re.compile(
     re.I,
 )
 _VALUED = re.compile(
-    r"(?:(?:the|our|my|all|local|this) )*(?P<k>[\w-]+(?: [\w-]+)?) (?:(?:is|are|runs?|goes?|go|lives?|sits?|stays?|"
+    r"(?:(?:the|our|my|all|local|this) )*(?P<k>(?!(?:i|we|it|he|she|they|that|there|you|this|everything|"
+    r"all)\b)[\w-]+(?: [\w-]+)?) (?:(?:is|are|runs?|goes?|go|lives?|sits?|stays?|"
     r"ships?|"
     r"works?|move[sd]?)(?: now| still| back| already| currently| stored| kept| hosted| pinned| based| running| out)*) "
     r"(?P<p>into|on|in|at|with|through|via|from|to)? ?(?P<v>.+)",
