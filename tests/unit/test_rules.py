@@ -490,6 +490,12 @@ def test_the_next_value_of_a_plain_thing_supersedes_the_last(first: str, second:
     assert [d.sources for d in made] == [("m1",)], made
 
 
+def test_a_card_goes_with_its_expiry_and_code() -> None:
+    text = redacted("card 4111 1111 1111 1111 exp 09/27, cvv 737")
+    assert text == "card [redacted] exp [redacted], cvv [redacted]"
+    assert redacted("due 09/27") == "due 09/27"
+
+
 def test_a_plain_statement_stays_a_message_unless_more_is_wanted() -> None:
     plain = said("sessions are stored in redis")
     assert drafts(plain) == []

@@ -27,6 +27,7 @@ _HARMLESS = re.compile(
     r"|being|missing|same|invalid|incorrect|weak|strong|redacted|\[redacted\])[.,;!?]*",
     re.I,
 )
+_EXPIRY = re.compile(r"\b(?:0[1-9]|1[0-2])\s?/\s?(?:20)?\d\d\b")
 _CARD = re.compile(r"(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d-])")
 
 
@@ -35,7 +36,8 @@ def redacted(text: str) -> str:
     text = _TOKEN.sub(REDACTED, text)
     text = _URL_PASSWORD.sub(lambda m: f"{m[1]}:{REDACTED}@", text)
     text = _NAMED.sub(_without_value, text)
-    return _CARD.sub(lambda m: REDACTED if _luhn(m[0]) else m[0], text)
+    without_card = _CARD.sub(lambda m: REDACTED if _luhn(m[0]) else m[0], text)
+    return text if without_card == text else _EXPIRY.sub(REDACTED, without_card)
 
 
 def _without_value(m: re.Match[str]) -> str:
