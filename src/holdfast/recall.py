@@ -119,6 +119,7 @@ async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Que
         window=asked.window,
         where=question.where,
         limit=max(DEPTH, limit),
+        memories=max(DEPTH // 2, limit),
     )
     return await store.propose(probe)
 

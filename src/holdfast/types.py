@@ -204,8 +204,10 @@ class Probe:
     window: tuple[datetime, datetime] | None = None
     where: Where | None = None
     limit: int = 100
-    """How many items each channel may propose; memories and messages apart."""
-    with_neighbours: int = 40
+    """How many messages each channel may propose."""
+    memories: int = 100
+    """How many memories; apart, so that neither crowds out the other."""
+    with_neighbours: int = 30
     """How many of each channel's best bring the messages beside them along."""
 
 

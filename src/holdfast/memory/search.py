@@ -38,7 +38,7 @@ def propose(state: State, probe: Probe) -> Proposals:
             mine = [isinstance(state.items[part.item], Memory) == memory for part in parts]
             rows = np.flatnonzero(allowed & found & np.array(mine, bool))
             channel = name if memory else "messages"
-            for rank, at in enumerate(best(scores[rows], probe.limit), 1):
+            for rank, at in enumerate(best(scores[rows], probe.memories if memory else probe.limit), 1):
                 ranks = channels.setdefault(int(rows[at]), {})
                 ranks[channel] = min(rank, ranks.get(channel, rank))
     keyed = [

@@ -63,12 +63,12 @@ def propose(db: apsw.Connection, board: Board, probe: Probe) -> Proposals:
         length = board.length[rows].astype(float)
         weight[rows] += bm25(times[:, None], length, [frequency], len(board), board.mean_length)[:, 0]
     rows = np.flatnonzero((weight > 0) & allowed)
-    _offer(channels, board, rows, weight[rows], "words", probe.limit)
+    _offer(channels, board, rows, weight[rows], "words", probe)
     if cosines is not None:
         rows = np.flatnonzero(allowed & (cosines != 0))
         if not board.exact:
             cosines = _rescored(db, board, probe, cosines, rows)
-        _offer(channels, board, rows, cosines[rows], "meaning", probe.limit)
+        _offer(channels, board, rows, cosines[rows], "meaning", probe)
     for name, found in (("key", _keyed(db, board, probe, allowed)), ("time", _timely(db, board, probe, allowed))):
         for rank, row in enumerate(found, 1):
             channels.setdefault(row, {})[name] = rank
@@ -76,12 +76,12 @@ def propose(db: apsw.Connection, board: Board, probe: Probe) -> Proposals:
 
 
 def _offer(
-    channels: dict[int, dict[str, int]], board: Board, rows: Ints, scores: NDArray[Any], name: str, limit: int
+    channels: dict[int, dict[str, int]], board: Board, rows: Ints, scores: NDArray[Any], name: str, probe: Probe
 ) -> None:
     """Memories and messages are proposed apart, so that neither crowds out the other."""
     for memory in (0, 1):
         mine = np.flatnonzero(board.memory[rows] == memory)
-        for rank, at in enumerate(best(scores[mine], limit), 1):
+        for rank, at in enumerate(best(scores[mine], probe.memories if memory else probe.limit), 1):
             ranks = channels.setdefault(int(rows[mine[at]]), {})
             channel = name if memory else "messages"
             ranks[channel] = min(rank, ranks.get(channel, rank))
