@@ -35,10 +35,10 @@ SELECT part.n, part.item, part.number, part.tokens, part.asks, memory.id, memory
 """
 _TIMELY = """
 SELECT part.n, coalesce(said_at, created_at) AS at FROM message JOIN part ON part.item = message.n
- WHERE at >= ?1 AND at < ?2
+ WHERE coalesce(said_at, created_at) >= ?1 AND coalesce(said_at, created_at) < ?2
 UNION ALL
 SELECT part.n, coalesce(occurred_at, created_at) AS at FROM memory JOIN part ON part.item = -memory.n
- WHERE at >= ?1 AND at < ?2
+ WHERE coalesce(occurred_at, created_at) >= ?1 AND coalesce(occurred_at, created_at) < ?2
 ORDER BY 2 DESC, 1 DESC LIMIT ?3
 """
 _NEIGHBOURS = """

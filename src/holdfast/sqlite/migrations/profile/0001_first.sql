@@ -18,6 +18,7 @@ CREATE TABLE message (
   failure    TEXT
 );
 CREATE UNIQUE INDEX message_place ON message (session, position);
+CREATE INDEX message_time ON message (coalesce(said_at, created_at));
 CREATE INDEX message_waiting ON message (wait_until) WHERE state = 'waiting';
 
 CREATE TABLE memory (
@@ -49,6 +50,7 @@ CREATE TABLE memory (
 CREATE UNIQUE INDEX memory_head ON memory (kind, key) WHERE superseded_by IS NULL AND key IS NOT NULL;
 -- Without a key, saying the same again is the same memory.
 CREATE UNIQUE INDEX memory_once ON memory (fingerprint) WHERE superseded_by IS NULL AND key IS NULL;
+CREATE INDEX memory_time ON memory (coalesce(occurred_at, created_at));
 CREATE INDEX memory_key ON memory (key) WHERE key IS NOT NULL;
 CREATE INDEX memory_next ON memory (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memory_expiry ON memory (expires_at) WHERE expires_at IS NOT NULL;
