@@ -236,3 +236,12 @@ async def test_reading_a_deleted_profile_is_not_found(tmp_path: Path) -> None:
         await memory.delete_profile("app", "alice")
         with pytest.raises(NotFound):
             await alice.stats()
+
+
+def test_two_values_in_one_ingest_are_history_and_the_later_is_the_answer(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path, embedder="potion") as memory:
+        alice = memory.profile("app", "alice")
+        alice.ingest(said("I live in Porto", "We moved to Lisbon in May"), wait=True)
+        assert alice.recall("Where do I live?").answer == "The user lives in Lisbon."
+        versions = alice.history(alice.list(key="home-city")[0].id)
+        assert [version.content for version in versions] == ["The user lives in Lisbon.", "The user lives in Porto."]

@@ -61,10 +61,14 @@ def drafts(messages: Sequence[Message], before: Sequence[Message] = (), least: f
 
 
 def _replaces(new: _Note, old: _Note) -> bool:
-    """Inside a batch, the last value of a key and one of equal contents stay; a correction takes what it corrects."""
+    """Inside a batch one of equal contents stays, and a correction takes what it corrects.
+
+    An earlier value of a key stays too: it becomes history, and what was said then is known to be superseded.
+    """
     a, b = new.found, old.found
     if a.topic and (a.kind, a.topic, a.subject.prefix) == (b.kind, b.topic, b.subject.prefix):
-        return True
+        if a.rule == "correction" or old.place == new.place:
+            return True
     same_words = a.content.casefold() == b.content.casefold() and a.kind == b.kind
     undated = a.rule == "correction" and not b.topic and a.kind == b.kind and old.sources[0] in new.sources
     return same_words or (undated and a.subject == b.subject and bool(b.value or b.window) and b.rule != "correction")
