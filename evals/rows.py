@@ -127,10 +127,10 @@ def rows_of(found: list[Found], blind: bool = False, noisy: bool = False) -> tup
         names = list(columns)
         evidence = set(each.question.evidence)
         right = np.array([float(bool(q) and set(q) <= evidence) for q in each.quotes])
-        shown = np.array([bool(item.channels) for item in proposals.items])
+        shown = np.array([bool(ranks) for ranks in proposals.channels])
         inputs = np.stack([columns[name] for name in names], 1)[shown]
         quotes = [q for q, s in zip(each.quotes, shown, strict=True) if s]
-        sessions = [item.session_id for item in proposals.items if item.channels]
+        sessions = [item.session_id for item, ranks in zip(proposals.items, proposals.channels, strict=True) if ranks]
         row = Row(each.set, each.group, each.question.category, inputs, right[shown], quotes, tuple(evidence), sessions)
         rows.append(row)
     return names, rows

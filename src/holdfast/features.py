@@ -57,7 +57,7 @@ def features(asked: Asked, proposals: Proposals) -> dict[str, Column]:
         "has_speaker": np.array([float(item.speaker is not None) for item in items]),
         "from_user": np.array([float(item.role == "user") for item in items]),
         "memory": np.array([float(item.memory) for item in items]),
-        "key": np.array([float("key" in item.channels) for item in items]),
+        "key": np.array([float("key" in ranks) for ranks in proposals.channels]),
         "in_window": _in_window(asked, items),
         "first_person": np.full(len(items), float(asked.first_person)),
         "word_count": np.full(len(items), float(len(asked.words))),

@@ -27,6 +27,7 @@ class Ranked:
     """One item, and why it stands where it stands."""
 
     item: Candidate
+    channels: dict[str, int]
     score: float
     features: dict[str, float]
     inputs: NDArray[np.float64]
@@ -41,11 +42,13 @@ def ranked(asked: Asked, proposals: Proposals, limit: int) -> list[Ranked]:
     inputs = _inputs(columns)
     scores = _score(inputs)
     columns["cosine"] = cosines(proposals)
-    order = [n for n in np.argsort(-scores, kind="stable").tolist() if proposals.items[n].channels][:limit]
+    order = [n for n in np.argsort(-scores, kind="stable").tolist() if proposals.channels[n]][:limit]
     names = list(columns)
     told = np.round(np.stack([columns[name][order] for name in names], axis=1), 4).tolist()
     return [
-        Ranked(proposals.items[n], float(scores[n]), dict(zip(names, row, strict=True)), inputs[n])
+        Ranked(
+            proposals.items[n], proposals.channels[n], float(scores[n]), dict(zip(names, row, strict=True)), inputs[n]
+        )
         for n, row in zip(order, told, strict=True)
     ]
 

@@ -180,7 +180,7 @@ def _hit(item: Item, found: Ranked) -> Hit:
         item,
         {
             "score": round(found.score, 4),
-            "channels": found.item.channels,
+            "channels": found.channels,
             "features": found.features,
         },
     )

@@ -224,8 +224,6 @@ class Candidate:
     asks: bool
     at: int
     """When it was said, or when what it tells happened: microseconds since 1970."""
-    channels: dict[str, int]
-    """Channel → rank (1 is best). Empty for an item that is here only as context."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,6 +234,8 @@ class Proposals:
     """
 
     items: tuple[Candidate, ...]
+    channels: tuple[dict[str, int], ...]
+    """Of each item: channel → rank (1 is best). Empty for an item that is here only as context."""
     of: Ints
     number: Ints
     length: NDArray[np.float64]

@@ -10,7 +10,6 @@ from ..errors import InvalidInput
 from ..ports import Store
 from ..types import (
     All,
-    Candidate,
     Change,
     Either,
     Item,
@@ -35,7 +34,7 @@ class FindingContract:
             one.id: [2, 1, 0],
             two.id: [0, 1, 0],
         }
-        assert [c.id for c in sorted(proposed(found), key=lambda c: c.channels["messages"])] == [one.id, two.id]
+        assert proposed(found) == {one.id: {"messages": 1}, two.id: {"messages": 2}}
 
     async def test_meaning_is_found_by_cosine_under_the_asked_model_only(self, store: Store) -> None:
         items: list[Item] = [message("a"), message("b"), memory("c")]
@@ -44,7 +43,7 @@ class FindingContract:
         cosines = {c.id: round(cosine, 2) for c, cosine in zip(found.items, found.cosine.tolist(), strict=True)}
         assert cosines == {items[0].id: 0.48, items[1].id: 1.0, items[2].id: 0.48}
         other = await store.propose(Probe(now=AT, vector=direction(1), model="another/model/8"))
-        assert proposed(other) == []
+        assert proposed(other) == {}
         again = await store.propose(Probe(now=AT, vector=direction(1), model=MODEL))
         assert len(proposed(again)) == 3
 
@@ -59,7 +58,7 @@ class FindingContract:
         talk = [message(text) for text in ("far", "before", "the zebra", "after", "farther")]
         await store.apply(written(*talk, message("zealous", session="other")))
         found = await store.propose(Probe(now=AT, words=("zebra",)))
-        assert {item.id: bool(item.channels) for item in found.items} == {
+        assert {item.id: bool(ranks) for item, ranks in zip(found.items, found.channels, strict=True)} == {
             talk[1].id: False,
             talk[2].id: True,
             talk[3].id: False,
@@ -80,7 +79,7 @@ class FindingContract:
         known = memory("Lisbon", key="home-city")
         await store.apply(written(known, memory("other", key="pet")))
         found = proposed(await store.propose(Probe(now=AT, keys=("home-city", "x"))))
-        assert [(c.id, c.channels) for c in found] == [(known.id, {"key": 1})]
+        assert found == {known.id: {"key": 1}}
 
     async def test_what_was_said_or_happened_in_a_window_is_a_channel(self, store: Store) -> None:
         then = message("long ago", timestamp=AT - timedelta(days=9))
@@ -88,7 +87,7 @@ class FindingContract:
         await store.apply(written(then, event, message("today")))
         window = (AT - timedelta(days=10), AT - timedelta(days=7))
         found = proposed(await store.propose(Probe(now=AT, window=window)))
-        assert {c.id: c.channels for c in found} == {event.id: {"time": 1}, then.id: {"time": 2}}
+        assert found == {event.id: {"time": 1}, then.id: {"time": 2}}
 
     async def test_search_sees_each_write_at_once(self, store: Store) -> None:
         probe = Probe(now=AT, words=("zebra",), vector=direction(0), model=MODEL)
@@ -156,8 +155,9 @@ class FindingContract:
             await store.scan(None, now=AT, limit=2, cursor="né")
 
     async def _items(self, store: Store, probe: Probe) -> set[str]:
-        return {candidate.id for candidate in proposed(await store.propose(probe))}
+        return set(proposed(await store.propose(probe)))
 
 
-def proposed(found: Proposals) -> list[Candidate]:
-    return [item for item in found.items if item.channels]
+def proposed(found: Proposals) -> dict[str, dict[str, int]]:
+    """Item → the channels that found it, without the context."""
+    return {item.id: ranks for item, ranks in zip(found.items, found.channels, strict=True) if ranks}

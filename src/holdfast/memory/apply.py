@@ -83,6 +83,19 @@ def note(state: State, change: Change) -> None:
                 state.wait_until[late.message] = late.until
 
 
+def _in_its_place(state: State, memory: Memory) -> str | None:
+    """The current memory that leaves no room for this one to be current: of its key, or of its very words."""
+    for other in state.items.values():
+        if isinstance(other, Memory) and other.current and other.id != memory.id:
+            if (
+                (other.kind, other.key) == (memory.kind, memory.key)
+                if memory.key
+                else (other.key is None and other.fingerprint == memory.fingerprint)
+            ):
+                return other.id
+    return None
+
+
 def forget(state: State, change: Change) -> Forgotten:
     messages = [id for id in dict.fromkeys(change.forget) if isinstance(state.items.get(id), Message)]
     memories = dict.fromkeys(id for id in change.forget if isinstance(state.items.get(id), Memory))
@@ -96,9 +109,9 @@ def forget(state: State, change: Change) -> Forgotten:
         del state.items[id]
     for id in memories:
         successor = getattr(state.items.pop(id), "superseded_by", None)
-        for other in list(state.items.values()):
-            if isinstance(other, Memory) and other.superseded_by == id:
-                state.items[other.id] = replace(other, superseded_by=successor)
+        older = [other for other in state.items.values() if isinstance(other, Memory) and other.superseded_by == id]
+        for other in sorted(older, key=lambda memory: -state.order[memory.id]):
+            state.items[other.id] = replace(other, superseded_by=successor or _in_its_place(state, other))
     gone = {*messages, *memories}
     for kept in (state.wait_until, state.aside, state.failures):
         for id in gone & set(kept):

@@ -67,16 +67,18 @@ def _measured(
     statistics: tuple[int, float, tuple[int, ...]],
 ) -> Proposals:
     items: dict[str, Candidate] = {}
+    found: dict[str, dict[str, int]] = {}
     for row in shown:
         part = parts[row]
-        made = _candidate(state.items[part.item], part)
-        ranks = items.setdefault(part.item, made).channels
+        items.setdefault(part.item, _candidate(state.items[part.item], part))
+        ranks = found.setdefault(part.item, {})
         for channel, rank in channels.get(row, {}).items():
             ranks[channel] = min(rank, ranks.get(channel, rank))
     places = {id: place for place, id in enumerate(items)}
     cosine = cosines[shown].astype(float)
     return Proposals(
         items=tuple(items.values()),
+        channels=tuple(found.values()),
         of=np.array([places[parts[row].item] for row in shown], np.int64),
         number=np.array([parts[row].number for row in shown], np.int64),
         length=np.array([len(parts[row].words) for row in shown], float),
@@ -114,6 +116,6 @@ def _beside(state: State, parts: list[Part], row: int, leading: list[int]) -> bo
 
 def _candidate(item: Item, part: Part) -> Candidate:
     if isinstance(item, Memory):
-        return Candidate(item.id, True, item.session_id, -1, None, None, part.asks, micros(_moment(item)), {})
+        return Candidate(item.id, True, item.session_id, -1, None, None, part.asks, micros(_moment(item)))
     place = (item.session_id, item.position)
-    return Candidate(item.id, False, *place, item.role, item.speaker, part.asks, micros(item.said_at), {})
+    return Candidate(item.id, False, *place, item.role, item.speaker, part.asks, micros(item.said_at))

@@ -15,6 +15,12 @@ from .file import query
 
 _PLACES = ", ".join("?" * len(rows.MEMORY.split(",")))
 
+_IN_ITS_PLACE = """
+SELECT other.id FROM memory JOIN memory AS other ON other.superseded_by IS NULL AND other.n != memory.n
+   AND ((other.kind = memory.kind AND other.key = memory.key)
+        OR (other.key IS NULL AND memory.key IS NULL AND other.fingerprint = memory.fingerprint))
+ WHERE memory.n = ?
+"""
 _RESTING_ONLY_ON = """
 SELECT id FROM memory WHERE n IN (SELECT memory FROM source WHERE message = ?1)
    AND NOT EXISTS (SELECT 1 FROM source WHERE memory = memory.n AND message != ?1)
@@ -188,9 +194,12 @@ class Applying:
         return False
 
     def _relink(self, db: apsw.Connection, id: str, successor: str | None) -> None:
-        statement = "UPDATE memory SET superseded_by = ? WHERE superseded_by = ? RETURNING id"
-        for (older,) in query(db, statement, (successor, id)):
-            self._set_live(db, older, successor is None)
+        """What the forgotten one superseded is current again, unless something else stands in its place by now."""
+        for n, older in query(db, "SELECT n, id FROM memory WHERE superseded_by = ? ORDER BY n DESC", (id,)):
+            found = [] if successor else query(db, _IN_ITS_PLACE, (n,))
+            next_one = found[0][0] if found else successor
+            db.execute("UPDATE memory SET superseded_by = ? WHERE n = ?", (next_one, n))
+            self._set_live(db, older, next_one is None)
 
     def _drop_parts(self, db: apsw.Connection, item: int) -> None:
         of_item = "SELECT n FROM part WHERE item = ?"

@@ -7,13 +7,23 @@ costs a few milliseconds, never an answer.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import apsw
 import numpy as np
 
-from ..types import Floats, Ints
+from ..types import Candidate, Floats, Ints
 from ..vectors import Matrix, unpacked
-from .file import Row, query
+from .file import query
+
+
+class Told(NamedTuple):
+    """What a search needs to know of one part besides the numbers."""
+
+    item: int
+    number: int
+    tokens: bytes
+    about: Candidate
 
 
 class Board:
@@ -26,8 +36,8 @@ class Board:
         )[0]
         self.n, self.length, self.live, self.memory = (ints(column) for column in row)
         with_vector = ints(query(db, "SELECT group_concat(part) FROM vector WHERE model = ?", (model,))[0][0])
-        self.told: dict[int, Row] = {}
-        """Part → what search has already read of it."""
+        self.told: dict[int, Told] = {}
+        """Part → what search has already read of it; it never changes while the board lives."""
         self._total_length = int(self.length.sum())
         self._dimensions = 0
         self._matrix = self._loaded(db, with_vector) if len(with_vector) else None

@@ -12,8 +12,8 @@ from ..moments import micros
 from ..types import Candidate, Floats, Ints, Probe, Proposals
 from ..vectors import best, unpacked
 from ..words import bm25
-from .board import Board, ints
-from .file import Row, query
+from .board import Board, Told, ints
+from .file import query
 from .where import condition
 
 REACH = 1
@@ -81,9 +81,10 @@ def _offer(
     """Memories and messages are proposed apart, so that neither crowds out the other."""
     for memory in (0, 1):
         mine = np.flatnonzero(board.memory[rows] == memory)
-        for rank, at in enumerate(best(scores[mine], probe.memories if memory else probe.limit), 1):
-            ranks = channels.setdefault(int(rows[mine[at]]), {})
-            channel = name if memory else "messages"
+        top = best(scores[mine], probe.memories if memory else probe.limit)
+        channel = name if memory else "messages"
+        for rank, row in enumerate(rows[mine[top]].tolist(), 1):
+            ranks = channels.setdefault(row, {})
             ranks[channel] = min(rank, ranks.get(channel, rank))
 
 
@@ -180,42 +181,45 @@ def _measured(
     leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
     beside = ints(query(db, _NEIGHBOURS, (_listed(board.n[leading]) if leading else "[]", REACH))[0][0])
     wanted = np.union1d(proposed, board.n[board.rows(beside)])
-    found = _rows(db, board, wanted)
-    rows = np.searchsorted(board.n, np.array([row[0] for row in found], np.int64))
-    places: dict[int, int] = {}
-    items: list[Candidate] = []
-    for row, (_, item, _, _, asks, id, session, position, role, speaker, at) in zip(rows.tolist(), found, strict=True):
-        if item not in places:
-            places[item] = len(items)
-            items.append(Candidate(id, item < 0, session, position, role, speaker, bool(asks), at, {}))
-        ranks = items[places[item]].channels
+    found = _told(db, board, wanted)
+    rows = np.searchsorted(board.n, np.array(list(found), np.int64))
+    items: dict[int, Candidate] = {}
+    reached: dict[int, dict[str, int]] = {}
+    for row, part in zip(rows.tolist(), found.values(), strict=True):
+        items.setdefault(part.item, part.about)
+        ranks = reached.setdefault(part.item, {})
         for channel, rank in channels.get(row, {}).items():
             ranks[channel] = min(rank, ranks.get(channel, rank))
+    places = {item: place for place, item in enumerate(items)}
     cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
     return Proposals(
-        items=tuple(items),
-        of=np.array([places[row[1]] for row in found], np.int64),
-        number=np.array([row[2] for row in found], np.int64),
+        items=tuple(items.values()),
+        channels=tuple(reached.values()),
+        of=np.array([places[part.item] for part in found.values()], np.int64),
+        number=np.array([part.number for part in found.values()], np.int64),
         length=board.length[rows].astype(float),
         counts=_counts(postings, rows),
         cosine=np.where(cosine == 0, np.nan, cosine),
-        tokens=tuple(row[3] for row in found),
+        tokens=tuple(part.tokens for part in found.values()),
         parts=len(board),
         mean_length=board.mean_length,
         frequency=tuple(frequency for _, _, frequency in postings),
     )
 
 
-def _rows(db: apsw.Connection, board: Board, parts: Ints) -> list[Row]:
-    """What _ROWS tells of these parts, in order. It never changes while the board lives, so it is read once."""
+def _told(db: apsw.Connection, board: Board, parts: Ints) -> dict[int, Told]:
+    """What _ROWS tells of these parts, in order, read only once."""
     listed: list[int] = parts.tolist()
     missing = [n for n in listed if n not in board.told]
     if missing:
         if len(board.told) > MOST_TOLD:
             board.told.clear()
             missing = listed
-        board.told |= {row[0]: row for row in query(db, _ROWS, (_listed(np.array(missing)),))}
-    return [row for n in listed if (row := board.told.get(n)) is not None]
+        for n, item, number, tokens, asks, *about, at in query(db, _ROWS, (_listed(np.array(missing)),)):
+            id, session, position, role, speaker = about
+            known = Candidate(id, item < 0, session, position, role, speaker, bool(asks), at)
+            board.told[n] = Told(item, number, tokens, known)
+    return {n: told for n in listed if (told := board.told.get(n)) is not None}
 
 
 def _counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:

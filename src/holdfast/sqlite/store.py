@@ -39,6 +39,9 @@ class SqliteStore:
                     self._board = None
 
         applied = await self._file.write(applying, then=follow)
+        models = {vector.model for vector in change.vectors}
+        if models:  # a part has one vector: under another model it is bare again
+            self._embedded_below = {name: n for name, n in self._embedded_below.items() if {name} == models}
         if change.forget:
             self._embedded_below.clear()  # numbers of forgotten parts are used again
             await self._file.scrub()
