@@ -19,34 +19,34 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import AsyncHoldfast
-from holdfast.models.rules import drafts
-from holdfast.testing import HashingEmbedder
+from holdfast.models.local import ArcticEmbedder
+from holdfast.models.rules import RuleExtractor, drafts
+from holdfast.ports import Embedder
 from holdfast.types import Draft, Memory, Message
 
-from .profiles import opened
+from .profiles import CachedEmbedder, opened
 
 ROOT = Path(__file__).resolve().parent
 RESULT = ROOT.parent / "docs" / "results" / "understanding.md"
-TUNING, UNREAD = ("tuning-a", "tuning-b"), ("unread",)
+TUNING, UNREAD = ("tuning-a", "tuning-b"), ("unread", "unread-b")
 DAY = timedelta(1)
 LENIENT = ({"fact", "instruction"}, {"fact", "task"})
 BARS = "precision ≥ 0.80, recall ≥ 0.65, kind ≥ 0.85, superseding ≥ 0.85, chit-chat ≤ 2 %, CPU ≤ 2 ms (aim)"
 
 
-@dataclass
-class TimedRules:
-    """The built-in extractor with a stopwatch: its own CPU time, without embedding and storage."""
+class TimedRules(RuleExtractor):
+    """The built-in extractor with a stopwatch for what it does besides embedding."""
 
-    name: str = "rules/1"
-    cpu: float = 0.0
-    read: int = 0
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(embedder)
+        self.cpu, self.read = 0.0, 0
 
     async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
         start = time.thread_time()
-        made = drafts(messages, before)
+        drafts(messages, before)
         self.cpu += time.thread_time() - start
         self.read += len(messages)
-        return made
+        return await super().extract(messages, before)
 
 
 @dataclass(slots=True)
@@ -175,10 +175,11 @@ def _day(moment: datetime | None) -> date | None:
 
 
 async def measured(parts: Iterable[str]) -> tuple[list[Told], TimedRules]:
-    rules, heard = TimedRules(), []
+    embedder = CachedEmbedder(ArcticEmbedder())
+    rules, heard = TimedRules(embedder), []
     for part in parts:
         held = json.loads((ROOT / "extraction" / f"{part}.json").read_text("utf-8"))
-        async with opened(HashingEmbedder(), extractor=rules) as memory:
+        async with opened(embedder, extractor=rules) as memory:
             heard += [await told(memory, case) for case in held["cases"]]
     return heard, rules
 

@@ -1,66 +1,130 @@
-"""From hits to a cited answer, or to none: without a language model an answer is a quotation.
+"""From hits to a cited answer, or to none: without a language model an answer is a quotation, or computed from some.
 
-Nothing is said that a hit does not say. When the best hits share too little with the question, in words and in meaning,
-the answer is empty. A question whose false premise is close to what was said still gets an answer: see docs/search.md.
+Nothing is said that a hit does not say. Dates, the time between two happenings, which came first, and counts are
+computed from the quoted statements. When the hits do not support an answer (support.py), it is empty.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from . import words
 from .ports import Store
+from .question import analysed
+from .recall import verbatim
+from .reckon import Dated, Wanted, between, counted, dated, statement, wanted
 from .results import Answer, Citation, Hit
+from .support import SEEN, support
 
 SUPPORTED = 0.4
-CALIBRATED = {
-    "local/snowflake-arctic-embed-s-int8/384": (2.31, 4.59, 30.07, -21.11),
-    "local/potion-base-8M/256": (3.49, 2.93, 14.85, -7.41),
-}
-"""Embedder → weights of coverage, nearness and cosine, and the offset: a logistic fit of the questions that a
-conversation of evals/conversations answers against questions about other conversations (AUROC 0.93 and 0.91)."""
-BY_WORDS = (4.3, 4.7, 0.0, -2.8)
-"""The same for an embedder nobody calibrated: its cosines mean nothing yet."""
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
-LONGEST = 300
+MOST_COUNTED = 8
+Find = Callable[[str, int], Awaitable[list[Hit]]]
+"""Searches for a text: so many hits."""
 
 
-async def answered(store: Store, question: str, hits: Sequence[Hit], model: str) -> Answer:
-    """The best hit's own statement, cited; empty when its support is too weak.
-
-    When the best hit is a message and a memory drawn from it speaks of the question, the memory says it better.
-    """
+async def answered(store: Store, find: Find, question: str, limit: int, model: str, asked_at: datetime) -> Answer:
+    """What the best hits say, cited; empty when their support is too weak."""
+    looking = Looking(store, find, model, asked_at)
+    seen = await find(question, max(limit, SEEN))
+    hits = tuple(seen[:limit])
     if not hits:
         return Answer("", (), ())
-    sure = support(hits, model)
+    want = wanted(question)
+    if want is not None and want.b and (both := await looking.compared(want)):
+        return Answer(both.text, both.citations, hits, both.sure)
+    sure = looking.sure(question, seen)
     if sure < SUPPORTED:
-        return Answer("", (), tuple(hits), sure)
-    quote = _statement(question, hits[0])
+        return Answer("", (), hits, sure)
+    text, citations = await looking.computed(question, want, hits) or await _quoted(store, question, hits[0])
+    return Answer(text, citations, hits, sure)
+
+
+Found = tuple[str, tuple[Citation, ...]]
+
+
+async def _quoted(store: Store, question: str, hit: Hit) -> Found:
+    """The best hit's own statement. When a memory drawn from it speaks of the question as well, that says it better."""
+    quote = statement(question, hit)
     asked = set(words.question_words(question))
-    drawn = await store.resting_on([hits[0].id]) if hits[0].message_id is not None else []
+    drawn = await store.resting_on([hit.id]) if hit.message_id is not None else []
     spoken = [(len(asked & set(words.tokens(m.content))), m.content) for m in drawn if m.current]
     best = max(spoken, default=(0, ""))
     text = best[1] if best[0] >= len(asked & set(words.tokens(quote))) and best[0] > 0 else quote
-    return Answer(text, (Citation(hits[0].id, quote),), tuple(hits), sure)
+    return text, (Citation(hit.id, quote),)
 
 
-def support(hits: Sequence[Hit], model: str) -> float:
-    """0 to 1: how likely it is that the question is about something these hits tell."""
-    coverage, near, cosine, offset = CALIBRATED.get(model, BY_WORDS)
-    best = hits[:3]
-    total = offset + coverage * hits[0].features.get("coverage", 0.0)
-    total += near * max(hit.features.get("near", 0.0) for hit in best)
-    total += cosine * max(hit.features.get("cosine", 0.0) for hit in best)
-    return round(1 / (1 + math.exp(-total)), 3)
+@dataclass(frozen=True, slots=True)
+class Compared:
+    text: str
+    citations: tuple[Citation, ...]
+    sure: float
 
 
-def _statement(question: str, hit: Hit) -> str:
-    """The hit's content when short, else the sentence that shares most with the question."""
-    if len(hit.content) <= LONGEST:
-        return hit.content.strip()
-    asked = set(words.question_words(question))
-    sentences = [sentence.strip() for sentence in _SENTENCE.split(hit.content) if sentence and sentence.strip()]
-    best = max(sentences, key=lambda sentence: len(asked & set(words.tokens(sentence))))
-    return best if len(best) <= LONGEST else f"{best[: LONGEST - 1]}…"
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """What a computation needs to find its statements."""
+
+    store: Store
+    find: Find
+    model: str
+    asked_at: datetime
+
+    def sure(self, question: str, hits: Sequence[Hit]) -> float:
+        return support(analysed(question, self.asked_at), hits, self.model) if hits else 0.0
+
+    async def compared(self, want: Wanted) -> Compared | None:
+        """The time between two things, or which came first; None unless each is supported and dated by itself."""
+        one, two = [await self.find(text, SEEN) for text in (want.a, want.b)]
+        sure = min(self.sure(want.a, one), self.sure(want.b, two))
+        if sure < SUPPORTED:
+            return None
+        first, second = await self._dated(want.a, one[:2]), await self._dated(want.b, two[:2])
+        found = _compared(want, first, second) if first and second else None
+        return Compared(*found, sure) if found else None
+
+    async def computed(self, question: str, want: Wanted | None, hits: Sequence[Hit]) -> Found | None:
+        """A date, how long ago it was, or a count; None when none is wanted or the statements do not allow it."""
+        if want is None or want.b:
+            return None
+        if want.sought == "count":
+            return _count(want, hits)
+        one = await self._dated(question, hits[:1])
+        if one is None:
+            return None
+        when = one.day[:1].upper() + one.day[1:]
+        if want.sought == "ago":
+            when = f"{between(one.window.start, self.asked_at, want.unit)} ago ({one.day})"
+        return f"{when}: {one.quote}", _cited(one)
+
+    async def _dated(self, question: str, hits: Sequence[Hit]) -> Dated | None:
+        """The best hit with its date, or the message it rests on; one that tells its own date is preferred."""
+        said = await verbatim(self.store, hits)
+        found = [each for hit in (*hits, *said) if (each := dated(question, hit))]
+        return next((each for each in found if each.told), found[0] if found else None)
+
+
+def _compared(want: Wanted, one: Dated, two: Dated) -> Found | None:
+    if one.hit.id == two.hit.id and one.window == two.window:
+        return None
+    told = f"{one.quote} ({one.day}); {two.quote} ({two.day})"
+    if want.sought == "between":
+        return f"{between(one.window.start, two.window.start, want.unit)}: {told}", _cited(one, two)
+    early = one.window.start <= two.window.start
+    chosen = want.a if early != want.last else want.b
+    return f"{chosen[:1].upper()}{chosen[1:]}: {told}", _cited(one, two)
+
+
+def _count(want: Wanted, hits: Sequence[Hit]) -> Found | None:
+    found = counted(want.a, hits)
+    if not found or len(found) > MOST_COUNTED:
+        return None
+    quotes = tuple(Citation(hit.id, quote) for hit, quote in found)
+    if len(found) == 1:
+        return found[0][1], quotes
+    return f"At least {len(found)}: " + " | ".join(quote for _, quote in found), quotes
+
+
+def _cited(*found: Dated) -> tuple[Citation, ...]:
+    return tuple(Citation(each.hit.id, each.quote) for each in found)

@@ -117,8 +117,13 @@ class LocalProfile:
     ) -> Answer:
         """A cited answer and the hits it rests on; the answer is "" when nothing supports one."""
         where = filters.parse(**narrowed)
-        hits = await self._hits(query, where, _limit(limit), reference_date)
-        return await answer.answered(await self._store(), query, hits, self._holdfast._embedder.model)
+        model = self._holdfast._embedder.model
+
+        async def find(text: str, count: int) -> Hits:
+            return await self._hits(text, where, count, reference_date)
+
+        asked_at = self._asked_at(reference_date)
+        return await answer.answered(await self._store(), find, query, _limit(limit), model, asked_at)
 
     async def context(
         self,

@@ -50,6 +50,12 @@ def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArra
     return np.asarray(found / weights.sum())
 
 
+def importance(word: str) -> float:
+    """How much a word tells: the table's rows are longer for rarer tokens."""
+    ids = [id for id in vocabulary().ids(word) if id != vocabulary().unknown]
+    return float(np.linalg.norm(table()[ids], axis=1).max()) if ids else 0.0
+
+
 @cache
 def vocabulary() -> WordPiece:
     return WordPiece(weight("potion-base-8M/vocab.txt"))

@@ -31,7 +31,7 @@ def wired(
     folder = chosen.data or Path(platformdirs.user_data_dir("holdfast", appauthor=False))
     model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(chosen.embedder)
     vault = SqliteVault(folder, keyring=chosen.keyring, open_files=chosen.open_files)
-    return vault, model, extractor or RuleExtractor()
+    return vault, model, extractor or RuleExtractor(model)
 
 
 def _embedder(name: str) -> Embedder:

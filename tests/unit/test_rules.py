@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
 
+from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules import RuleExtractor, drafts, redacted
 from holdfast.ports import Extractor
-from holdfast.types import Draft, Message
+from holdfast.testing import HashingEmbedder
+from holdfast.types import Draft, Floats, Message
 
 WEDNESDAY = datetime(2025, 3, 5, 14, 30, tzinfo=UTC)
 
@@ -154,7 +157,7 @@ def test_a_plain_statement_is_a_fact(text: str, key: str | None, content: str) -
 
 @pytest.mark.parametrize("text", NOTHING)
 def test_what_asserts_nothing_yields_nothing(text: str) -> None:
-    assert kept(text) == []
+    assert drafts(said(text)) == []
 
 
 @pytest.mark.parametrize(("text", "key", "content"), FACTS, ids=[f[0] for f in FACTS])
@@ -172,7 +175,7 @@ def test_every_draft_is_complete(text: str, key: str | None, content: str) -> No
 
 def test_it_keeps_the_extractor_promise() -> None:
     assert isinstance(RuleExtractor(), Extractor)
-    assert RuleExtractor().name == "rules/1"
+    assert RuleExtractor().name == "rules/2"
 
 
 async def test_extract_and_drafts_agree() -> None:
@@ -470,7 +473,7 @@ def test_what_no_table_knows_is_kept_in_its_own_words(text: str, kind: str, cont
     ],
 )
 def test_chatter_and_requests_of_the_moment_yield_nothing(text: str) -> None:
-    assert kept(text) == []
+    assert drafts(said(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -498,10 +501,30 @@ def test_a_card_goes_with_its_expiry_and_code() -> None:
     assert redacted("due 09/27") == "due 09/27"
 
 
-def test_a_plain_statement_stays_a_message_unless_more_is_wanted() -> None:
-    plain = said("sessions are stored in redis")
-    assert drafts(plain) == []
-    assert len(drafts(plain, least=0.5)) == 1
+def test_how_sure_it_must_be_is_a_setting() -> None:
+    plain = said("the deploy key rotates monthly")
+    sure = drafts(plain, least=0.0)[0].confidence
+    assert 0.2 < sure < 0.7
+    assert drafts(plain, least=sure + 0.01) == []
+
+
+async def test_meaning_decides_where_words_leave_a_doubt() -> None:
+    plain = said("I can't eat shellfish")
+    by_words = drafts(plain, least=0.0)[0].confidence
+    by_meaning = (await RuleExtractor(ArcticEmbedder(), least=0.0).extract(plain, []))[0].confidence
+    assert by_words != by_meaning
+    assert by_meaning > 0.7
+
+
+class Broken(ArcticEmbedder):
+    async def embed(self, texts: Sequence[str]) -> list[Floats]:
+        raise RuntimeError("no model")
+
+
+async def test_without_the_embedder_the_words_decide() -> None:
+    plain = said("We use PostgreSQL 16 in production.")
+    assert await RuleExtractor(Broken()).extract(plain, []) == drafts(plain)
+    assert await RuleExtractor(HashingEmbedder()).extract(plain, []) == drafts(plain)
 
 
 def test_a_short_answer_is_kept_with_its_question() -> None:

@@ -17,8 +17,14 @@ _SENTENCE = re.compile(
 )
 _ABBREVIATED = re.compile(r"\b(?:[Dd]r|[Mm]r|[Mm]rs|[Mm]s|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Co|[A-Z])\.$")
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{0,400})[\"”]")
+_PASTED = re.compile(
+    r"\s*(?:[>|<{$#]|Traceback \(most recent|File \".*\", line \d|at [\w.$<>]+\(|[\w.]*(?:Error|Exception)\b:|"
+    r"(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|Error|Warning)\b[: ]|\[[^\]]{1,60}\]:\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)"
+)
+"""Lines that are quoted, code, or out of a log."""
+_MATERIAL = re.compile(r":(?:\s|$)|[\"“]")
 _REQUEST = re.compile(
-    r"(?:please |can you |could you |now )?(?:write|rewrite|translate|proofread|summari[sz]e|"
+    r"(?:please |can you |could you |now )?(?:help me (?:with|write)|write|rewrite|translate|proofread|summari[sz]e|"
     r"draft|fix|edit|correct|paraphrase|"
     r"generate|act as|pretend|imagine|role-?play|compose|continue the story|here(?:'s| is) (?:the|"
     r"my|an?) (?:text|essay|story|"
@@ -94,7 +100,7 @@ def clean(text: str) -> str:
     """Straight quotes, no code, no quoted lines."""
     text = text[:READ].replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"')
     text = _CODE.sub(" … ", text)
-    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith((">", "|", "<", "{", "$", "#")))
+    return "\n".join(line for line in text.split("\n") if not _PASTED.match(line))
 
 
 def sentences(text: str) -> list[str]:
@@ -109,7 +115,9 @@ def sentences(text: str) -> list[str]:
         if len(made) >= SENTENCES:
             break
     for i, sentence in enumerate(made):
-        if _REQUEST.match(bare(sentence)) and (":" in sentence or i + 1 < len(made)) and len(text) > 300:
+        if not _REQUEST.match(bare(sentence)):
+            continue
+        if _MATERIAL.search(sentence) or (len(text) > 300 and i + 1 < len(made)):
             return made[:i]
     return made
 

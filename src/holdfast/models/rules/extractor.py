@@ -3,64 +3,103 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...ports import Embedder
 from ...types import Draft, Message
 from ...when import windows
 from .clauses import LONGEST, sentences
 from .context import answered, corrected, joined_corrections, rescheduled
 from .foreign import english_dates, foreign, pieces, told_abroad
-from .found import LEAST, Found, draft
+from .found import LEAST, Found, draft, says_something
+from .judge import DOUBT, GENERIC, Setting, judged, model
 from .reading import ordered_by_system, read, read_clause
 from .replies import reply
 from .voice import Cast, Subject, speaking
 
+log = logging.getLogger("holdfast")
 REMEMBERED = 4
 """How many messages back a correction may reach."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Note:
+class Note:
     """A finding and the messages it rests on; `place` is where in the conversation it was said."""
 
     found: Found
+    setting: Setting
     sources: tuple[str, ...]
     trust: str
     place: int
     author: Subject
 
 
+Judged = tuple[Found, Note]
+"""A finding as judged, and as noted."""
+
+
 class RuleExtractor:
     """Keeps the Extractor promise with rules alone."""
 
-    name = "rules/1"
+    name = "rules/2"
 
-    def __init__(self, least: float = LEAST) -> None:
-        """What is less sure than `least` stays a message; 0.5 keeps far more, quoted, and more that is of no use."""
+    def __init__(self, embedder: Embedder | None = None, least: float = LEAST) -> None:
+        """With the embedder that the judge knows, it judges better. What is less sure than `least` stays a message."""
+        self._embedder = embedder if embedder is not None and embedder.model == model() else None
         self._least = least
 
     async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
-        return await asyncio.to_thread(drafts, messages, before, self._least)
+        found = await asyncio.to_thread(lambda: _judged(noted(messages, before)))
+        if self._embedder is not None:
+            found = await self._reread(self._embedder, found)
+        return _drafts(found, self._least)
+
+    async def _reread(self, embedder: Embedder, found: list[Judged]) -> list[Judged]:
+        """Judged again by meaning, where the words leave a doubt; by words alone when the embedder fails."""
+        doubtful = [n for n, (finding, _) in enumerate(found) if finding.confidence >= DOUBT]
+        try:
+            vectors = await embedder.embed([found[n][1].setting.meant for n in doubtful]) if doubtful else []
+        except Exception as failure:
+            log.warning("judging by words alone, the embedder failed: %s", failure)
+            return found
+        for n, vector in zip(doubtful, vectors, strict=True):
+            note = found[n][1]
+            found[n] = (judged(note.found, note.setting, vector), note)
+        return found
 
 
 def drafts(messages: Sequence[Message], before: Sequence[Message] = (), least: float = LEAST) -> list[Draft]:
-    """Drafts resting on `messages`; `before` only explains them."""
+    """Drafts resting on `messages`, judged by their words; `before` only explains them."""
+    return _drafts(_judged(noted(messages, before)), least)
+
+
+def _judged(notes: list[Note]) -> list[Judged]:
+    return [(judged(note.found, note.setting), note) for note in notes]
+
+
+def _drafts(found: list[Judged], least: float) -> list[Draft]:
+    kept = [(finding, note) for finding, note in found if finding.confidence >= least and says_something(finding)]
+    return [draft(finding, note.sources, note.trust, note.setting.around) for finding, note in kept]
+
+
+def noted(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Note]:
+    """Everything the rules find in `messages`, however little it may be worth."""
     talk = [*before[-REMEMBERED:], *messages]
     first = len(talk) - len(messages)
-    notes: list[_Note] = []
+    notes: list[Note] = []
     cast: dict[str, Cast] = {}
     for place, message in enumerate(talk):
         author = speaking(message.speaker)
         previous = talk[place - 1] if place else None
         for note in _notes(message, previous, place, cast.setdefault(author.name, Cast(author)), notes):
             notes = [n for n in notes if not _replaces(note, n)] + [note]
-    kept = [n for n in notes if n.place >= first and n.found.confidence >= least]
-    return [draft(n.found, n.sources, n.trust) for n in kept]
+    return [note for note in notes if note.place >= first]
 
 
-def _replaces(new: _Note, old: _Note) -> bool:
+def _replaces(new: Note, old: Note) -> bool:
     """Inside a batch one of equal contents stays, and a correction takes what it corrects.
 
     An earlier value of a key stays too: it becomes history, and what was said then is known to be superseded.
@@ -74,23 +113,30 @@ def _replaces(new: _Note, old: _Note) -> bool:
     return same_words or (undated and a.subject == b.subject and bool(b.value or b.window) and b.rule != "correction")
 
 
-def _notes(message: Message, previous: Message | None, place: int, cast: Cast, notes: list[_Note]) -> list[_Note]:
+def _notes(message: Message, previous: Message | None, place: int, cast: Cast, notes: list[Note]) -> list[Note]:
     if message.role in ("assistant", "tool", "document") and not message.speaker:
         return []
     trust = {"tool": "tool", "document": "document"}.get(message.role, "user")
-    made: list[_Note] = []
+    made: list[Note] = []
+
+    def note(found: Found, sources: tuple[str, ...], number: int = 0) -> Note:
+        last = previous or Message("", "", "", "", message.created_at)
+        around = (message.role, message.speaker is not None, last.content, last.role, found.window is not None)
+        return Note(found, Setting(said[number], number, len(said), *around), sources, trust, place, cast.author)
+
+    said = [message.content]
     if previous and (statement := _reply(previous, message)):
         both = (previous.id, message.id)
-        return [_Note(found, both, trust, place, cast.author) for found in read_clause(statement, cast, message)]
+        return [note(found, both) for found in read_clause(statement, cast, message)]
     lower = message.content == message.content.lower()
     abroad = message.role != "system" and foreign(message.content)
     said = pieces(message.content) if abroad else joined_corrections(sentences(message.content))
     short = _short_reply(previous, message, said, cast.author) if previous and said else None
     if short and previous:
-        made.append(_Note(short, (previous.id, message.id), trust, place, cast.author))
+        made.append(note(short, (previous.id, message.id)))
     if abroad:
-        heard = (told_abroad(sentence, cast.author, message.said_at) for sentence in said[1 if short else 0 :])
-        return made + [_Note(found, (message.id,), trust, place, cast.author) for found in heard if found]
+        heard = [told_abroad(sentence, cast.author, message.said_at) for sentence in said]
+        return made + [note(f, (message.id,), i) for i, f in enumerate(heard) if f and not (short and i == 0)]
     for i, sentence in enumerate(said):
         if len(sentence) > LONGEST:
             continue
@@ -99,13 +145,13 @@ def _notes(message: Message, previous: Message | None, place: int, cast: Cast, n
             earlier = fixed = None
         if fixed and earlier:
             made = [n for n in made if n is not earlier]
-            made.append(_Note(fixed, tuple(dict.fromkeys((*earlier.sources, message.id))), trust, place, cast.author))
+            made.append(note(fixed, tuple(dict.fromkeys((*earlier.sources, message.id))), i))
         else:
             cast.before = _before(said, i, _last_said(previous, message))
             system = message.role == "system"
             found_here = ordered_by_system(sentence, cast) if system else read(sentence, cast, message, lower)
-            news = (f for f in found_here if not (short and (f.rule == "told" or (f.rule[:4] == "told" and not i))))
-            made += [_Note(found, (message.id,), trust, place, cast.author) for found in news]
+            news = (f for f in found_here if not (short and (f.rule == "told" or (f.rule in GENERIC and not i))))
+            made += [note(found, (message.id,), i) for found in news]
     return made
 
 
@@ -143,13 +189,13 @@ def _last_said(previous: Message | None, message: Message) -> str:
     return last if len(last) <= 160 else ""
 
 
-def _near(notes: list[_Note], author: Subject, place: int) -> list[_Note]:
+def _near(notes: list[Note], author: Subject, place: int) -> list[Note]:
     """What the author, or with a date anybody, has just said and may now correct; the latest first."""
     near = (n for n in notes if place - n.place <= REMEMBERED and (n.found.value or n.found.window))
     return [n for n in near if n.author == author or n.found.window][-1:-5:-1]
 
 
-def _corrected(text: str, message: Message, near: list[_Note]) -> tuple[_Note | None, Found | None]:
+def _corrected(text: str, message: Message, near: list[Note]) -> tuple[Note | None, Found | None]:
     """The note that a sentence corrects, and what it then says."""
     for i, note in enumerate(near):
         others = note.author != speaking(message.speaker)

@@ -80,7 +80,7 @@ def happened(clause: str, cast: Cast, found: list[Window]) -> list[Found]:
     ):
         rule, confidence = ("event-ahead", 0.8) if _FUTURE.match(rest) else ("event", 0.85)
     elif _STRONG.match(rest):
-        rule, confidence = "event-undated", 0.62
+        rule, confidence = "event-undated", 0.7
     else:
         return []
     return [_event(rule, confidence, subject, rest, found, when)]

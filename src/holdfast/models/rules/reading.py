@@ -13,7 +13,7 @@ from .happened import happened
 from .orders import instruction, system_instruction, task
 from .standing import lasting_question, standing
 from .stated import introduced, stated
-from .told import counted, promises, told
+from .told import counted, promises, spoken, told
 from .values import taking_part
 from .voice import Cast, Subject, expanded
 from .words import listed
@@ -60,6 +60,15 @@ def read(sentence: str, cast: Cast, message: Message, lower: bool) -> list[Found
     """What a sentence tells; `lower`: the message has no capitals to tell a name by."""
     if ironic(sentence):
         return []
+    spoken_before = cast.before
+    made = _read(sentence, cast, message, lower)
+    if made or _IFFY.search(sentence):
+        return made
+    cast.before = spoken_before
+    return spoken(bare(sentence), cast, windows(sentence, message.said_at))
+
+
+def _read(sentence: str, cast: Cast, message: Message, lower: bool) -> list[Found]:
     sentence = _ASKED_TO.sub("", sentence).rstrip("?") if _ASKED_TO.match(sentence) else sentence
     sentence = _INTRODUCED.sub(r"My name is \g<name>", sentence)
     whole = clauses(_joined(bare(sentence), message))

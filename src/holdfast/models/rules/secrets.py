@@ -21,6 +21,24 @@ _NAMED = re.compile(
     r"(?:\s+(?:is|was|are)(?:\s+now)?\s+|\s*[:=]\s*|\s+(?=\S*\d)))(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|\S{3,200})",
     re.I,
 )
+_PUBLIC = (
+    "zip postal area country exit error status dress source booking promo discount tracking order reference voucher"
+)
+_CODED = re.compile(
+    "".join(rf"(?<!\b{word} )" for word in _PUBLIC.split())
+    + r"\b((?:(?:code|combination)(?:\s+(?:is|was|now|to))*[:=,]?\s+(?=[\w#*-]*\d[\w#*-]*\d[\w#*-]*\d[\w#*-]*\d)|"
+    r"(?:key|login|wi-?fi|token|otp)(?:\s+(?:is|was|now))*[:=,]?\s+(?=\S*\d)(?=\S*[A-Za-z]))[\"']?)([\w#*$%!+-]{4,64})",
+    re.I,
+)
+"""A code right after its name, as in "the alarm is in the hall, code 4471#"."""
+_MIXED = re.compile(r"\b(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d\w*[A-Za-z]\w*\d)\w{10,64}\b")
+"""Letters of both cases and digits in turn, as no word has them."""
+_ABOUT_SECRETS = re.compile(
+    r"\b(?:passwords?|passwd|passphrase|passcode|pwd|pin|credentials?|secret|api key|token|unlock)\b", re.I
+)
+_PASSWORD_LIKE = re.compile(
+    r"(?<![\w./:@-])(?=[\w!@#$%^&*+=-]*\d)(?=[\w!@#$%^&*+=-]*[A-Za-z])[\w!@#$%^&*+=-]{8,64}(?![\w@])"
+)
 _HARMLESS = re.compile(
     r"(?:a|an|the|not|too|very|my|our|in|on|stored|wrong|right|reset|expired|required|important|"
     r"\w{2,}ed|safe"
@@ -28,15 +46,20 @@ _HARMLESS = re.compile(
     re.I,
 )
 _EXPIRY = re.compile(r"\b(?:0[1-9]|1[0-2])\s?/\s?(?:20)?\d\d\b")
+_PAID_WITH = re.compile(r"\b(?:cards?|visa|mastercard|amex|cvv|cvc)\b", re.I)
 _CARD = re.compile(r"(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d-])")
 
 
-def redacted(text: str) -> str:
-    """The text with its secrets replaced by "[redacted]"."""
-    text = _TOKEN.sub(REDACTED, text)
+def redacted(text: str, around: str = "") -> str:
+    """The text with its secrets replaced by "[redacted]". Where what was said `around` it speaks of passwords, whatever
+    looks like one goes too."""
+    text = _MIXED.sub(REDACTED, _TOKEN.sub(REDACTED, text))
+    if _ABOUT_SECRETS.search(around):
+        text = _PASSWORD_LIKE.sub(REDACTED, text)
     text = _URL_PASSWORD.sub(lambda m: f"{m[1]}:{REDACTED}@", text)
-    text = _NAMED.sub(_without_value, text)
-    without_card = _CARD.sub(lambda m: REDACTED if _luhn(m[0]) else m[0], text)
+    text = _CODED.sub(rf"\g<1>{REDACTED}", _NAMED.sub(_without_value, text))
+    cards = bool(_PAID_WITH.search(f"{around} {text}"))
+    without_card = _CARD.sub(lambda m: REDACTED if cards or _luhn(m[0]) else m[0], text)
     return text if without_card == text else _EXPIRY.sub(REDACTED, without_card)
 
 

@@ -124,6 +124,11 @@ def noise(clause: str, dated: bool) -> bool:
     return bool(wanting or _NOISE.match(clause) or _MIDWAY.search(clause) or _UNTRUE.search(clause))
 
 
+def untrue(clause: str) -> bool:
+    """Whether it says what is not so."""
+    return bool(_UNTRUE.search(clause))
+
+
 def pointing(clause: str) -> bool:
     """Whether it starts with a word that only the sentence before explains."""
     return bool(_POINTING.match(clause))

@@ -11,8 +11,9 @@ import re
 from dataclasses import replace
 
 from ...when import OPEN_START, OPEN_STOP, Window
+from .clauses import asks, hypothetical, reported
 from .found import Found, dated, sentence
-from .signs import noise, plain, pointing, signs, standalone, whole
+from .signs import noise, plain, pointing, signs, standalone, untrue, whole
 from .standing import imperative, standing
 from .values import amount, taking_part, valued
 from .voice import USER, Cast, Subject, is_past, main, theirs, third
@@ -37,6 +38,15 @@ _BEFELL = re.compile(
     r"left(?=$| (?:the|our|us|in|on|last|for|yesterday|today|this))|arrived|failed|died|swapped|stopped|charged)\b",
     re.I,
 )
+_SEEKING = re.compile(
+    r"(?:i(?:'m| am|m)?|we(?:'re| are)?) (?:also |just |still |currently )?(?:looking for|looking to|"
+    r"trying to (?:find|figure|decide|understand|get)|wondering|curious|"
+    r"interested in (?:learning|finding|getting|hearing|exploring)|"
+    r"need (?:some |a bit of |your )?(?:help|advice|tips|recommendations|suggestions|ideas|information)|"
+    r"want (?:some |your )?(?:help|advice|tips|recommendations|suggestions|ideas))\b",
+    re.I,
+)
+"""What is wanted of the listener now."""
 _HEADER = re.compile(r"^[^:`]{3,60}: (?=\S+ \S)")
 _PERSON = re.compile(r"(?:she|he)\b \w+ \w+", re.I)
 _REMIND = re.compile(r"(?:please |pls )?(?:remind|nudge|ping) me\b", re.I)
@@ -105,6 +115,20 @@ def _fact(made: Found, clause: str, author: Subject) -> list[Found]:
         replace(keyed, content=_quoted(author, main_piece), value=""),
         replace(made, content=_quoted(author, rest), window=None),
     ]
+
+
+def spoken(sentence_: str, cast: Cast, found: list[Window]) -> list[Found]:
+    """A whole sentence that no rule knows, in its author's words: whether it is worth keeping is the judge's to say."""
+    said = plain(sentence_)
+    supposed = hypothetical(said) or reported(said) or untrue(said)
+    if len(said) < 3 or asks(sentence_) or supposed or _SEEKING.match(said) or imperative(said):
+        return []
+    if pointing(said) and not cast.before and not cast.parsed(said):
+        return []
+    content, subject = _content(said, cast, cast.before)
+    content = content or f'{cast.author.name} said: "{said}"'
+    when = next((w for w in found if w.start.year != OPEN_START and w.stop.year != OPEN_STOP), None)
+    return [Found("fact", "spoken", subject, sentence(dated(content, found)), 0.0, None, "", (), when)]
 
 
 def promises(clause: str) -> bool:

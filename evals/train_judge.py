@@ -1,0 +1,181 @@
+"""Trains the extractor's judge: `python -m evals.train_judge`. Writes src/holdfast/models/rules/judge.json.
+
+Every finding of the rules in the annotated conversations (`training-*`, `tuning-*`; never `unread*`) and in `lines-*`
+is one example: its class is the kind of the expected memory it states, or none. Softmax regression with weight decay,
+in NumPy; cross-validated by conversation before the shipped weights are fitted on all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.models.local import ArcticEmbedder
+from holdfast.models.rules import judge
+from holdfast.models.rules.extractor import Note, noted
+from holdfast.moments import moment
+from holdfast.types import Message
+
+from .profiles import CachedEmbedder
+
+ROOT = Path(__file__).resolve().parent
+OUT = ROOT.parent / "src" / "holdfast" / "models" / "rules" / "judge.json"
+FOLDS, STEPS, DECAY, SEEN = 5, 200, 10.0, 4
+"""SEEN: in how many examples a feature must occur to be learned."""
+LEAST = 6
+SPREAD = 6.0
+"""Vectors are scaled by this, so that one decay suits words and vectors."""
+Array = NDArray[np.float32]
+
+
+@dataclass
+class Example:
+    features: list[str]
+    label: int
+    case: str
+    meant: str
+
+
+def cases() -> list[dict[str, Any]]:
+    files = sorted([*(ROOT / "extraction").glob("training-*.json"), *(ROOT / "extraction").glob("tuning-*.json")])
+    return [case for path in files for case in json.loads(path.read_text("utf-8"))["cases"]]
+
+
+def examples(case: dict[str, Any]) -> list[Example]:
+    made: list[Example] = []
+    for _, group in groupby(case["messages"], key=lambda message: message["session"]):
+        said = [_message(message) for message in group]
+        for note in noted(said):
+            label = judge.CLASSES.index(_kind(note, case["expected"]))
+            made.append(Example(judge.features(note.found, note.setting), label, case["id"], note.setting.meant))
+    return made
+
+
+def one_liners() -> list[Example]:
+    """`lines-*.json`: a message of one sentence, and the kind of what it says, or none."""
+    made: list[Example] = []
+    for path in sorted((ROOT / "extraction").glob("lines-*.json")):
+        for n, line in enumerate(json.loads(path.read_text("utf-8"))["lines"]):
+            at = datetime(2025, 3, 4, tzinfo=UTC)
+            label = judge.CLASSES.index(line["kind"])
+            for note in noted([Message("m", "s", "user", line["text"], at, None, at)]):
+                seen = judge.features(note.found, note.setting)
+                made.append(Example(seen, label, f"{path.stem}-{n}", note.setting.meant))
+    return made
+
+
+def _message(given: dict[str, Any]) -> Message:
+    at = moment(given["timestamp"], "timestamp")
+    return Message(given["id"], given["session"], given["role"], given["content"], at, given.get("speaker"), at)
+
+
+def _kind(note: Note, expected: list[dict[str, Any]]) -> str:
+    content = note.found.content.casefold()
+    kinds = [
+        item["kind"]
+        for item in expected
+        if set(item["from"]) & set(note.sources)
+        and all(any(word.casefold() in content for word in each.split("|")) for each in item["says"])
+    ]
+    return note.found.kind if note.found.kind in kinds else kinds[0] if kinds else "none"
+
+
+def fitted(rows: list[Example], vectors: Array | None) -> tuple[list[str], Array, Array]:
+    """(features, weights by feature and class, bias), by Adam on all rows at once; the vectors' weights come last."""
+    counts = Counter(feature for row in rows for feature in set(row.features))
+    names = sorted(feature for feature, count in counts.items() if count >= SEEN)
+    inputs = _matrix(rows, names, vectors)
+    right = np.eye(len(judge.CLASSES), dtype=np.float32)[[row.label for row in rows]]
+    weights = np.zeros((inputs.shape[1], len(judge.CLASSES)), np.float32)
+    bias = np.log(right.mean(0) + 1e-3).astype(np.float32)
+    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, STEPS + 1):
+        wrong = _chances(inputs @ weights + bias) - right
+        pull = (inputs.T @ wrong + DECAY * weights) / len(rows)
+        mean, square = 0.9 * mean + 0.1 * pull, 0.99 * square + 0.01 * pull**2
+        rate = 0.03 * (1 - step / (STEPS + 1))
+        weights -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-6)
+        bias -= 0.3 * wrong.mean(0)
+    return names, weights, bias
+
+
+def _matrix(rows: list[Example], names: list[str], vectors: Array | None) -> Array:
+    place = {name: i for i, name in enumerate(names)}
+    inputs = np.zeros((len(rows), len(names)), np.float32)
+    for n, row in enumerate(rows):
+        inputs[n, [place[feature] for feature in row.features if feature in place]] = 1.0
+    return inputs if vectors is None else np.hstack([inputs, vectors * SPREAD])
+
+
+def _chances(totals: Array) -> Array:
+    powers = np.exp(totals - totals.max(1, keepdims=True))
+    return np.asarray(powers / powers.sum(1, keepdims=True), np.float32)
+
+
+def cross_validated(rows: list[Example], vectors: Array | None) -> Array:
+    """Each row's class chances by weights that have not seen its conversation."""
+    groups = sorted({row.case for row in rows})
+    np.random.default_rng(0).shuffle(groups)
+    chances = np.zeros((len(rows), len(judge.CLASSES)), np.float32)
+    for fold in range(FOLDS):
+        held = set(groups[fold::FOLDS])
+        mine = np.array([row.case in held for row in rows])
+        names, weights, bias = fitted(*_some(rows, vectors, ~mine))
+        some, theirs = _some(rows, vectors, mine)
+        chances[mine] = _chances(_matrix(some, names, theirs) @ weights + bias)
+    return chances
+
+
+def _some(rows: list[Example], vectors: Array | None, which: NDArray[np.bool_]) -> tuple[list[Example], Array | None]:
+    return [row for row, wanted in zip(rows, which, strict=True) if wanted], None if vectors is None else vectors[which]
+
+
+def report(rows: list[Example], chances: Array, quiet: dict[str, int]) -> str:
+    """`quiet`: conversation that should leave nothing → how many messages it has."""
+    label = np.array([row.label for row in rows])
+    kept, right = 1 - chances[:, 0], label > 0
+    calm = np.array([row.case in quiet for row in rows])
+    lines = [f"{len(rows)} findings, {right.sum()} worth keeping"]
+    for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        told = kept >= least
+        precision, recall = right[told].mean(), right[told].sum() / right.sum()
+        chatter = (told & calm).sum() / sum(quiet.values())
+        lines.append(f"at {least}: precision {precision:.2f}, recall {recall:.2f}, per chit-chat message {chatter:.3f}")
+    kinds = chances[:, 1:].argmax(1) + 1
+    lines.append(f"kind {np.mean(kinds[right] == label[right]):.3f}")
+    return "\n".join(lines)
+
+
+def shipped(rows: list[Example], vectors: Array | None) -> dict[str, Any]:
+    """The weights of all rows, as whole numbers of hundredths; those that hardly matter are left out."""
+    names, weights, bias = fitted(rows, vectors)
+    words = weights[: len(names)]
+    whole = {n: np.rint(w * judge.SCALE).astype(int).tolist() for n, w in zip(names, words, strict=True)}
+    held = {"bias": bias.round(3).tolist(), "weights": {n: w for n, w in whole.items() if max(map(abs, w)) >= LEAST}}
+    return held if vectors is None else held | {"matrix": (weights[len(names) :] * SPREAD).round(2).tolist()}
+
+
+async def main() -> None:
+    annotated, embedder = cases(), CachedEmbedder(ArcticEmbedder())
+    rows = [row for case in annotated for row in examples(case)] + one_liners()
+    quiet = {case["id"]: len(case["messages"]) for case in annotated if not case["expected"]}
+    vectors = np.array(await embedder.embed([row.meant for row in rows]), np.float32)
+    held: dict[str, Any] = {"model": embedder.model}
+    for name, given in (("words", None), ("vectors", vectors)):
+        print(f"{name}: {report(rows, cross_validated(rows, given), quiet)}")
+        held[name] = shipped(rows, given)
+    OUT.write_text(json.dumps(held, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    print(f"wrote {OUT.name}: {OUT.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

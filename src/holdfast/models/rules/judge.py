@@ -1,0 +1,175 @@
+"""Learned: how likely a finding is worth keeping, and as which kind. The rules propose, this disposes.
+
+A linear model over the words of the sentence (names, numbers, dates and relations as classes), its shape and place in
+the talk, and the rule that made the finding; and a second one that also sees the sentence's vector, for whatever the
+first does not rule out. The weights are data (judge.json), trained by `evals/train_judge.py` on annotated
+conversations; the probability is the memory's confidence.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from ...types import Floats
+from .clauses import bare
+from .found import Found
+from .signs import noise
+from .words import RELATIONS, TECHNOLOGY
+
+CLASSES = ("none", "fact", "event", "instruction", "task")
+SCALE = 100
+"""Weights are kept as whole numbers of hundredths."""
+GENERIC = frozenset(("told", "told-event", "told-task", "told-order", "spoken", "reply", "abroad", "agreed"))
+"""Rules that see a statement but know no topic: their kind is a guess, and the judge's is better."""
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\d.,:]*|[?!…:;,]")
+_DATE = re.compile(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october|"
+    r"november|december|today|tomorrow|yesterday|tonight|weekend"
+)
+_RELATIVE = RELATIONS | {f"{relation}s" for relation in RELATIONS}
+_FIRST = re.compile(r"\b(?:i|my|we|our|me|us|im|ive)\b")
+_SECOND = re.compile(r"\byour?\b")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+_CODE = re.compile(r"[`_/]|[a-z]-[a-z]|[a-z][0-9]")
+_STOP = "?!…:;"
+_SENTENCE = re.compile(r"[.!?] ")
+LONGEST = 60
+ANSWER = 12
+"""A reply of fewer words is read together with its question."""
+DOUBT = 0.2
+"""What the words alone give less than this is not worth a vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where a sentence was said."""
+
+    sentence: str
+    place: int
+    of: int
+    """The sentence is number `place` (from 0) of `of` in its message."""
+    role: str
+    named: bool
+    """Whether the message names its speaker."""
+    before: str = ""
+    before_role: str = ""
+    """The message before, by whoever said it."""
+    dated: bool = False
+
+    @property
+    def around(self) -> str:
+        return f"{self.before} {self.sentence}"
+
+    @property
+    def meant(self) -> str:
+        """What its vector is made of: the sentence, and the question that a short one answers."""
+        question = _SENTENCE.split(self.before.rstrip())[-1] if self.answers else ""
+        return f"{question[-200:]} {self.sentence}".strip()
+
+    @property
+    def answers(self) -> bool:
+        return self.place == 0 and len(self.sentence.split()) < ANSWER and self.before.rstrip().endswith("?")
+
+
+def judged(found: Found, setting: Setting, vector: Floats | None = None) -> Found:
+    """The finding with a learned confidence and the likeliest kind; a rule that knows its topic is believed."""
+    chances = _chances(features(found, setting), vector)
+    sure = round(1 - chances["none"], 2)
+    if found.rule in GENERIC:
+        return replace(found, kind=max(CLASSES[1:], key=lambda name: chances[name]), confidence=sure)
+    return replace(found, confidence=max(sure, found.confidence))
+
+
+def features(found: Found, setting: Setting) -> list[str]:
+    """What the model sees, as names."""
+    words = _classed(setting.sentence)
+    return [
+        *_shape(setting),
+        *(
+            f"R{name}"
+            for name in (found.rule, f"{found.kind}/{found.rule in GENERIC}", f"{int(found.confidence * 10)}")
+        ),
+        *("_".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words) - n + 1)),
+        *("^" + "_".join(words[:n]) for n in (1, 2, 3)),
+    ]
+
+
+def _shape(setting: Setting) -> list[str]:
+    sentence = setting.sentence
+    low, length = sentence.lower(), len(sentence.split())
+    asked = setting.before.rstrip().endswith("?")
+    opening = _SENTENCE.split(setting.before.rstrip())[-1].lower().split()[:1] if asked else []
+    signs = {
+        "role": setting.role,
+        "named": setting.named,
+        "asks": sentence.rstrip().endswith("?"),
+        "exclaims": sentence.rstrip().endswith("!"),
+        "length": min(length // 3, 8),
+        "first": setting.place == 0,
+        "last": setting.place == setting.of - 1,
+        "of": min(setting.of, 6),
+        "figure": any(character.isdigit() for character in sentence),
+        "names": min(len(_NAME.findall(sentence)), 3),
+        "i": _FIRST.search(low) is not None,
+        "you": _SECOND.search(low) is not None,
+        "code": _CODE.search(sentence) is not None,
+        "dated": setting.dated,
+        "asked": asked,
+        "reply": asked and length < 8 and setting.place == 0,
+        "asked_by": setting.before_role,
+        "asked_for": "".join(opening),
+        "noise": noise(bare(sentence), setting.dated),
+    }
+    return [f"S{name}={value}" for name, value in signs.items()]
+
+
+def _classed(sentence: str) -> list[str]:
+    """The sentence's words; names, numbers, dates, relations and technologies only as classes."""
+    words = _WORD.findall(sentence)[:LONGEST]
+    made = []
+    for i, word in enumerate(words):
+        low = word.lower().replace("’", "'")
+        if word[0].isdigit():
+            made.append("<n>")
+        elif _DATE.fullmatch(low):
+            made.append("<d>")
+        elif low in _RELATIVE:
+            made.append("<rel>")
+        elif i and word[0].isupper() and len(word) > 1 and words[i - 1] not in _STOP:
+            made.append("<N>")
+        else:
+            made.append("<tech>" if low in TECHNOLOGY else low)
+    return made
+
+
+def _chances(seen: list[str], vector: Floats | None) -> dict[str, float]:
+    held = _weights()["words" if vector is None else "vectors"]
+    totals = list(held["bias"])
+    for feature in set(seen):
+        for i, weight in enumerate(held["weights"].get(feature, ())):
+            totals[i] += weight / SCALE
+    if vector is not None:
+        totals = (np.array(totals) + vector @ held["matrix"]).tolist()
+    top = max(totals)
+    powers = [math.exp(total - top) for total in totals]
+    return dict(zip(CLASSES, (power / sum(powers) for power in powers), strict=True))
+
+
+@cache
+def _weights() -> dict[str, Any]:
+    held: dict[str, Any] = json.loads(resources.files(__package__).joinpath("judge.json").read_text("utf-8"))
+    held["vectors"]["matrix"] = np.array(held["vectors"]["matrix"])
+    return held
+
+
+def model() -> str:
+    """The embedder whose vectors the judge has learned to read."""
+    return str(_weights()["model"])
