@@ -26,7 +26,7 @@ from holdfast.moments import moment
 from holdfast.ports import Embedder
 from holdfast.question import analysed
 
-from . import data
+from . import cited, data
 from .profiles import CachedEmbedder, filled, opened
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "results" / "answers.md"
@@ -180,6 +180,12 @@ vectors. Our own and LongMemEval's questions are judged by weights that have not
 nothing.
 
 {chr(10).join(table)}
+
+## What is cited
+
+Without a language model, default settings. Dates, durations, order and counts are computed from the cited statements.
+
+{chr(10).join(await cited.table(ArcticEmbedder()))}
 """
     OUT.write_text(text)
     print(text)

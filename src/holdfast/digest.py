@@ -14,14 +14,17 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from . import passages
+from . import passages, words
+from .alike import restates
 from .errors import Conflict, InvalidInput, ModelError
 from .ports import Embedder, Extractor, Store
 from .reconcile import Known, reconcile
-from .types import Change, Deferral, Draft, Floats, Message, Test, Vector, fingerprint
+from .types import Change, Deferral, Draft, Floats, Memory, Message, Probe, Test, Vector, fingerprint
 
 log = logging.getLogger("holdfast")
 BATCH = 64
+TWINS = 8
+"""How many memories with the same words are looked at for one that says the same."""
 LEASE = timedelta(minutes=5)
 CONTEXT = 6
 TRIES = 5
@@ -104,7 +107,7 @@ async def _write(
 ) -> None:
     messages = {message.id: message for message in (*before, *claimed)}
     for attempt in range(3):
-        known = await _known(store, drafts, messages)
+        known = await _known(store, drafts, messages, now)
         change = reconcile(drafts, known, messages, now=now, extractor=extractor)
         try:
             await store.apply(replace(change, settle=tuple(message.id for message in claimed)))
@@ -114,7 +117,7 @@ async def _write(
                 raise
 
 
-async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Message]) -> Known:
+async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Message], now: datetime) -> Known:
     known = Known(said={id: message.said_at for id, message in messages.items()})
     keys = tuple({draft.key for draft in drafts if draft.key is not None})
     if keys:
@@ -126,7 +129,20 @@ async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Mess
     if prints:
         page = await store.scan(Test("fingerprint", "in", prints), now=None, limit=10_000)
         known.alike = {memory.fingerprint: memory for memory in page.items if memory.key is None}
+    held = {memory.key for memory in known.heads.values()}
+    for draft in drafts:
+        mark = fingerprint(draft.kind, draft.content)
+        if draft.key not in held and mark not in known.alike and (twin := await _twin(store, draft, now)):
+            known.alike[mark] = twin
     return known
+
+
+async def _twin(store: Store, draft: Draft, now: datetime) -> Memory | None:
+    """A current memory that says in other words what the draft says."""
+    wanted = Probe(now=now, words=words.question_words(draft.content), limit=0, memories=TWINS, with_neighbours=0)
+    found = [item.id for item in (await store.propose(wanted)).items if item.memory]
+    memories = [item for item in await store.get(found) if isinstance(item, Memory)]
+    return next((memory for memory in memories if restates(draft, memory)), None)
 
 
 async def _set_back(store: Store, claimed: list[Message], failure: Exception, now: datetime) -> None:

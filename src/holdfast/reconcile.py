@@ -2,7 +2,7 @@
 
 A draft whose key has a current memory supersedes it, unless it says the same (then the message is one more source), was
 said earlier (an old conversation imported late), or comes from a document or a tool while the user said the other
-thing. A draft without a key is a duplicate when a known memory has its fingerprint.
+thing. A draft whose key nobody holds, or that has none, is a duplicate of a known memory that says the same.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from . import names, passages
+from .alike import restates
 from .types import Change, Draft, Memory, Message, Supersede
 
 SECOND_HAND = ("document", "tool")
@@ -24,7 +25,7 @@ class Known:
     heads: dict[tuple[str, str], Memory] = field(default_factory=dict)
     """(kind, key) → the current memory."""
     alike: dict[str, Memory] = field(default_factory=dict)
-    """Fingerprint → a current memory without a key."""
+    """Fingerprint → a current memory that says the same: in the same words and without a key, or in other words."""
     said: dict[str, datetime] = field(default_factory=dict)
     """Message id → when it was said, for the sources of the heads and of the drafts."""
 
@@ -40,8 +41,10 @@ def reconcile(
     for draft in drafts:
         memory = _memory(draft, messages, now=now, extractor=extractor)
         mark = memory.fingerprint
-        head = heads.get((memory.kind, memory.key)) if memory.key else alike.get(mark)
-        if head is not None and head.fingerprint == mark:
+        head = heads.get((memory.kind, memory.key)) if memory.key else None
+        if head is None:
+            head = alike.get(mark)
+        if head is not None and (head.fingerprint == mark or restates(draft, head)):
             sources += [(head.id, source) for source in memory.sources]
             continue
         if head is not None and not _may_supersede(memory, head, known.said):

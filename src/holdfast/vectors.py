@@ -96,6 +96,8 @@ def unpacked(data: Sequence[bytes]) -> Floats:
 
 def best(scores: NDArray[np.floating], limit: int) -> NDArray[np.int64]:
     """Indices of the highest scores, best first; equal scores in order of index, so that every backend agrees."""
+    if not limit:
+        return np.zeros(0, np.int64)
     if len(scores) > limit:
         cut = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         rows = np.flatnonzero(scores >= cut)
