@@ -1,4 +1,4 @@
-"""Pure: whether two statements say the same in other words.
+"""Pure: whether two statements say the same in other words, or the later one gives a thing its new numbers.
 
 Static vectors tell that every word has a near one in the other statement; numbers, names and negations must be the very
 same, for a statement with another one of these is another fact.
@@ -7,13 +7,23 @@ same, for a statement with another one of these is another fact.
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 from . import statics, words
 from .types import Draft, Memory
 
 NEAR = 0.6
+SHARED = 0.2
 _FRAME = words.STOP | {"the", "user", "asked", "answered", "said", "user's"}
 """Words that a rendering adds, or that carry no meaning."""
+_FRAME_STEMS = {stem for word in ("user", "asked", "answered", "said") for stem in words.tokens(word)}
+_ASIDE = re.compile(r" \([^()]*\)")
+_CHANGED = re.compile(
+    r"\b(?:now|no longer|any ?more|instead|switched|changed|from now on|these days|pushed|moved|postponed|became|"
+    r"replaced|swapped|after all|scratch that|actually|correction|upgraded|went (?:up|down)|raised|dropped to|back to|"
+    r"new)\b",
+    re.I,
+)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]*")
 _WORD = re.compile(r"[\w'’-]+")
@@ -29,6 +39,25 @@ def restates(draft: Draft, memory: Memory) -> bool:
     if draft.kind != memory.kind or draft.occurred_at != memory.occurred_at:
         return False
     return same(draft.content, memory.content)
+
+
+def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
+    """Whether the draft tells that what the memory numbers has changed: "seats are at 60 now" after "25 seats".
+
+    It must speak of a change, share one of the `rare` words and a fair part of all, and have none of the old numbers.
+    """
+    new, old = _ASIDE.sub("", draft.content), _ASIDE.sub("", memory.content)
+    if draft.kind != memory.kind or not _CHANGED.search(new):
+        return False
+    figures = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
+    mine, theirs = (_stems(text) for text in (new, old))
+    shared = mine & theirs
+    other_figures = all(figures) and figures[0].isdisjoint(figures[1])
+    return other_figures and bool(shared & rare) and len(shared) >= SHARED * min(len(mine), len(theirs))
+
+
+def _stems(text: str) -> set[str]:
+    return {stem for stem in words.question_words(text) if not stem.isdigit()} - _FRAME_STEMS
 
 
 def same(one: str, other: str) -> bool:

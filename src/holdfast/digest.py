@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from . import passages, words
-from .alike import restates
+from .alike import restates, updates
 from .errors import Conflict, InvalidInput, ModelError
 from .ports import Embedder, Extractor, Store
 from .reconcile import Known, reconcile
@@ -23,8 +23,10 @@ from .types import Change, Deferral, Draft, Floats, Memory, Message, Probe, Test
 
 log = logging.getLogger("holdfast")
 BATCH = 64
-TWINS = 8
-"""How many memories with the same words are looked at for one that says the same."""
+RELATED = 8
+"""How many memories with the same words are looked at for one that says the same, or is out of date."""
+RARE = 6
+"""A word in this many texts, or in one of fifty, may identify a thing."""
 LEASE = timedelta(minutes=5)
 CONTEXT = 6
 TRIES = 5
@@ -123,26 +125,32 @@ async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Mess
     if keys:
         page = await store.scan(Test("key", "in", keys), now=None, limit=10_000)
         known.heads = {(memory.kind, memory.key): memory for memory in page.items if memory.key is not None}
-        rests_on = list({source for head in known.heads.values() for source in head.sources})
-        known.said |= {item.id: item.said_at for item in await store.get(rests_on) if isinstance(item, Message)}
     prints = tuple({fingerprint(draft.kind, draft.content) for draft in drafts if draft.key is None})
     if prints:
         page = await store.scan(Test("fingerprint", "in", prints), now=None, limit=10_000)
         known.alike = {memory.fingerprint: memory for memory in page.items if memory.key is None}
     held = {memory.key for memory in known.heads.values()}
     for draft in drafts:
-        mark = fingerprint(draft.kind, draft.content)
-        if draft.key not in held and mark not in known.alike and (twin := await _twin(store, draft, now)):
-            known.alike[mark] = twin
+        if draft.key not in held and fingerprint(draft.kind, draft.content) not in known.alike:
+            await _relate(store, draft, known, now)
+    rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
+    known.said |= {item.id: item.said_at for item in await store.get(rests_on) if isinstance(item, Message)}
     return known
 
 
-async def _twin(store: Store, draft: Draft, now: datetime) -> Memory | None:
-    """A current memory that says in other words what the draft says."""
-    wanted = Probe(now=now, words=words.question_words(draft.content), limit=0, memories=TWINS, with_neighbours=0)
-    found = [item.id for item in (await store.propose(wanted)).items if item.memory]
-    memories = [item for item in await store.get(found) if isinstance(item, Memory)]
-    return next((memory for memory in memories if restates(draft, memory)), None)
+async def _relate(store: Store, draft: Draft, known: Known, now: datetime) -> None:
+    """Find the current memory that says in other words what the draft says, or whose numbers it replaces."""
+    wanted = words.question_words(draft.content)
+    found = await store.propose(Probe(now=now, words=wanted, limit=0, memories=RELATED, with_neighbours=0))
+    most = max(RARE, found.parts // 50)
+    rare = {word for word, count in zip(wanted, found.frequency, strict=True) if count <= most}
+    mark = fingerprint(draft.kind, draft.content)
+    for memory in await store.get([item.id for item in found.items if item.memory]):
+        if isinstance(memory, Memory) and restates(draft, memory):
+            known.alike[mark] = memory
+            return
+        if isinstance(memory, Memory) and updates(draft, memory, rare):
+            known.outdated.setdefault(mark, memory)
 
 
 async def _set_back(store: Store, claimed: list[Message], failure: Exception, now: datetime) -> None:

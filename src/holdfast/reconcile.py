@@ -26,6 +26,8 @@ class Known:
     """(kind, key) → the current memory."""
     alike: dict[str, Memory] = field(default_factory=dict)
     """Fingerprint → a current memory that says the same: in the same words and without a key, or in other words."""
+    outdated: dict[str, Memory] = field(default_factory=dict)
+    """Fingerprint of a draft → the current memory whose numbers it replaces, whatever its key."""
     said: dict[str, datetime] = field(default_factory=dict)
     """Message id → when it was said, for the sources of the heads and of the drafts."""
 
@@ -38,12 +40,12 @@ def reconcile(
     supersede: list[Supersede] = []
     sources: list[tuple[str, str]] = []
     heads, alike = dict(known.heads), dict(known.alike)
+    replaced: set[str] = set()
     for draft in drafts:
         memory = _memory(draft, messages, now=now, extractor=extractor)
         mark = memory.fingerprint
-        head = heads.get((memory.kind, memory.key)) if memory.key else None
-        if head is None:
-            head = alike.get(mark)
+        found = (heads.get((memory.kind, memory.key or "")), alike.get(mark), known.outdated.get(mark))
+        head = next((each for each in found if each is not None and each.id not in replaced), None)
         if head is not None and (head.fingerprint == mark or restates(draft, head)):
             sources += [(head.id, source) for source in memory.sources]
             continue
@@ -51,6 +53,7 @@ def reconcile(
             continue
         if head is not None:
             supersede.append(Supersede(head.id, memory.id))
+            replaced.add(head.id)
             memory = replace(memory, version=head.version + 1)
         if memory.key is not None:
             heads[memory.kind, memory.key] = memory

@@ -131,3 +131,24 @@ def test_restating_a_fact_adds_a_source(tmp_path_factory: pytest.TempPathFactory
             profile.ingest([{"role": "user", "content": text}], session_id=f"s{n}", wait=True)
         (known,) = profile.list()
         assert len(known.sources) == 2
+
+
+def test_a_changed_number_supersedes_and_another_things_number_does_not(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with Holdfast.open(tmp_path_factory.mktemp("data")) as memory:
+        profile = memory.profile("app", "rent")
+        for n, text in enumerate(
+            (
+                "The warehouse rent is 890 euros, due on the first.",
+                "Parking at the warehouse costs 40 euros.",
+                "Warehouse rent went up, it is 940 euros now.",
+            )
+        ):
+            profile.ingest([{"role": "user", "content": text}], session_id=f"s{n}", wait=True)
+        current = [known.content for known in profile.list()]
+        assert any("940" in content for content in current)
+        assert any("40 euros" in content and "Parking" in content for content in current)
+        assert not any("890" in content for content in current)
+        head = next(known for known in profile.list() if "940" in known.content)
+        assert ["890" in version.content for version in profile.history(head.id)] == [False, True]
