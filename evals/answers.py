@@ -9,6 +9,7 @@ weights; LoCoMo is only measured.
 from __future__ import annotations
 
 import asyncio
+import pickle
 import random
 import re
 import sys
@@ -27,7 +28,7 @@ from holdfast.ports import Embedder
 from holdfast.question import analysed
 
 from . import cited, data
-from .profiles import CachedEmbedder, filled, opened
+from .profiles import CACHE, CachedEmbedder, filled, opened
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "results" / "answers.md"
 Array = NDArray[np.float64]
@@ -65,6 +66,11 @@ def with_others(case: data.Case, cases: list[data.Case]) -> list[tuple[data.Ques
 
 
 async def gathered(embedder: Embedder, cases: list[data.Case]) -> list[Asking]:
+    """Every question with its signs; `--reuse` takes those of the last run."""
+    kept = CACHE / f"asked-{embedder.model.replace('/', '_')}.pickle"
+    if kept.exists() and "--reuse" in sys.argv:
+        held: list[Asking] = pickle.loads(kept.read_bytes())
+        return held
     made = []
     async with opened(CachedEmbedder(embedder)) as memory:
         for n, case in enumerate(cases):
@@ -79,6 +85,7 @@ async def gathered(embedder: Embedder, cases: list[data.Case]) -> list[Asking]:
                     made.append(Asking(case.set, kind, group, support.signs(asked, hits)))
             await memory.delete_profile(case.set, case.id)
     print(file=sys.stderr)
+    kept.write_bytes(pickle.dumps(made))
     return made
 
 
@@ -90,8 +97,8 @@ def fitted(rows: list[Asking], names: Sequence[str]) -> Array:
     weights = np.zeros(len(names) + 1)
     for _ in range(30):
         chance = 1 / (1 + np.exp(-inputs @ weights))
-        curve = (inputs.T * (counts * chance * (1 - chance))) @ inputs + 0.3 * np.eye(len(weights))
-        weights += np.linalg.solve(curve, inputs.T @ (counts * (right - chance)) - 0.3 * weights)
+        curve = (inputs.T * (counts * chance * (1 - chance))) @ inputs + 0.02 * np.eye(len(weights))
+        weights += np.linalg.solve(curve, inputs.T @ (counts * (right - chance)) - 0.02 * weights)
     return weights
 
 

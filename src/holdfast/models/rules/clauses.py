@@ -17,6 +17,7 @@ _SENTENCE = re.compile(
 )
 _ABBREVIATED = re.compile(r"\b(?:[Dd]r|[Mm]r|[Mm]rs|[Mm]s|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Co|[A-Z])\.$")
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{0,400})[\"”]")
+_BREATH = re.compile(r"(?<=,) |(?= (?:and|but|so|then|because|anyway|also) )")
 _PASTED = re.compile(
     r"\s*(?:[>|<{$#]|Traceback \(most recent|File \".*\", line \d|at [\w.$<>]+\(|[\w.]*(?:Error|Exception)\b:|"
     r"(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|Error|Warning)\b[: ]|\[[^\]]{1,60}\]:\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)"
@@ -106,7 +107,7 @@ def clean(text: str) -> str:
 def sentences(text: str) -> list[str]:
     """The sentences of a message that are its author's own words."""
     made: list[str] = []
-    for piece in _SENTENCE.split(clean(text)):
+    for piece in (each for whole in _SENTENCE.split(clean(text)) for each in _breaths(whole)):
         piece = piece.strip(" \t-*•")
         if made and _ABBREVIATED.search(made[-1]) and piece:
             made[-1] += " " + piece
@@ -119,6 +120,18 @@ def sentences(text: str) -> list[str]:
             continue
         if _MATERIAL.search(sentence) or (len(text) > 300 and i + 1 < len(made)):
             return made[:i]
+    return made
+
+
+def _breaths(sentence: str) -> list[str]:
+    """A sentence too long to be read whole, as dictation makes them, in pieces of a breath each."""
+    if len(sentence) <= LONGEST:
+        return [sentence]
+    made = [""]
+    for piece in _BREATH.split(sentence):
+        if len(made[-1]) + len(piece) > LONGEST // 2:
+            made.append("")
+        made[-1] += piece
     return made
 
 

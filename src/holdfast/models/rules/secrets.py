@@ -31,13 +31,13 @@ _CODED = re.compile(
     re.I,
 )
 """A code right after its name, as in "the alarm is in the hall, code 4471#"."""
-_MIXED = re.compile(r"\b(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d\w*[A-Za-z]\w*\d)\w{10,64}\b")
+_MIXED = re.compile(r"\b(?=\w{0,63}[a-z])(?=\w{0,63}[A-Z])(?=\w{0,20}\d\w{0,20}[A-Za-z]\w{0,20}\d)\w{10,64}\b")
 """Letters of both cases and digits in turn, as no word has them."""
 _ABOUT_SECRETS = re.compile(
     r"\b(?:passwords?|passwd|passphrase|passcode|pwd|pin|credentials?|secret|api key|token|unlock)\b", re.I
 )
 _PASSWORD_LIKE = re.compile(
-    r"(?<![\w./:@-])(?=[\w!@#$%^&*+=-]*\d)(?=[\w!@#$%^&*+=-]*[A-Za-z])[\w!@#$%^&*+=-]{8,64}(?![\w@])"
+    r"(?<![\w./:@-])(?=[\w!@#$%^&*+=-]{0,63}\d)(?=[\w!@#$%^&*+=-]{0,63}[A-Za-z])[\w!@#$%^&*+=-]{8,64}(?![\w@])"
 )
 _HARMLESS = re.compile(
     r"(?:a|an|the|not|too|very|my|our|in|on|stored|wrong|right|reset|expired|required|important|"
