@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
+from .credentials import Credential
 from .results import Namespace, Page, ProfileInfo, Stats
 from .types import Applied, Change, Draft, Floats, Item, Memory, Message, Part, Probe, Proposals, Where
 
@@ -77,8 +78,32 @@ class Store(Protocol):
 
 
 @runtime_checkable
+class Credentials(Protocol):
+    """Who may do what in a vault; the tokens themselves are nowhere."""
+
+    async def add(self, credential: Credential, digest: bytes) -> None:
+        """Keep it with its token's hash; the same id again takes its place."""
+        ...
+
+    async def find(self, id: str) -> tuple[Credential, bytes] | None: ...
+
+    async def listed(self) -> list[Credential]:
+        """Newest first, ended ones included."""
+        ...
+
+    async def end(self, id: str, at: datetime) -> bool:
+        """Revoke it from then on; False when unknown or ended by then already."""
+        ...
+
+    async def used(self, id: str, at: datetime) -> None: ...
+
+
+@runtime_checkable
 class Vault(Protocol):
     """Every profile. Namespaces are created on purpose; a profile appears at its first write."""
+
+    @property
+    def credentials(self) -> Credentials: ...
 
     async def namespaces(self) -> list[Namespace]: ...
 

@@ -15,8 +15,8 @@ SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "memory", "models", "cli")
 PURE = {
-    "errors", "features", "filters", "moments", "names", "pack", "passages", "question", "rank", "reconcile", "results",
-    "statics", "types", "vectors", "when", "wordpiece", "words",
+    "alike", "credentials", "errors", "features", "filters", "moments", "names", "pack", "passages", "question", "rank", "reckon", "reconcile", "results",
+    "statics", "support", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {"ingest", "digest", "remember", "recall", "answer", "forget", "summary"}
 OUTER = {"profile", "service", "worker", "sync", "wiring", "config", "cli", "doctor"}

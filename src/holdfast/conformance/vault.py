@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from ..credentials import identified, issued
 from ..errors import AlreadyExists, NotFound
 from ..ports import Vault
-from .made import message, written
+from .made import AT, message, written
 
 
 class VaultContract:
@@ -78,3 +81,29 @@ class VaultContract:
         assert await vault.waiting("m") == [("a", "alice")]
         await vault.rested("a", "alice", "m")
         assert await vault.waiting("m") == []
+
+    async def test_a_credential_is_found_by_its_id_and_ends_when_told(self, vault: Vault) -> None:
+        made, token = issued("key", "ci", ["read", "write"], now=AT, namespace="a")
+        await vault.credentials.add(made, identified(token)[1])
+        assert await vault.credentials.find(made.id) == (made, identified(token)[1])
+        assert await vault.credentials.find("nobody") is None
+        await vault.credentials.used(made.id, AT + timedelta(hours=1))
+        assert await vault.credentials.end(made.id, AT + timedelta(days=1))
+        assert not await vault.credentials.end(made.id, AT + timedelta(days=2))
+        assert await vault.credentials.end(made.id, AT)
+        (ended,) = await vault.credentials.listed()
+        assert (ended.used_at, ended.revoked_at) == (AT + timedelta(hours=1), AT)
+
+    async def test_a_deleted_place_takes_its_credentials_along(self, vault: Vault) -> None:
+        for name in ("a", "b"):
+            await vault.create_namespace(name)
+            for profile in ("x", "y"):
+                await vault.open(name, profile, create=True)
+        places = [(None, None), ("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+        for n, (where, which) in enumerate(places):
+            made, token = issued("key", str(n), ["read"], now=AT, namespace=where, profile=which)
+            await vault.credentials.add(made, identified(token)[1])
+        await vault.delete("a", "x")
+        assert {each.name for each in await vault.credentials.listed()} == {"0", "1", "3", "4"}
+        await vault.delete_namespace("a")
+        assert {each.name for each in await vault.credentials.listed()} == {"0", "4"}

@@ -6,6 +6,7 @@ from .. import names
 from ..errors import AlreadyExists, NotFound
 from ..moments import now
 from ..results import Namespace, ProfileInfo
+from .credentials import MemoryCredentials
 from .store import MemoryStore
 
 
@@ -14,6 +15,11 @@ class MemoryVault:
         self._namespaces: dict[str, Namespace] = {}
         self._profiles: dict[tuple[str, str], tuple[ProfileInfo, MemoryStore]] = {}
         self._rested: dict[tuple[str, str], str] = {}
+        self._credentials = MemoryCredentials()
+
+    @property
+    def credentials(self) -> MemoryCredentials:
+        return self._credentials
 
     async def namespaces(self) -> list[Namespace]:
         return [self._namespaces[name] for name in sorted(self._namespaces)]
@@ -29,6 +35,7 @@ class MemoryVault:
     async def delete_namespace(self, name: str) -> None:
         for profile in await self.profiles(name):
             await self.delete(name, profile.name)
+        self._credentials.drop(name, None)
         del self._namespaces[name]
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
@@ -47,6 +54,7 @@ class MemoryVault:
     async def delete(self, namespace: str, profile: str) -> bool:
         self._check(namespace)
         self._rested.pop((namespace, profile), None)
+        self._credentials.drop(namespace, profile)
         return self._profiles.pop((namespace, profile), None) is not None
 
     async def waiting(self, model: str) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ from .. import names
 from ..errors import AlreadyExists, Damaged, KeyMissing, NotFound
 from ..moments import at_micros, micros, now
 from ..results import Namespace, ProfileInfo
+from .credentials import SqliteCredentials, dropped
 from .file import File, query, translated
 from .folder import Folder
 from .store import SqliteStore, release
@@ -60,6 +61,10 @@ class SqliteVault:
             self._folder.release()
             raise
 
+    @property
+    def credentials(self) -> SqliteCredentials:
+        return SqliteCredentials(self._catalogue)
+
     async def namespaces(self) -> list[Namespace]:
         statement = f"SELECT {_NAMESPACE} FROM namespace ORDER BY name"
         found = await self._catalogue.read(lambda db: query(db, statement))
@@ -83,7 +88,12 @@ class SqliteVault:
         async with self._opening:
             for profile in await self.profiles(name):
                 await self._delete(name, profile.name)
-            await self._catalogue.write(lambda db: query(db, "DELETE FROM namespace WHERE name = ?", (name,)))
+
+            def delete(db: apsw.Connection) -> None:
+                query(db, "DELETE FROM namespace WHERE name = ?", (name,))
+                dropped(db, name, None)
+
+            await self._catalogue.write(delete)
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
         id = await self._namespace_id(namespace)
@@ -114,8 +124,12 @@ class SqliteVault:
         store = self._stores.pop((namespace, profile), None)
         if store is not None:
             await store.close()
-        statement = "DELETE FROM profile WHERE namespace = ? AND name = ? RETURNING file"
-        gone = await self._catalogue.write(lambda db: query(db, statement, (id, profile)))
+
+        def delete(db: apsw.Connection) -> list[tuple[str]]:
+            dropped(db, namespace, profile)
+            return query(db, "DELETE FROM profile WHERE namespace = ? AND name = ? RETURNING file", (id, profile))
+
+        gone = await self._catalogue.write(delete)
         await self._catalogue.scrub()
         for (name,) in gone:
             with translated(self._folder.file(name)):
