@@ -6,7 +6,7 @@ DONE := $(VENV)/.installed
 .PHONY: serve test check prove bench eval lock clean
 
 serve: $(DONE)
-	$(BIN)/holdfast demo
+	$(BIN)/holdfast serve
 
 test: $(DONE) check
 	$(BIN)/python -m pytest

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -170,7 +170,9 @@ def test_the_command_page_shows_every_command_and_option() -> None:
     for command in app.registered_commands:
         assert f"$ holdfast {command.name}" in page
         given = inspect.signature(command.callback).parameters.values()  # type: ignore[arg-type]
-        options = [o for each in given for o in getattr(each.annotation, "__metadata__", ())[0].param_decls or ()]
+        hints = get_type_hints(command.callback, include_extras=True)  # type: ignore[arg-type]
+        told = [hints[each.name].__metadata__[0] for each in given]
+        options = [option for each in told for option in each.param_decls or ()]
         assert [option for option in options if option.startswith("--") and option not in page] == []
 
 

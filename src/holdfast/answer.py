@@ -20,6 +20,7 @@ from .support import SEEN, support
 
 SUPPORTED = 0.4
 MOST_COUNTED = 8
+FEW, CLEARLY = 3, 0.3
 Find = Callable[[str, int], Awaitable[list[Hit]]]
 """Searches for a text: so many hits."""
 
@@ -37,8 +38,20 @@ async def answered(store: Store, find: Find, question: str, limit: int, model: s
     sure = looking.sure(question, seen)
     if sure < SUPPORTED:
         return Answer("", (), hits, sure)
-    text, citations = await looking.computed(question, want, hits) or await _quoted(store, question, hits[0])
+    best = _speaking(hits)
+    text, citations = await looking.computed(question, want, (best, *hits)) or await _quoted(store, question, best)
     return Answer(text, citations, hits, sure)
+
+
+def _speaking(hits: Sequence[Hit]) -> Hit:
+    """Of the first few, the hit that itself speaks of the question most: a good neighbour is context, not an answer."""
+    spoken = [_spoken(hit) for hit in hits[:FEW]]
+    return next(hit for hit, told in zip(hits, spoken, strict=False) if told >= max(spoken) - CLEARLY)
+
+
+def _spoken(hit: Hit) -> float:
+    told = hit.features.get("coverage", 0.0) + hit.features.get("near", 0.0)
+    return 0.0 if hit.features.get("superseded") or hit.features.get("outdated") else told
 
 
 Found = tuple[str, tuple[Citation, ...]]
@@ -47,7 +60,7 @@ Found = tuple[str, tuple[Citation, ...]]
 async def _quoted(store: Store, question: str, hit: Hit) -> Found:
     """The best hit's own statement. When a memory drawn from it speaks of the question as well, that says it better."""
     quote = statement(question, hit)
-    asked = set(words.question_words(question))
+    asked = set(words.question_words(question)) - set(words.tokens(hit.speaker or ""))
     drawn = await store.resting_on([hit.id]) if hit.message_id is not None else []
     spoken = [(len(asked & set(words.tokens(m.content))), m.content) for m in drawn if m.current]
     best = max(spoken, default=(0, ""))

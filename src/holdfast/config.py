@@ -9,6 +9,7 @@ from pathlib import Path
 from .errors import InvalidInput, shown
 
 EMBEDDERS = ("arctic", "potion")
+TOKEN_CHARS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,11 @@ class Settings:
     """arctic (finds more) or potion (two hundred times cheaper)."""
     open_files: int = 128
     """How many profiles may be open at once; the least recently used is closed."""
+    host: str = "127.0.0.1"
+    """Where `holdfast serve` listens; only this machine can reach the default."""
+    port: int = 8420
+    admin_token: str | None = None
+    """Preset for `holdfast serve`, at least 20 characters; without it the first start makes one."""
 
     @classmethod
     def read(cls, **given: object) -> Settings:
@@ -39,6 +45,9 @@ class Settings:
             keyring=_path(found.get("keyring")),
             embedder=_choice("embedder", found.get("embedder", "arctic"), EMBEDDERS),
             open_files=_count("open_files", found.get("open_files", 128)),
+            host=str(found.get("host", "127.0.0.1")),
+            port=_count("port", found.get("port", 8420), most=65_535),
+            admin_token=_token(found.get("admin_token")),
         )
 
 
@@ -52,11 +61,20 @@ def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
-def _count(name: str, value: object) -> int:
+def _token(value: object) -> str | None:
+    if value is not None and len(str(value)) < TOKEN_CHARS:
+        raise InvalidInput(
+            f"The setting admin_token has {len(str(value))} characters; give at least {TOKEN_CHARS}.",
+            field="admin_token",
+        )
+    return None if value is None else str(value)
+
+
+def _count(name: str, value: object, most: int = 1_000_000) -> int:
     try:
         count = int(str(value))
     except ValueError:
         count = 0
-    if count < 1:
-        raise InvalidInput(f"The setting {name} is {shown(value)}; give a whole number of at least 1.", field=name)
+    if not 1 <= count <= most:
+        raise InvalidInput(f"The setting {name} is {shown(value)}; give a whole number from 1 to {most}.", field=name)
     return count

@@ -30,7 +30,7 @@ def features(asked: Asked, proposals: Proposals) -> dict[str, Column]:
     gap = _distance(cosine, known)
     near = _maxsim(asked, proposals)
     before, after = _neighbours(items)
-    spoken = np.array([0.0 if not named else 1.0 if item.speaker in named else -1.0 for item in items])
+    spoken = np.array([_spoken(item, named) for item in items])
     asks = np.array([float(item.asks) for item in items])
     length = np.log1p(np.bincount(proposals.of, proposals.length, len(items)))
     together = lexical["words"] + near / max(float(near.max(initial=0.0)), 1e-9) + np.maximum(1 + gap / 2, 0)
@@ -110,6 +110,13 @@ def _named(asked: Asked, items: tuple[Candidate, ...]) -> set[str]:
     """The speakers whom the question names."""
     speakers = {item.speaker for item in items if item.speaker is not None}
     return {speaker for speaker in speakers if set(words.tokens(speaker)) & set(asked.words)}
+
+
+def _spoken(item: Candidate, named: set[str]) -> float:
+    """1 when a named speaker said it, -1 when somebody else did; a memory is said by nobody."""
+    if not named or item.memory:
+        return 0.0
+    return 1.0 if item.speaker in named else -1.0
 
 
 def _of_session(items: tuple[Candidate, ...], best: Column, gap: Column, together: Column) -> dict[str, Column]:

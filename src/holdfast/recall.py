@@ -72,7 +72,8 @@ async def _reread(reranker: Reranker | None, asked: Asked, hits: list[Hit]) -> l
 async def _brought_up_to_date(store: Store, asked: Asked, hits: list[Hit], question: Question) -> list[Hit]:
     """What superseded a statement stands before the message that made it: nobody lives where they used to live.
 
-    A message of which nothing is current any more is marked `superseded` among its features.
+    A message of which nothing is current any more is marked `superseded` among its features, one of which the part that
+    speaks of the question is not, `outdated`.
     """
     drawn = await store.resting_on([hit.message_id for hit in hits if hit.message_id is not None])
     if all(memory.current for memory in drawn):
@@ -85,7 +86,8 @@ async def _brought_up_to_date(store: Store, asked: Asked, hits: list[Hit], quest
         newer = heads.get(hit.message_id or "")
         if newer is not None and newer.id not in placed:
             placed[newer.id] = next((h for h in hits if h.id == newer.id), None) or _successor(newer, hit)
-        marked = replace(hit, features={**hit.features, "superseded": 1.0}) if hit.message_id in stale else hit
+        marks = {"superseded": 1.0} if hit.message_id in stale else {"outdated": 1.0} if newer is not None else {}
+        marked = replace(hit, features={**hit.features, **marks}) if marks else hit
         placed.setdefault(hit.id, marked)
     return list(placed.values())[: len(hits)]
 

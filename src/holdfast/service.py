@@ -11,9 +11,12 @@ from typing import Any, Self
 from weakref import WeakValueDictionary
 
 from . import moments, names, recall
+from .access import Access
+from .errors import NotFound
 from .ports import Embedder, Extractor, Reranker, Vault
 from .profile import LocalProfile
 from .results import Namespace, ProfileInfo
+from .types import Message
 from .worker import Worker
 
 
@@ -30,11 +33,13 @@ class AsyncHoldfast:
     ) -> None:
         self._vault = vault
         self._embedder = embedder
+        self._extractor = extractor
         self._models = recall.Models(embedder, reranker)
         self._clock = clock
         self._worker = Worker(vault, embedder, extractor, clock)
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
+        self.access = Access(vault.credentials, clock)
 
     @classmethod
     async def open(cls, path: str | Path | None = None, *, reranker: Reranker | None = None, **settings: Any) -> Self:
@@ -75,12 +80,20 @@ class AsyncHoldfast:
     async def namespaces(self) -> list[Namespace]:
         return await self._vault.namespaces()
 
+    async def namespace(self, name_or_id: str) -> Namespace:
+        """One namespace; people paste its id where its name belongs, so both are known."""
+        for found in await self._vault.namespaces():
+            if name_or_id in (found.name, found.id):
+                return found
+        raise NotFound(f"There is no namespace {name_or_id!r}.", field="namespace", fix="Create it first.")
+
     async def create_namespace(self, name: str) -> Namespace:
         return await self._vault.create_namespace(names.namespace(name))
 
     async def delete_namespace(self, name: str) -> None:
         """Delete a namespace and every profile in it, for good."""
         await self._vault.delete_namespace(names.namespace(name))
+        self.access.forget()
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
         return await self._vault.profiles(names.namespace(namespace))
@@ -89,7 +102,16 @@ class AsyncHoldfast:
         """Delete a profile for good and destroy its key; False when there was none."""
         who = (names.namespace(namespace), names.profile(profile))
         self._worker.forget(who)
-        return await self._vault.delete(*who)
+        gone = await self._vault.delete(*who)
+        self.access.forget()
+        return gone
+
+    async def kind_of(self, content: str) -> str:
+        """What kind of memory a statement is, as the extractor sees it; a fact when it sees none."""
+        at = self._clock()
+        said = Message("classified", "classified", "user", content, at, timestamp=at)
+        found = await self._extractor.extract([said], [])
+        return max(found, key=lambda draft: draft.confidence).kind if found else "fact"
 
     def _turn(self, who: tuple[str, str]) -> asyncio.Lock:
         """Writers of one profile take turns to decide what they supersede; without it they would only collide."""

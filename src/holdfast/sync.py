@@ -134,7 +134,9 @@ class Holdfast(_Front):
         return Profile(self._inner.profile(namespace, profile), self._loop, self)
 
     namespaces = blocking(AsyncHoldfast.namespaces)
+    namespace = blocking(AsyncHoldfast.namespace)
     create_namespace = blocking(AsyncHoldfast.create_namespace)
+    kind_of = blocking(AsyncHoldfast.kind_of)
     delete_namespace = blocking(AsyncHoldfast.delete_namespace)
     profiles = blocking(AsyncHoldfast.profiles)
     delete_profile = blocking(AsyncHoldfast.delete_profile)

@@ -13,14 +13,24 @@ import holdfast
 
 SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
-ROOMS = ("sqlite", "memory", "models", "cli")
+ROOMS = ("sqlite", "memory", "models", "cli", "rest")
 PURE = {
-    "alike", "credentials", "errors", "features", "filters", "moments", "names", "pack", "passages", "question", "rank", "reckon", "reconcile", "results",
-    "statics", "support", "types", "vectors", "when", "wordpiece", "words",
+    "alike", "credentials", "errors", "features", "filters", "moments", "names", "pack", "passages", "question", "rank",
+    "reckon", "reconcile", "results", "statics", "support", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {"ingest", "digest", "remember", "recall", "answer", "forget", "summary"}
-OUTER = {"profile", "service", "worker", "sync", "wiring", "config", "cli", "doctor"}
-DRIVERS = {"apsw": "sqlite", "onnxruntime": "models", "typer": "cli", "rich": "cli"}
+OUTER = {"profile", "service", "worker", "sync", "wiring", "config", "cli", "doctor", "rest", "access"}
+DRIVERS = {
+    "apsw": "sqlite",
+    "onnxruntime": "models",
+    "typer": "cli",
+    "rich": "cli",
+    "fastapi": "rest",
+    "starlette": "rest",
+    "uvicorn": "rest",
+    "pydantic": "rest",
+    "orjson": "rest",
+}
 
 
 def imports(path: Path, *, late: bool = False) -> Iterator[str]:

@@ -1,0 +1,96 @@
+"""Tokens in use: who is asking, new ones, ended ones. The one place that reads or changes credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from .credentials import RIGHTS, Credential, identified, issued, matches
+from .errors import NotFound
+from .ports import Credentials
+
+KNOWN = 10_000
+"""How many tokens are remembered after their first use; ending one forgets it at once."""
+NOTED_EVERY = timedelta(minutes=1)
+"""The last use is written down no more often than this."""
+
+
+class Access:
+    def __init__(self, held: Credentials, clock: Callable[[], datetime]) -> None:
+        self._held = held
+        self._clock = clock
+        self._known: dict[str, tuple[Credential, bytes]] = {}
+
+    async def credential(self, token: str) -> Credential | None:
+        """Whose token this is; None when unknown, mistyped, expired or revoked."""
+        id, _ = identified(token)
+        found = self._known.get(id) or await self._held.find(id)
+        now = self._clock()
+        if found is None or not matches(token, found[1]) or not found[0].valid(now):
+            return None
+        credential, digest = found
+        if credential.used_at is None or now - credential.used_at >= NOTED_EVERY:
+            credential = replace(credential, used_at=now)
+            await self._held.used(id, now)
+        if len(self._known) >= KNOWN:
+            self._known.clear()
+        self._known[id] = (credential, digest)
+        return credential
+
+    async def issue(
+        self,
+        kind: str,
+        name: str,
+        rights: Iterable[str],
+        *,
+        namespace: str | None = None,
+        profile: str | None = None,
+        expires_at: datetime | None = None,
+        token: str | None = None,
+    ) -> tuple[Credential, str]:
+        """A new credential and its token; the token is shown this once."""
+        made, secret = issued(
+            kind, name, rights, now=self._clock(), namespace=namespace, profile=profile, expires_at=expires_at,
+            token=token,
+        )  # fmt: skip
+        await self._held.add(made, identified(secret)[1])
+        self._known.pop(made.id, None)
+        return made, secret
+
+    async def admin(self, token: str | None = None) -> str | None:
+        """Make sure that there is an admin token: the given one, or a new one when there is none; returned when new."""
+        now = self._clock()
+        held = [each for each in await self._held.listed() if each.kind == "admin" and each.valid(now)]
+        if token is not None and not any(each.id == identified(token)[0] for each in held):
+            await self.issue("admin", "preset", RIGHTS, token=token)
+        elif token is None and not held:
+            return (await self.issue("admin", "first", RIGHTS))[1]
+        return None
+
+    async def rotate(self, id: str, overlap: timedelta = timedelta(0)) -> tuple[Credential, str]:
+        """A new token of the same rights and scope; the old one ends now, or after the overlap."""
+        old = await self._found(id)
+        made = await self.issue(
+            old.kind, old.name, old.rights, namespace=old.namespace, profile=old.profile, expires_at=old.expires_at
+        )
+        await self.revoke(id, self._clock() + overlap)
+        return made
+
+    async def revoke(self, id: str, at: datetime | None = None) -> None:
+        await self._found(id)
+        await self._held.end(id, at or self._clock())
+        self._known.pop(id, None)
+
+    async def listed(self) -> list[Credential]:
+        return await self._held.listed()
+
+    def forget(self) -> None:
+        """Look every token up again: a deleted profile took its credentials along."""
+        self._known.clear()
+
+    async def _found(self, id: str) -> Credential:
+        found = await self._held.find(id)
+        if found is None:
+            raise NotFound(f"There is no credential {id!r}.", field="id")
+        return found[0]

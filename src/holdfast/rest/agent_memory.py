@@ -1,0 +1,217 @@
+"""Cloudflare Agent Memory's HTTP contract, unchanged: clients written for it need only another base URL."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..errors import InvalidInput, NotFound, shown
+from ..profile import LocalProfile
+from ..types import Memory
+from .gate import needs
+from .segments import segment
+from .wire import Json, entry, plain, whole
+
+ROOT = "/client/v4/accounts/{account}/agent-memory"
+IN = ROOT + "/namespaces/{namespace}"
+OF = IN + "/profiles/{profile}"
+PROFILE = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+PROFILE_CHARS = 100
+TYPES = Literal["fact", "event", "instruction", "task"]
+router = APIRouter(tags=["Agent Memory"])
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class NewNamespace(_Body):
+    name: str
+
+
+class Said(_Body):
+    role: Literal["system", "user", "assistant"]
+    content: str
+    timestamp: str | float | None = None
+
+
+class Ingest(_Body):
+    messages: list[Said]
+    session_id: str | None = Field(None, alias="sessionId")
+
+
+class Remember(_Body):
+    content: str
+    session_id: str | None = Field(None, alias="sessionId")
+
+
+class Recall(_Body):
+    query: str
+    thinking_level: Literal["low", "medium", "high"] = Field("low", alias="thinkingLevel")
+    response_length: Literal["short", "medium", "long"] = Field("medium", alias="responseLength")
+    reference_date: str | float | None = Field(None, alias="referenceDate")
+
+
+class Summary(_Body):
+    session_id: str | None = Field(None, alias="sessionId")
+
+
+class Paging(BaseModel):
+    per_page: int = Field(20, ge=1, le=1000)
+    cursor: str = ""
+
+
+def paging(
+    per_page: Annotated[int | None, Query(ge=1, le=1000)] = None,
+    perPage: Annotated[int | None, Query(ge=1, le=1000)] = None,  # noqa: N803  (a third-party client sends it so)
+    cursor: str = "",
+) -> Paging:
+    return Paging(per_page=per_page or perPage or 20, cursor=cursor)
+
+
+Page = Annotated[Paging, Depends(paging)]
+
+
+def reply(result: Any, *, status: int = 200, info: dict[str, Any] | None = None) -> Json:
+    envelope = {"result": plain(result), "success": True, "errors": [], "messages": []}
+    return Json(envelope | ({"result_info": info} if info is not None else {}), status)
+
+
+def some(found: list[Any], page: Paging) -> Json:
+    """One page of a list that is at hand; the cursor is a position."""
+    start = int(page.cursor) if page.cursor.isdecimal() else 0
+    shown_here = found[start : start + page.per_page]
+    left = start + len(shown_here) < len(found)
+    cursor = str(start + len(shown_here)) if left else ""
+    return reply(shown_here, info={"count": len(shown_here), "per_page": page.per_page, "cursor": cursor})
+
+
+async def profile_of(request: Request) -> LocalProfile:
+    """The profile of the path. A namespace is never implicit here; a profile appears at its first write."""
+    name = segment(request, "profile")
+    if not PROFILE.fullmatch(name) or len(name) > PROFILE_CHARS:
+        raise InvalidInput(
+            f"profile {shown(name)} is not a name: 1 to {PROFILE_CHARS} of a-z, 0-9 and inner hyphens.", field="profile"
+        )
+    space = await request.app.state.holdfast.namespace(request.state.namespace)
+    found: LocalProfile = request.app.state.holdfast.profile(space.name, name)
+    return found
+
+
+@router.post(ROOT + "/namespaces", dependencies=[Depends(needs("admin"))], status_code=201)
+async def create_namespace(request: Request, body: NewNamespace) -> Json:
+    try:
+        made = await request.app.state.holdfast.create_namespace(body.name)
+    except InvalidInput as wrong:
+        raise InvalidInput(str(wrong), field="name") from wrong
+    return reply(made, status=201)
+
+
+@router.get(ROOT + "/namespaces", dependencies=[Depends(needs("read"))])
+async def list_namespaces(
+    request: Request, page: Page, order: Literal["id", "name"] = "name", direction: Literal["asc", "desc"] = "asc"
+) -> Json:
+    found = await request.app.state.holdfast.namespaces()
+    return some(sorted(found, key=lambda each: getattr(each, order), reverse=direction == "desc"), page)
+
+
+@router.get(IN, dependencies=[Depends(needs("read"))])
+async def get_namespace(request: Request) -> Json:
+    return reply(await request.app.state.holdfast.namespace(request.state.namespace))
+
+
+@router.delete(IN, dependencies=[Depends(needs("admin"))])
+async def delete_namespace(request: Request) -> Json:
+    space = await request.app.state.holdfast.namespace(request.state.namespace)
+    await request.app.state.holdfast.delete_namespace(space.name)
+    return reply(None)
+
+
+@router.get(IN + "/profiles", dependencies=[Depends(needs("read"))])
+async def list_profiles(request: Request, page: Page) -> Json:
+    space = await request.app.state.holdfast.namespace(request.state.namespace)
+    return some(await request.app.state.holdfast.profiles(space.name), page)
+
+
+@router.delete(OF, dependencies=[Depends(needs("admin"))])
+async def delete_profile(request: Request) -> Json:
+    profile = await profile_of(request)
+    if not await request.app.state.holdfast.delete_profile(profile.namespace, profile.name):
+        raise NotFound(f"There is no profile {profile.name!r} in namespace {profile.namespace!r}.", field="profile")
+    return reply(None)
+
+
+@router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(needs("forget"))])
+async def delete_session(request: Request) -> Json:
+    await (await profile_of(request)).forget_session(segment(request, "session_id"))
+    return reply(None)
+
+
+@router.post(OF + "/ingest", dependencies=[Depends(needs("write"))])
+async def ingest(request: Request, body: Ingest) -> Json:
+    messages = [said.model_dump(exclude_none=True) for said in body.messages]
+    await (await profile_of(request)).ingest(messages, session_id=body.session_id)
+    return reply(None)
+
+
+@router.post(OF + "/remember", dependencies=[Depends(needs("write"))], status_code=201)
+async def remember(request: Request, body: Remember) -> Json:
+    profile = await profile_of(request)
+    kind = await request.app.state.holdfast.kind_of(body.content)
+    return reply(whole(await profile.remember(body.content, kind=kind, session_id=body.session_id)), status=201)
+
+
+@router.post(OF + "/recall", dependencies=[Depends(needs("read"))])
+async def recall(request: Request, body: Recall) -> Json:
+    limit = {"low": 10, "medium": 20, "high": 40}[body.thinking_level]
+    profile = await profile_of(request)
+    asked: Any = {"limit": limit, "reference_date": body.reference_date}
+    found = await profile.recall(body.query, **asked)
+    memories = await profile.search(body.query, **asked, filter={"not": {"kind": "message"}})
+    candidates = [
+        {"id": hit.id, "summary": hit.summary, "sessionId": hit.session_id, "score": _share(hit.score)}
+        for hit in memories
+    ]
+    return reply({"count": len(candidates), "answer": found.answer, "candidates": candidates})
+
+
+@router.get(OF + "/memories", dependencies=[Depends(needs("read"))])
+async def list_memories(request: Request, page: Page, session_id: str | None = None, type: TYPES | None = None) -> Json:
+    profile = await profile_of(request)
+    found = await profile.list(limit=page.per_page, cursor=page.cursor or None, session_id=session_id, kind=type)
+    info = {"count": len(found), "per_page": page.per_page, "cursor": found.cursor or ""}
+    return reply([entry(memory) for memory in found], info=info)
+
+
+@router.get(OF + "/memories/{id}", dependencies=[Depends(needs("read"))])
+async def get_memory(request: Request, id: str) -> Json:
+    return reply(whole(await _memory(await profile_of(request), id)))
+
+
+@router.delete(OF + "/memories/{id}", dependencies=[Depends(needs("forget"))])
+async def delete_memory(request: Request, id: str) -> Json:
+    profile = await profile_of(request)
+    memory = await _memory(profile, id)
+    await profile.forget(id)
+    return reply(whole(memory))
+
+
+@router.post(OF + "/summary", dependencies=[Depends(needs("read"))])
+async def summary(request: Request, body: Summary) -> Json:
+    return reply({"summary": await (await profile_of(request)).summary(body.session_id)})
+
+
+async def _memory(profile: LocalProfile, id: str) -> Memory:
+    found = await profile.get(id)
+    if not isinstance(found, Memory):
+        raise NotFound(f"There is no memory {shown(id)} in this profile.", field="id")
+    return found
+
+
+def _share(score: float) -> float:
+    """A ranker's score as 0 to 1."""
+    return round(1 / (1 + math.exp(-score / 3)), 4)

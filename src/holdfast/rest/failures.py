@@ -1,0 +1,93 @@
+"""Errors → responses: the Agent Memory envelope under its paths, our own shape elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from ..errors import (
+    AlreadyExists,
+    Busy,
+    Closed,
+    Conflict,
+    HoldfastError,
+    InvalidInput,
+    ModelError,
+    NotFound,
+    StorageError,
+    StorageFull,
+)  # fmt: skip
+from .gate import Forbidden, NoSuchPath, Unauthorised
+from .wire import Json
+
+STATUS: tuple[tuple[type[HoldfastError], int, int], ...] = (
+    (Unauthorised, 401, 10000),
+    (Forbidden, 403, 10000),
+    (NoSuchPath, 404, 10003),
+    (InvalidInput, 400, 10001),
+    (NotFound, 404, 10007),
+    (AlreadyExists, 409, 10008),
+    (Conflict, 409, 10009),
+    (Busy, 503, 10010),
+    (StorageFull, 507, 10011),
+    (StorageError, 500, 10012),
+    (ModelError, 503, 10013),
+    (Closed, 503, 10014),
+)
+"""Error → HTTP status, and its code in the Agent Memory envelope."""
+NO_NAMESPACE = 1003
+PREFIX = "/client/v4/"
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(HoldfastError, _ours)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException, _unknown)
+
+
+async def _ours(request: Request, wrong: Exception) -> Json:
+    assert isinstance(wrong, HoldfastError)
+    status, code = next(((s, c) for kind, s, c in STATUS if isinstance(wrong, kind)), (500, 10000))
+    if isinstance(wrong, NotFound) and wrong.field == "namespace":
+        code = NO_NAMESPACE
+    return failure(request, status, code, wrong.code, str(wrong), wrong.field)
+
+
+async def _malformed(request: Request, wrong: Exception) -> Json:
+    assert isinstance(wrong, RequestValidationError)
+    first: dict[str, Any] = wrong.errors()[0]
+    where = [str(part) for part in first["loc"] if part != "body"]
+    said = f"{'.'.join(where) or 'The body'}: {first['msg']}"
+    return failure(request, 400, 10001, "invalid_input", said, ".".join(where) or None)
+
+
+async def _unknown(request: Request, wrong: Exception) -> Json:
+    assert isinstance(wrong, HTTPException)
+    if wrong.status_code == 404 or (wrong.status_code == 405 and request.url.path.startswith(PREFIX)):
+        return failure(request, 404, 10003, "no_such_path", f"There is no {request.method} {request.url.path}.", None)
+    return failure(request, wrong.status_code, 10000, "http", str(wrong.detail), None, dict(wrong.headers or {}))
+
+
+def failure(
+    request: Request,
+    status: int,
+    code: int,
+    name: str,
+    message: str,
+    field: str | None,
+    headers: dict[str, str] | None = None,
+) -> Json:
+    headers = dict(headers or {})
+    if status == 409:
+        headers["x-should-retry"] = "false"  # the official SDKs retry 409 otherwise
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if not request.url.path.startswith(PREFIX):
+        return Json({"error": {"code": name, "message": message, "field": field}}, status, headers)
+    wrong: dict[str, Any] = {"code": code, "message": "Authentication error" if status == 401 else message}
+    if field is not None:
+        wrong["source"] = {"pointer": "/" + field.replace(".", "/")}
+    return Json({"result": None, "success": False, "errors": [wrong], "messages": []}, status, headers)

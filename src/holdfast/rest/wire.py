@@ -1,0 +1,51 @@
+"""Values → JSON. Times are ISO 8601 in UTC; tuples are lists; frozen dataclasses are objects."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from ..moments import iso
+from ..types import Memory
+
+
+class Json(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return orjson.dumps(content, default=plain)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return iso(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, frozenset | set):
+        return sorted(plain(each) for each in value)
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    return value
+
+
+def entry(memory: Memory) -> dict[str, Any]:
+    """A memory as the Agent Memory contract lists it."""
+    return {
+        "id": memory.id,
+        "type": memory.kind,
+        "summary": memory.summary,
+        "sessionId": memory.session_id,
+        "createdAt": iso(memory.created_at),
+        "updatedAt": iso(memory.updated_at),
+    }
+
+
+def whole(memory: Memory) -> dict[str, Any]:
+    """A memory as the Agent Memory contract gives it."""
+    return entry(memory) | {"content": memory.content}
