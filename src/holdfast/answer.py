@@ -106,6 +106,8 @@ class Looking:
         one = await self._dated(question, hits[:1])
         if one is None:
             return None
+        if want.sought == "when" and not one.told and not want.past:
+            return None
         when = one.day[:1].upper() + one.day[1:]
         if want.sought == "ago":
             when = f"{between(one.window.start, self.asked_at, want.unit)} ago ({one.day})"

@@ -33,6 +33,7 @@ _PATTERNS: tuple[tuple[Sought, re.Pattern[str]], ...] = tuple(
         ("count", r"\bhow many (?P<a>[\w'-]+(?: (?!did|do|does|have|has|had|are|were|was|is|in|on|of)[\w'-]+){0,2})"),
     )
 )  # fmt: skip
+_PAST = re.compile(r"\b(?:did|was|were|had|have|has)\b", re.I)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 LONGEST = 300
 
@@ -46,6 +47,8 @@ class Wanted:
     a: str = ""
     b: str = ""
     last: bool = False
+    past: bool = False
+    """Whether it asks about something that has happened: then the day it was told is better than none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ def wanted(question: str) -> Wanted | None:
             end = (given.get("end") or "").lower()
             unit = (given.get("unit") or "").lower().rstrip("s")
             late = end in ("last", "later", "latest", "most recently")
-            return Wanted(sought, unit, given.get("a") or "", given.get("b") or "", late)
+            past = _PAST.search(question) is not None
+            return Wanted(sought, unit, given.get("a") or "", given.get("b") or "", late, past)
     return None
 
 

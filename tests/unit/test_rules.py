@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -611,3 +612,35 @@ def test_an_ordinary_message_is_cheap() -> None:
     began = time.process_time()
     drafts(messages, [])
     assert (time.process_time() - began) / len(messages) < 0.002
+
+
+def test_a_new_version_supersedes_and_another_tool_does_not() -> None:
+    old, new = only("We use Postgres 15"), only("We upgraded to Postgres 17 last night")
+    assert old.key == new.key == "uses-postgres"
+    assert new.content == "The user uses Postgres 17."
+    assert only("We use Redis 7").key == "uses-redis"
+
+
+def test_an_allergy_denied_supersedes_the_allergy() -> None:
+    known, denied = only("I'm allergic to peanuts"), only("actually I'm not allergic to peanuts, it was almonds")
+    assert known.key == denied.key == "allergy-peanuts"
+    assert denied.content == "The user is not allergic to peanuts."
+
+
+def test_nobody_but_the_author_is_quoted() -> None:
+    made = drafts(said("I live in Porto with my husband Tom and our dog Biscuit."), least=0.0)
+    assert not [d for d in made if re.search(r"(?:dog|husband|Tom)\b.* said:", d.content)]
+
+
+def test_what_is_pasted_or_given_to_be_rewritten_is_nobodys_fact() -> None:
+    for text in (
+        'translate to Italian: "My grandmother lives in Porto and has two cats."',
+        "Write a sign for our kitchen: never leave dirty dishes, always refill the water filter",
+        'Traceback (most recent call last):\nFile "/srv/app.py", line 88, in run\nKeyError: 42',
+    ):
+        assert drafts(said(text)) == []
+
+
+def test_a_long_dictated_sentence_is_read_in_breaths() -> None:
+    ramble = "so um the bus was late and the shop was shut and it rained, " * 8
+    assert any("Hamburg" in d.content for d in drafts(said(f"{ramble} and we moved to Hamburg in May, {ramble}")))

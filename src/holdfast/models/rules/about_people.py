@@ -5,6 +5,7 @@ from __future__ import annotations
 from .row import LOOSE, NUMBER, PROPER, row
 from .words import CONDITIONS, COUNTED, JOBS, NATIONALITIES
 
+_BELIEFS = "catholic|muslim|christian|jewish|hindu|buddhist|vegan|sorry|fine|back|done|sure|here|late|ready|not"
 _HOME = "Where does {s} live?|Which city does {s} live in?|Where is {s}'s home?"
 _WORK = "Where does {s} work?|Who is {s}'s employer?|Which company does {s} work for?"
 _TITLE = "What does {s} do for a living?|What is {s}'s job?|What is {s}'s profession?"
@@ -125,6 +126,13 @@ ROWS = (
         _TITLE,
     ),
     row("retired", r"(?:am|is) (?P<v>retired|unemployed|self-employed|between jobs)", "employment", 0.85, _TITLE),
+    row(
+        "name",
+        rf"am (?!(?i:{'|'.join(NATIONALITIES)}|{_BELIEFS})\b)(?-i:(?P<v>[A-Z][a-z]{{2,14}}))$",
+        "name",
+        0.8,
+        "What is {s}'s name?|What is {s} called?|Who is {s}?",
+    ),
     row(
         "name",
         r"(?:am|is) (?:called|named) (?-i:(?P<v>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2}))",

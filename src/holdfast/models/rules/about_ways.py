@@ -163,6 +163,15 @@ ROWS = (
         "What does {s} use?|Does {s} use {v}?",
     ),
     row(
+        "uses",
+        r"(?:have |has )?(?:just |finally )?(?:upgraded|switched|migrated) to "
+        r"(?-i:(?P<v>[A-Z][\w'+#./-]*(?: [A-Z0-9][\w'+#./-]*){0,3}))(?= |$)",
+        "uses-{v}",
+        0.8,
+        "What does {s} use?|Does {s} use {v}?|Which {v} does {s} use?",
+        content="{S} uses {v}",
+    ),
+    row(
         "hosting",
         r"(?:deploy|deploys|host|hosts|run everything) (?:\w+ )?(?:to|on|with|in) "
         r"(?P<v>(?-i:[A-Z])[\w. -]{1,40}|AWS|GCP)",

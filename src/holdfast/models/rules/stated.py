@@ -24,6 +24,7 @@ _NO_LONGER = re.compile(
 _NOT_ANY_MORE = re.compile(
     r"(?:do not|don't|doesn't|does not|can't|cannot) (?P<rest>.+?) (?:any ?more|any longer)$", re.I
 )
+_NOT_ALLERGIC = re.compile(r"(?:am|is|are) not (?P<be>allergic to (?P<v>[\w-]+(?: [\w-]+)?))(?:$|,)", re.I)
 _STOPPED = re.compile(
     r"(?:have |has )?(?:stopped|quit|gave up) (?P<verb>eating|working|living|drinking|using|"
     r"driving|learning|studying) (?P<rest>.+)",
@@ -130,6 +131,9 @@ def _denied(subject: Subject, rest: str, found: list[Window], lower: bool) -> li
                 found[0] if found else None,
             )
         ]
+    if m := _NOT_ALLERGIC.match(rest):
+        said = sentence(f"{subject.name} is not allergic to {m['v']}")
+        return [replace(one, rule="denied", content=said) for one in _positive(subject, f"am {m['be']}", [], lower)]
     m = _NO_LONGER.match(rest)
     if m and (m["end"] or "no longer" in rest[:14].lower()):
         positive = main(f"{m['be']} {m['rest']}" if m["be"] else m["rest"])
@@ -195,6 +199,8 @@ def _topic(row: Row, m: re.Match[str], value: str) -> str:
         if re.match(r"an? ", value, re.I):
             return f"has-{k}"
         k = CANONICAL.get(k) or (k if k.endswith(("s", "fish", "n")) else k + "s")
+    if row.name == "uses":
+        v = re.sub(r"-v?\d[\w-]*$", "", v) or v
     if row.name == "size":
         return f"{k}-size" if k else "clothing-size"
     if row.name == "allergy" and v in ("peanut", "nut", "egg", "cat", "dog", "strawberry", "bee"):

@@ -161,7 +161,10 @@ def _content(clause: str, cast: Cast, before: str) -> tuple[str, Subject]:
     if parsed and not (pointing(clause) and not parsed[0].first and parsed[0] is not cast.last):
         subject, rest = parsed
         predicate = third(main(rest), subject.plural) if not re.search(r"\byou\b", rest, re.I) else ""
-        return (f"{subject.name} {predicate}" if predicate else f'{subject.name} said: "{rest}"'), subject
+        if predicate:
+            return f"{subject.name} {predicate}", subject
+        said = rest if subject.name == author.name else clause
+        return f'{author.name} said: "{said}"', subject
     if _BARE_REMINDER.match(clause) and before:
         return f'{author.name} said: "{before} {clause}"', author
     if pointing(clause):
