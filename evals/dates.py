@@ -67,11 +67,20 @@ def paragraph(tuned: tuple[int, int], held: tuple[int, int]) -> str:
     )
 
 
-def main() -> None:
-    everything = cases()
-    parts = [
-        [case for n, case in enumerate(everything) if (n % 3 == HELD_BACK) is held_back] for held_back in (False, True)
+def halves() -> list[list[Case]]:
+    """The tuned part and the held-back part."""
+    return [
+        [case for n, case in enumerate(cases()) if (n % 3 == HELD_BACK) is held_back] for held_back in (False, True)
     ]
+
+
+def measured() -> str:
+    tuned, held = ((len(part) - len(failures(part)), len(part)) for part in halves())
+    return paragraph(tuned, held)
+
+
+def main() -> None:
+    parts = halves()
     wrong = [failures(part) for part in parts]
     print("\n".join(wrong[0]))
     right = [(len(part) - len(bad), len(part)) for part, bad in zip(parts, wrong, strict=True)]

@@ -46,6 +46,8 @@ _HARMLESS = re.compile(
     re.I,
 )
 _EXPIRY = re.compile(r"\b(?:0[1-9]|1[0-2])\s?/\s?(?:20)?\d\d\b")
+_SIXTEEN = re.compile(r"\d{4}([ -]?)\d{4}\1\d{4}\1\d{4}")
+"""As card numbers are written, also a mistyped one."""
 _PAID_WITH = re.compile(r"\b(?:cards?|visa|mastercard|amex|cvv|cvc)\b", re.I)
 _CARD = re.compile(r"(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d-])")
 
@@ -59,7 +61,7 @@ def redacted(text: str, around: str = "") -> str:
     text = _URL_PASSWORD.sub(lambda m: f"{m[1]}:{REDACTED}@", text)
     text = _CODED.sub(rf"\g<1>{REDACTED}", _NAMED.sub(_without_value, text))
     cards = bool(_PAID_WITH.search(f"{around} {text}"))
-    without_card = _CARD.sub(lambda m: REDACTED if cards or _luhn(m[0]) else m[0], text)
+    without_card = _CARD.sub(lambda m: REDACTED if cards or _luhn(m[0]) or _SIXTEEN.fullmatch(m[0]) else m[0], text)
     return text if without_card == text else _EXPIRY.sub(REDACTED, without_card)
 
 
