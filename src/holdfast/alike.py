@@ -13,10 +13,18 @@ from . import statics, words
 from .types import Draft, Memory
 
 NEAR = 0.6
-SHARED = 0.2
+SHARED = 0.3
 _FRAME = words.STOP | {"the", "user", "asked", "answered", "said", "user's"}
 """Words that a rendering adds, or that carry no meaning."""
-_FRAME_STEMS = {stem for word in ("user", "asked", "answered", "said") for stem in words.tokens(word)}
+_NO_ANCHORS = frozenset(
+    words.tokens(
+        "user asked answered said euros dollars pounds cents bucks percent years old days weeks months hours minutes "
+        "times kg grams mg km metres meters litres am pm per costs paid pays price takes runs has have had gets got "
+        "uses used needs goes went comes came wants works lives likes moved changed new now makes made does did "
+        "monday tuesday wednesday thursday friday saturday sunday week day month year morning evening"
+    )
+)
+"""Stems that two statements may share without being about the same thing."""
 _ASIDE = re.compile(r" \([^()]*\)")
 _CHANGED = re.compile(
     r"\b(?:now|no longer|any ?more|instead|switched|changed|from now on|these days|pushed|moved|postponed|became|"
@@ -42,22 +50,28 @@ def restates(draft: Draft, memory: Memory) -> bool:
 
 
 def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
-    """Whether the draft tells that what the memory numbers has changed: "seats are at 60 now" after "25 seats".
+    """Whether the draft tells that what the memory numbers or names has changed: "60 seats now" after "25 seats".
 
-    It must speak of a change, share one of the `rare` words and a fair part of all, and have none of the old numbers.
+    It must speak of a change, share one of the `rare` words and a fair part of all, and have none of the old numbers;
+    or, of the same subject, a name where the old statement has another.
     """
     new, old = _ASIDE.sub("", draft.content), _ASIDE.sub("", memory.content)
-    if draft.kind != memory.kind or not _CHANGED.search(new):
+    if draft.kind != memory.kind or not _CHANGED.search(new) or set(draft.sources) & set(memory.sources):
         return False
-    figures = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
     mine, theirs = (_stems(text) for text in (new, old))
     shared = mine & theirs
-    other_figures = all(figures) and figures[0].isdisjoint(figures[1])
-    return other_figures and bool(shared & rare) and len(shared) >= SHARED * min(len(mine), len(theirs))
+    if not shared & rare or len(shared) < max(SHARED * min(len(mine), len(theirs)), 1):
+        return False
+    figures = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
+    if any(figures):
+        return all(figures) and figures[0].isdisjoint(figures[1])
+    names = [{name.casefold() for name in _NAME.findall(text)} - _FRAME for text in (new, old)]
+    same_subject = new.split()[:2] == old.split()[:2]
+    return same_subject and bool(names[0] - names[1]) and bool(names[1] - names[0])
 
 
 def _stems(text: str) -> set[str]:
-    return {stem for stem in words.question_words(text) if not stem.isdigit()} - _FRAME_STEMS
+    return {stem for stem in words.question_words(text) if not stem.isdigit()} - _NO_ANCHORS
 
 
 def same(one: str, other: str) -> bool:

@@ -145,12 +145,15 @@ async def _relate(store: Store, draft: Draft, known: Known, now: datetime) -> No
     most = max(RARE, found.parts // 50)
     rare = {word for word, count in zip(wanted, found.frequency, strict=True) if count <= most}
     mark = fingerprint(draft.kind, draft.content)
-    for memory in await store.get([item.id for item in found.items if item.memory]):
-        if isinstance(memory, Memory) and restates(draft, memory):
-            known.alike[mark] = memory
-            return
-        if isinstance(memory, Memory) and updates(draft, memory, rare):
-            known.outdated.setdefault(mark, memory)
+    held = await store.get([item.id for item in found.items if item.memory])
+    memories = [memory for memory in held if isinstance(memory, Memory)]
+    same = [memory for memory in memories if restates(draft, memory)]
+    outdated = [memory for memory in memories if updates(draft, memory, rare)]
+    if same:
+        known.alike[mark] = same[0]
+    elif outdated:
+        about = set(wanted)
+        known.outdated[mark] = max(outdated, key=lambda memory: len(about & set(words.tokens(memory.content))))
 
 
 async def _set_back(store: Store, claimed: list[Message], failure: Exception, now: datetime) -> None:
