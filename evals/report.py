@@ -98,6 +98,7 @@ vectors fill the same budget in their own order. A hit counts for the messages i
 ## Cost
 
 Embedding a question adds {costs["arctic"]:.1f} ms CPU. Embeddings were cached in this run; peak memory {peak:,.0f} MB.
+CPU is that of this long run on a shared machine; [embedded.md](embedded.md) is measured alone.
 
 {costs_table(figures)}
 
