@@ -20,6 +20,8 @@ REACH = 1
 """How many messages before and after a proposed one come along as context."""
 POSTINGS = 40_000
 """Read the rare words first and stop before the postings exceed this; a word in half of all texts decides nothing."""
+READ_AT_ONCE = 20_000
+"""Up to so many parts, counting postings costs more than reading them."""
 RESCORED = 200
 MOST_TIMELY = 5_000
 MOST_TOLD = 20_000
@@ -112,21 +114,32 @@ def _allowed(db: apsw.Connection, board: Board, probe: Probe) -> NDArray[np.bool
 
 def _postings(db: apsw.Connection, board: Board, words: tuple[str, ...]) -> list[Posting]:
     """Of each word: the rows it occurs in, how often in each, and in how many parts in all."""
-    known: dict[str, int] = dict(
-        query(db, f"SELECT term, doc FROM word_count WHERE term IN ({', '.join('?' * len(words))})", words)
-    )
+    held = {word: _places(db, word) for word in words} if len(board) <= READ_AT_ONCE else {}
+    known = {word: len(parts) for word, (parts, _) in held.items() if len(parts)} or _frequencies(db, words)
     found: dict[str, Posting] = {}
     spent = 0
     for word in sorted(known, key=lambda word: known[word]):
         spent += known[word]
         if spent > POSTINGS and spent > known[word]:
             break
-        places = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
-        parts, times = np.unique(ints(places), return_counts=True)
+        parts, times = held[word] if held else _places(db, word)
         here = np.isin(parts, board.n, assume_unique=True) if len(parts) and parts[-1] > board.n[-1] else slice(None)
         found[word] = board.rows(parts), times[here].astype(float), known[word]
     nowhere = np.zeros(0, np.int64)
     return [found.get(word, (nowhere, nowhere.astype(float), known.get(word, 0))) for word in words]
+
+
+def _places(db: apsw.Connection, word: str) -> tuple[Ints, Ints]:
+    """The parts that a word occurs in, and how often in each."""
+    places = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
+    parts, times = np.unique(ints(places), return_counts=True)
+    return parts, times
+
+
+def _frequencies(db: apsw.Connection, words: tuple[str, ...]) -> dict[str, int]:
+    """In how many parts each word occurs: for a large profile, to choose by which postings to read."""
+    marks = ", ".join("?" * len(words))
+    return dict(query(db, f"SELECT term, doc FROM word_count WHERE term IN ({marks})", words))
 
 
 def _rescored(db: apsw.Connection, board: Board, probe: Probe, cosines: Floats, rows: Ints) -> Floats:
