@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +18,9 @@ from fastapi.routing import APIRoute
 
 from holdfast import AsyncHoldfast
 from holdfast.credentials import Credential
+from holdfast.errors import Busy
 from holdfast.rest.app import ROUTERS, app_of
+from holdfast.rest.server import serve
 from holdfast.testing import HashingEmbedder
 
 CONTRACT = "/client/v4/accounts/any/agent-memory"
@@ -273,3 +276,21 @@ def _expected(service: Service, path: str, right: str, name: str | None) -> Any:
 
 def _hidden(got: httpx.Response) -> str:
     return "hidden" if got.status_code == 404 and "nothing here" in got.text else "past"
+
+
+def test_a_body_that_is_no_json_is_told_where(service: Service) -> None:
+    wrong = service.ask(
+        "POST", NATIVE + "/remember", content=b'{"content": "x"', headers={"content-type": "application/json"}
+    )
+    assert wrong.status_code == 400
+    assert "not valid JSON, at character 15" in wrong.json()["error"]["message"]
+
+
+async def test_a_taken_port_is_refused_before_any_token_is_made(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        async with await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder()) as holdfast:
+            with pytest.raises(Busy, match="Cannot listen"):
+                await serve(holdfast, "127.0.0.1", taken.getsockname()[1], None, print)
+            assert await holdfast.access.listed() == []

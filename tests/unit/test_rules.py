@@ -560,6 +560,10 @@ def test_a_person_introduced_by_the_way_is_a_fact() -> None:
     [
         ("my key is sk-proj-abcdefghijklmnop1234567890", "my key is [redacted]"),
         ("password: hunter2", "password: [redacted]"),
+        ("the alarm is in the hall, code 4471#", "the alarm is in the hall, code [redacted]"),
+        ("Key is phk_test_9fQ2xLm77Ue, 60 a minute", "Key is [redacted], 60 a minute"),
+        ("my zip code is 94110, exit code 137", "my zip code is 94110, exit code 137"),
+        ("the token limit is 4096", "the token limit is 4096"),
         ("the password is hunter2.", "the password is [redacted]."),
         ("card 4111 1111 1111 1111 ok", "card [redacted] ok"),
         ("postgres://bob:s3cret@db/x", "postgres://bob:[redacted]@db/x"),

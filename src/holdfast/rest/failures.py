@@ -59,6 +59,9 @@ async def _ours(request: Request, wrong: Exception) -> Json:
 async def _malformed(request: Request, wrong: Exception) -> Json:
     assert isinstance(wrong, RequestValidationError)
     first: dict[str, Any] = wrong.errors()[0]
+    if first["type"] == "json_invalid":
+        said = f"The body is not valid JSON, at character {first['loc'][-1]}: {first['ctx']['error']}."
+        return failure(request, 400, 10001, "invalid_input", said, None)
     where = [str(part) for part in first["loc"] if part != "body"]
     said = f"{'.'.join(where) or 'The body'}: {first['msg']}"
     return failure(request, 400, 10001, "invalid_input", said, ".".join(where) or None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 
 import uvicorn
 
+from ..errors import Busy
 from ..service import AsyncHoldfast
 from .app import app_of
 
@@ -15,6 +17,7 @@ FIRST = ("default", "me")
 
 async def serve(holdfast: AsyncHoldfast, host: str, port: int, token: str | None, say: Callable[[str], None]) -> None:
     """Serve an opened Holdfast. In-flight requests finish before this returns; closing it is the caller's."""
+    listening = _listening(host, port)
     shown = await holdfast.access.admin(token)
     base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     for line in await _welcome(holdfast, base, shown):
@@ -24,7 +27,21 @@ async def serve(holdfast: AsyncHoldfast, host: str, port: int, token: str | None
         app_of(holdfast), host=host, port=port, log_level="warning", access_log=False, lifespan="off",
         timeout_graceful_shutdown=30, server_header=False, date_header=False,
     )  # fmt: skip
-    await uvicorn.Server(config).serve()
+    await uvicorn.Server(config).serve(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket on this address, taken before any token is made."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError as refused:
+        raise Busy(
+            f"Cannot listen on {host}:{port}: {refused.strerror}.", fix="Choose another --host or --port."
+        ) from refused
+    return made
 
 
 async def _welcome(holdfast: AsyncHoldfast, base: str, admin: str | None) -> list[str]:
