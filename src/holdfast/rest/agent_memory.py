@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..errors import InvalidInput, NotFound, shown
 from ..profile import LocalProfile
 from ..types import Memory
+from . import gate
 from .gate import needs
 from .segments import segment
 from .wire import Json, entry, plain, whole
@@ -91,15 +92,13 @@ def some(found: list[Any], page: Paging) -> Json:
 
 
 async def profile_of(request: Request) -> LocalProfile:
-    """The profile of the path. A namespace is never implicit here; a profile appears at its first write."""
+    """The profile of the path, under the contract's stricter rule for its name."""
     name = segment(request, "profile")
     if not PROFILE.fullmatch(name) or len(name) > PROFILE_CHARS:
         raise InvalidInput(
             f"profile {shown(name)} is not a name: 1 to {PROFILE_CHARS} of a-z, 0-9 and inner hyphens.", field="profile"
         )
-    space = await request.app.state.holdfast.namespace(request.state.namespace)
-    found: LocalProfile = request.app.state.holdfast.profile(space.name, name)
-    return found
+    return await gate.profile_of(request)
 
 
 @router.post(ROOT + "/namespaces", dependencies=[Depends(needs("admin"))], status_code=201)

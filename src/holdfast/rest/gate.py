@@ -15,6 +15,7 @@ from fastapi import Request
 from ..access import Access
 from ..credentials import Credential
 from ..errors import HoldfastError, NotFound
+from ..profile import LocalProfile
 from .segments import segment
 
 ULID = 26
@@ -85,4 +86,11 @@ async def _asking(request: Request) -> Credential:
     found = await access.credential(token.strip()) if scheme.lower() == "bearer" and token else None
     if found is None or found.kind == "url":
         raise Unauthorised("Authentication error", fix="Send Authorization: Bearer with a valid token.")
+    return found
+
+
+async def profile_of(request: Request) -> LocalProfile:
+    """The profile that the request was let into; a namespace is never implicit over HTTP."""
+    space = await request.app.state.holdfast.namespace(request.state.namespace)
+    found: LocalProfile = request.app.state.holdfast.profile(space.name, segment(request, "profile"))
     return found

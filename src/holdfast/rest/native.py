@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import InvalidInput
 from ..moments import moment
-from ..profile import LocalProfile
-from .gate import needs
+from .gate import needs, profile_of
 from .segments import segment
 from .wire import Json, plain
 
@@ -96,13 +95,6 @@ class NewCredential(_Body):
     namespace: str | None = None
     profile: str | None = None
     expires_at: MOMENT = None
-
-
-async def profile_of(request: Request) -> LocalProfile:
-    """The profile of the path, with a free-form name; a namespace is never implicit over HTTP."""
-    space = await request.app.state.holdfast.namespace(request.state.namespace)
-    found: LocalProfile = request.app.state.holdfast.profile(space.name, segment(request, "profile"))
-    return found
 
 
 @router.get("/v1/namespaces", dependencies=[Depends(needs("read"))])
