@@ -18,17 +18,21 @@ from .errors import (
     HoldfastError,
     InvalidInput,
     KeyMissing,
+    KeyReused,
     ModelError,
     NotFound,
     ReadOnly,
+    Stale,
     StorageError,
     StorageFull,
     TooNew,
 )
 from .profile import LocalProfile
+from .records import Event, JobStatus, Trace, TracePage
 from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Stats
 from .service import AsyncHoldfast
 from .sync import Holdfast, Profile
+from .trail import acting
 from .types import Forgotten, Memory, Message
 
 __version__ = "0.1.0"
@@ -38,11 +42,14 @@ __all__ = [
     "Profile",
     "AsyncHoldfast",
     "LocalProfile",
+    "acting",
     "Answer",
     "Citation",
     "Context",
+    "Event",
     "Forgotten",
     "Hit",
+    "JobStatus",
     "Memory",
     "Message",
     "Namespace",
@@ -50,11 +57,15 @@ __all__ = [
     "ProfileInfo",
     "Receipt",
     "Stats",
+    "Trace",
+    "TracePage",
     "HoldfastError",
     "InvalidInput",
+    "KeyReused",
     "NotFound",
     "AlreadyExists",
     "Conflict",
+    "Stale",
     "Busy",
     "StorageError",
     "StorageFull",

@@ -2,9 +2,11 @@
 
     HoldfastError                     code            exit  retry
     ├── InvalidInput                  invalid_input      2  no     a value breaks a rule; names field, value, limit
+    │   └── KeyReused                 key_reused         2  no     an idempotency key came with another request
     ├── NotFound                      not_found          3  no     no such namespace, profile, memory, session
     ├── AlreadyExists                 already_exists     4  no     the name is taken
     ├── Conflict                      conflict           5  yes    somebody wrote first; read again and decide again
+    │   └── Stale                     stale              5  no     the memory is no longer as the caller last saw it
     ├── Busy                          busy               6  yes    another process owns the data folder
     ├── StorageError                  storage            7  no     the disk or the file refused
     │   ├── StorageFull               storage_full       7  yes    no space left; nothing was written
@@ -42,6 +44,10 @@ class InvalidInput(HoldfastError):
     exit = 2
 
 
+class KeyReused(InvalidInput):
+    code = "key_reused"
+
+
 class NotFound(HoldfastError):
     code = "not_found"
     exit = 3
@@ -56,6 +62,11 @@ class Conflict(HoldfastError):
     code = "conflict"
     exit = 5
     retryable = True
+
+
+class Stale(Conflict):
+    code = "stale"
+    retryable = False
 
 
 class Busy(HoldfastError):

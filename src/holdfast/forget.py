@@ -6,31 +6,61 @@ rest on nothing else. When the newest version of a key goes and an older one sta
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from .errors import NotFound
+from .once import first
 from .ports import Store
-from .types import Change, Forgotten, Message, Test
+from .records import Once
+from .trail import note
+from .types import Change, Forgotten, Message, Test, Where
 
 
-async def forget(store: Store, id: str) -> Forgotten:
+@dataclass(frozen=True, slots=True)
+class How:
+    """Whether to only tell what would go, and a key that lets the request be repeated."""
+
+    rehearsed: bool = False
+    once: Once | None = None
+
+
+async def repeated(store: Store, how: How) -> Forgotten | None:
+    """What the first request with this key took."""
+    done = await first(store, how.once)
+    return None if done is None else Forgotten(done.memories, done.messages)
+
+
+async def forget(store: Store, id: str, how: How) -> Forgotten:
     found = await store.get([id])
     if not found:
         raise NotFound(f"There is no memory or message {id!r} in this profile.", field="id")
     if isinstance(found[0], Message):
-        return await _gone(store, [id])
-    versions = await store.history(id)
-    messages = {source for version in versions for source in version.sources}
-    return await _gone(store, [*(version.id for version in versions), *sorted(messages)])
+        return await gone(store, [id], how)
+    return await gone(store, await _whole(store, id), how)
 
 
-async def forget_session(store: Store, session_id: str) -> Forgotten:
+async def forget_session(store: Store, session_id: str, how: How) -> Forgotten:
     """Everything of a session: its messages, and the memories written in it that no other session supports."""
     messages = {message.id for message in await store.said(session_id, limit=2**31)}
     of_session = Test("session_id", "eq", session_id)
     written = await store.scan(of_session, now=None, limit=2**31, superseded=True)
     own = [memory.id for memory in written.items if set(memory.sources) <= messages]
-    return await _gone(store, [*own, *sorted(messages)])
+    return await gone(store, [*own, *sorted(messages)], how)
+
+
+async def forget_where(store: Store, where: Where, how: How) -> Forgotten:
+    """Every memory, current or superseded, of which this holds; each as `forget` would."""
+    found = await store.scan(where, now=None, limit=2**31, superseded=True)
+    ids = [each for memory in found.items for each in await _whole(store, memory.id)]
+    return await gone(store, list(dict.fromkeys(ids)), how)
+
+
+async def _whole(store: Store, id: str) -> list[str]:
+    """A memory's versions and the messages they rest on."""
+    versions = await store.history(id)
+    messages = {source for version in versions for source in version.sources}
+    return [*(version.id for version in versions), *sorted(messages)]
 
 
 async def sweep(store: Store, *, now: datetime, limit: int = 500) -> int:
@@ -45,5 +75,7 @@ async def sweep(store: Store, *, now: datetime, limit: int = 500) -> int:
     return len(going)
 
 
-async def _gone(store: Store, ids: list[str]) -> Forgotten:
-    return (await store.apply(Change(forget=tuple(ids)))).gone
+async def gone(store: Store, ids: list[str], how: How) -> Forgotten:
+    done = await store.apply(Change(forget=tuple(ids), once=how.once, rehearsed=how.rehearsed))
+    note(rehearsed=how.rehearsed, memories=len(done.gone.memories), messages=len(done.gone.messages))
+    return done.gone

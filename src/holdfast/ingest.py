@@ -6,14 +6,18 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from . import names, passages
-from .errors import InvalidInput, shown
+from .errors import Conflict, InvalidInput, shown
 from .moments import moment
+from .once import first
 from .ports import Store
+from .records import Job, JobStatus, Once
 from .results import Receipt, Written
+from .trail import note
 from .types import ROLES, Change, Json, Message, Part
 
 LOOP_CHARS = 20_000
@@ -21,16 +25,44 @@ LOOP_CHARS = 20_000
 FIELDS = ("role", "content", "speaker", "timestamp", "agent", "metadata")
 
 
-async def ingest(store: Store, messages: Sequence[Message]) -> Receipt:
-    """One ingest, one change. Messages that are known already change nothing."""
+async def ingest(store: Store, messages: Sequence[Message], *, once: Once | None = None) -> Receipt:
+    """One ingest, one change, one job. Messages that are known already change nothing."""
+    if (done := await first(store, once)) is not None:
+        return _receipt(messages, done.new, done.answer)
     size = sum(len(message.content) for message in messages)
     parts = _parts(messages) if size < LOOP_CHARS else await asyncio.to_thread(_parts, messages)
-    applied = await store.apply(Change(messages=tuple(messages), parts=parts))
-    new, written = set(applied.new), []
+    at = messages[0].created_at
+    job = Job(names.memory_id(at), "ingest", at, tuple(dict.fromkeys(message.id for message in messages)))
+    done = None if once is None else replace(once, answer=job.id)
+    try:
+        applied = await store.apply(Change(messages=tuple(messages), parts=parts, job=job, once=done))
+    except Conflict:
+        if (done := await first(store, once)) is None:
+            raise
+        return _receipt(messages, done.new, done.answer)
+    note(new=sorted(applied.new), job=job.id)
+    return _receipt(messages, applied.new, job.id)
+
+
+def _receipt(messages: Sequence[Message], added: frozenset[str], job: str | None) -> Receipt:
+    new, written = set(added), []
     for message in messages:
         written.append(Written(message.id, message.id in new))
         new.discard(message.id)  # the same message twice in one list is new once
-    return Receipt(messages[0].session_id, tuple(written), pending=len(applied.new))
+    return Receipt(messages[0].session_id, tuple(written), pending=len(added), job=job)
+
+
+async def progress(store: Store, job: Job) -> JobStatus:
+    """How far a job is, read off its messages; forgotten ones count as done."""
+    messages = [item for item in await store.get(job.messages) if isinstance(item, Message)]
+    waiting = sum(message.pending for message in messages)
+    failed = sum(message.aside for message in messages)
+    memories = await store.resting_on(job.messages)
+    total = len(job.messages)
+    return JobStatus(
+        job.id, job.kind, job.created_at, "waiting" if waiting else "failed" if failed else "done", total,
+        total - waiting - failed, failed, tuple(memory.id for memory in memories if memory.current),
+    )  # fmt: skip
 
 
 def _parts(messages: Sequence[Message]) -> tuple[Part, ...]:

@@ -9,11 +9,12 @@ Models are asked for tasks, not for text. Each may be slow, down or wrong: calle
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from .credentials import Credential
+from .records import Event, Job, Once, Trace, TracePage
 from .results import Namespace, Page, ProfileInfo, Stats
 from .types import Applied, Change, Draft, Floats, Item, Memory, Message, Part, Probe, Proposals, Where
 
@@ -76,6 +77,48 @@ class Store(Protocol):
 
     async def stats(self, model: str) -> Stats: ...
 
+    @property
+    def journal(self) -> Journal: ...
+
+
+@runtime_checkable
+class Journal(Protocol):
+    """What happened in one profile, in the profile's own store: its change sequence, its jobs, its traces.
+
+    Events, jobs and first answers are written by `Store.apply` with the change they belong to. Forgetting an item takes
+    its id out of every trace, and forgetting messages the traces of a session that has none left.
+    """
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        """What followed event `after`, oldest first."""
+        ...
+
+    async def reach(self) -> tuple[int, int]:
+        """The numbers of the oldest event kept and of the newest; (0, 0) while there is none."""
+        ...
+
+    async def once(self, key: str) -> Once | None:
+        """What the write with this key did, if there was one."""
+        ...
+
+    async def job(self, id: str) -> Job | None: ...
+
+    async def jobs(self, limit: int) -> list[Job]:
+        """Newest first."""
+        ...
+
+    async def note(self, traces: Sequence[Trace]) -> None: ...
+
+    async def trace(self, id: str) -> Trace | None: ...
+
+    async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
+        """Newest first, of one session and turn when given."""
+        ...
+
+    async def trim(self, before: datetime, traces: int, events: int) -> None:
+        """Drop traces, jobs and first answers older than this, and the oldest traces and events beyond so many."""
+        ...
+
 
 @runtime_checkable
 class Credentials(Protocol):
@@ -104,6 +147,10 @@ class Vault(Protocol):
 
     @property
     def credentials(self) -> Credentials: ...
+
+    def watch(self, changed: Callable[[str, str], None]) -> None:
+        """From now on call this with namespace and profile after every change, in any thread."""
+        ...
 
     async def namespaces(self) -> list[Namespace]: ...
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from . import words
 from .filters import passes
+from .moments import iso
 from .ports import Embedder, Reranker, Store
 from .question import Asked, analysed
 from .rank import Ranked, ranked, reasons
 from .results import Hit
+from .trail import append, followed, stage
 from .types import Floats, Item, Memory, Message, Probe, Proposals, Where
 
 log = logging.getLogger("holdfast")
 DEPTH = 80
+TRACED = 50
+"""How many of each channel's candidates a trace names."""
 SUNK = 3.0
 """What a task's score loses once its session has ended."""
 
@@ -40,12 +44,41 @@ class Models:
 
 
 async def search(store: Store, models: Models, question: Question, limit: int) -> list[Hit]:
-    asked = analysed(question.text, question.asked_at)
-    order = ranked(asked, await proposed(store, models.embedder, asked, question, limit), limit + limit // 2 + 10)
-    items = {item.id: item for item in await store.get([found.item.id for found in order])}
-    order = await _with_tasks_sunk(store, [found for found in order if found.item.id in items], items)
-    hits = (await _reread(models.reranker, asked, _merged(order, items)))[:limit]
-    return await _brought_up_to_date(store, asked, _explained(hits, order), question)
+    with stage("analyse"):
+        asked = analysed(question.text, question.asked_at)
+    found = await proposed(store, models.embedder, asked, question, limit)
+    with stage("rank"):
+        order = ranked(asked, found, limit + limit // 2 + 10)
+    with stage("read"):
+        items = {item.id: item for item in await store.get([each.item.id for each in order])}
+        order = await _with_tasks_sunk(store, [each for each in order if each.item.id in items], items)
+        hits = (await _reread(models.reranker, asked, _merged(order, items)))[:limit]
+        hits = await _brought_up_to_date(store, asked, _explained(hits, order), question)
+    if followed():
+        append("searches", _told(asked, found, order, hits))
+    return hits
+
+
+def _told(asked: Asked, found: Proposals, order: Sequence[Ranked], hits: Sequence[Hit]) -> dict[str, Any]:
+    """What a trace keeps of a search: ids, ranks and numbers, and the question, but no text of what was found."""
+    channels: dict[str, list[tuple[int, str]]] = {}
+    for item, ranks in zip(found.items, found.channels, strict=True):
+        for channel, rank in ranks.items():
+            channels.setdefault(channel, []).append((rank, item.id))
+    window = None if asked.window is None else [iso(asked.window[0]), iso(asked.window[1])]
+    return {
+        "question": {"text": asked.text, "words": list(asked.words), "keys": list(asked.keys), "window": window},
+        "channels": {name: [id for _, id in sorted(ranks)[:TRACED]] for name, ranks in channels.items()},
+        "ranked": {each.item.id: round(each.score, 3) for each in order},
+        "returned": [
+            {"id": hit.id, "kind": hit.kind, "score": round(hit.score, 3), "features": _rounded(hit.features)}
+            for hit in hits
+        ],
+    }
+
+
+def _rounded(features: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(float(value), 3) for name, value in features.items() if value}
 
 
 def _explained(hits: list[Hit], order: Sequence[Ranked]) -> list[Hit]:
@@ -112,10 +145,12 @@ def _successor(memory: Memory, hit: Hit) -> Hit:
 
 async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Question, limit: int = DEPTH) -> Proposals:
     """What every channel finds."""
+    with stage("embed"):
+        vector = await _meaning(embedder, asked.text)
     probe = Probe(
         now=question.now,
         words=asked.words,
-        vector=await _meaning(embedder, asked.text),
+        vector=vector,
         model=embedder.model,
         keys=asked.keys,
         window=asked.window,
@@ -123,7 +158,8 @@ async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Que
         limit=max(DEPTH, limit),
         memories=max(DEPTH // 2, limit),
     )
-    return await store.propose(probe)
+    with stage("propose"):
+        return await store.propose(probe)
 
 
 async def _meaning(embedder: Embedder, text: str) -> Floats | None:

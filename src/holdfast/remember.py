@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from . import names, passages
-from .errors import Conflict, InvalidInput, shown
+from .errors import Conflict, InvalidInput, NotFound, Stale, shown
 from .ingest import json_text, metadata_of
 from .moments import moment
+from .once import first
 from .ports import Store
+from .records import Once
+from .trail import note
 from .types import All, Change, Json, Memory, Supersede, Test, fingerprint
 
 TRIES = 8
 VALUE_BYTES = 262_144
 LONGEST_TTL = timedelta(days=36_525)
+REVISED = ("content", "kind", "key", "value", "metadata", "trust", "occurred_at", "expires_at")
 TRUSTS = ("user", "agent", "document", "tool")
 
 
@@ -34,12 +39,13 @@ class Wish:
     trust: str
     occurred_at: datetime | None
     expires_at: datetime | None
+    embed: bool = True
 
 
 def checked(content: object, kind: object, now: datetime, **more: Any) -> Wish:
     value = json.loads(json_text(more.get("value"), "value", limit=VALUE_BYTES))
     if content is None and value is not None:
-        content = value if isinstance(value, str) else json_text(value, "value", limit=names.CONTENT_BYTES)
+        content = _told(value)
     trust = more.get("trust") or "user"
     if trust not in TRUSTS:
         raise InvalidInput(f"trust is {shown(trust)}; use one of {', '.join(TRUSTS)}.", field="trust")
@@ -58,23 +64,91 @@ def checked(content: object, kind: object, now: datetime, **more: Any) -> Wish:
         trust=trust,
         occurred_at=maybe("occurred_at", lambda at: moment(at, "occurred_at")),
         expires_at=_expiry(more.get("ttl"), more.get("expires_at"), now),
+        embed=more.get("embed") is not False,
     )
 
 
-async def remember(store: Store, wish: Wish, *, now: datetime) -> Memory:
+def _told(value: Json) -> str:
+    """A value as the text that finds it."""
+    return value if isinstance(value, str) else json_text(value, "value", limit=names.CONTENT_BYTES)
+
+
+async def remember(store: Store, wish: Wish, *, now: datetime, once: Once | None = None) -> Memory:
     for attempt in range(TRIES):
+        if (done := await first(store, once)) is not None:
+            return await answered(store, done)
         head = await _head(store, wish)
-        if head is not None and _says_the_same(head, wish):
-            return head
-        memory = _memory(wish, head, now)
-        supersede = () if head is None else (Supersede(head.id, memory.id),)
         try:
-            await store.apply(Change(memories=(memory,), parts=passages.parts(memory), supersede=supersede))
-            return memory
+            if head is not None and _says_the_same(head, wish):
+                return await _unchanged(store, head, once)
+            return await _written(store, _memory(wish, head, now), head, wish, once)
         except Conflict:
             if attempt == TRIES - 1:
                 raise
     raise AssertionError("unreachable")
+
+
+async def revise(
+    store: Store, id: str, given: Mapping[str, Any], *, now: datetime, seen: str | None, once: Once | None
+) -> Memory:
+    """A new version of a memory with what is given; a metadata field given as None goes."""
+    if (done := await first(store, once)) is not None:
+        return await answered(store, done)
+    found = await store.get([id])
+    if not found or not isinstance(found[0], Memory):
+        raise NotFound(f"There is no memory {shown(id)} in this profile.", field="id")
+    head = found[0]
+    if seen is not None and seen != head.etag:
+        raise Stale(f"Memory {id} has changed since it was read.", fix="Read it again and decide again.")
+    if not head.current:
+        raise Stale(f"Memory {id} was superseded by {head.superseded_by}.", fix="Revise that one.")
+    wish = _revised(head, given, now)
+    if all(getattr(head, name) == getattr(wish, name) for name in REVISED):
+        return await _unchanged(store, head, once)
+    memory = replace(_memory(wish, head, now), sources=head.sources, keywords=head.keywords)
+    return await _written(store, memory, head, wish, once)
+
+
+async def answered(store: Store, done: Once) -> Memory:
+    """The memory that the first request was answered with."""
+    found = await store.get([done.answer or ""])
+    if not found or not isinstance(found[0], Memory):
+        raise NotFound("What this request wrote has been forgotten since.", field="idempotency_key")
+    return found[0]
+
+
+async def _unchanged(store: Store, head: Memory, once: Once | None) -> Memory:
+    if once is not None:
+        await store.apply(Change(once=replace(once, answer=head.id)))
+    note(unchanged=head.id)
+    return head
+
+
+async def _written(store: Store, memory: Memory, head: Memory | None, wish: Wish, once: Once | None) -> Memory:
+    supersede = () if head is None else (Supersede(head.id, memory.id),)
+    parts = passages.parts(memory)
+    if not wish.embed:
+        parts = tuple(replace(part, embed=False) for part in parts)
+    done = None if once is None else replace(once, answer=memory.id)
+    await store.apply(Change(memories=(memory,), parts=parts, supersede=supersede, once=done))
+    note(written=memory.id, superseded=[pair.old for pair in supersede])
+    return memory
+
+
+def _revised(head: Memory, given: Mapping[str, Any], now: datetime) -> Wish:
+    kept = {
+        name: getattr(head, name)
+        for name in ("key", "value", "session_id", "agent", "trust", "occurred_at", "expires_at")
+    }
+    if given.keys() & {"ttl", "expires_at"}:
+        del kept["expires_at"]
+    wanted = kept | {name: value for name, value in given.items() if name not in ("content", "kind", "metadata")}
+    merged = {**head.metadata, **metadata_of(given.get("metadata"), "metadata")}
+    wanted["metadata"] = {name: value for name, value in merged.items() if value is not None}
+    content = given.get("content")
+    if content is None and "value" in given and head.content == _told(head.value):
+        content = _told(given["value"])
+    return checked(head.content if content is None else content, given.get("kind") or head.kind, now, **wanted)
 
 
 async def _head(store: Store, wish: Wish) -> Memory | None:

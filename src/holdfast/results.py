@@ -99,6 +99,8 @@ class Receipt:
     messages: tuple[Written, ...]
     pending: int
     memories: tuple[Memory, ...] = ()
+    job: str | None = None
+    """Poll it, or listen to events, to know when the rest is digested."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -13,8 +13,10 @@ from weakref import WeakValueDictionary
 from . import moments, names, recall
 from .access import Access
 from .errors import NotFound
+from .live import Live
 from .ports import Embedder, Extractor, Reranker, Vault
 from .profile import LocalProfile
+from .recorder import Recorder
 from .results import Namespace, ProfileInfo
 from .types import Message
 from .worker import Worker
@@ -30,6 +32,7 @@ class AsyncHoldfast:
         extractor: Extractor,
         clock: Callable[[], datetime] = moments.now,
         reranker: Reranker | None = None,
+        trace_days: float = 7,
     ) -> None:
         self._vault = vault
         self._embedder = embedder
@@ -40,6 +43,8 @@ class AsyncHoldfast:
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
         self.access = Access(vault.credentials, clock)
+        self._recorder = Recorder(vault, clock, timedelta(days=trace_days))
+        self._live = Live(vault)
 
     @classmethod
     async def open(cls, path: str | Path | None = None, *, reranker: Reranker | None = None, **settings: Any) -> Self:
@@ -63,6 +68,7 @@ class AsyncHoldfast:
         if not self._closed:
             self._closed = True
             await self._worker.stop()
+            await self._recorder.stop()
             await self._vault.close()
 
     async def __aenter__(self) -> Self:

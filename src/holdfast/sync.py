@@ -11,13 +11,14 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from .errors import Closed
-from .profile import LocalProfile
+from .profile import HEARTBEAT, LocalProfile
+from .records import Event
 from .service import AsyncHoldfast
 
 _CLOSED = "This Holdfast was closed."
@@ -73,6 +74,10 @@ def blocking(
     return call
 
 
+async def _next(stream: AsyncIterator[T]) -> T:
+    return await anext(stream)
+
+
 class _Front:
     def __init__(self, inner: Any, loop: Loop) -> None:
         self._inner = inner
@@ -88,6 +93,7 @@ class Profile(_Front):
 
     ingest = blocking(LocalProfile.ingest)
     remember = blocking(LocalProfile.remember)
+    revise = blocking(LocalProfile.revise)
     search = blocking(LocalProfile.search)
     recall = blocking(LocalProfile.recall)
     context = blocking(LocalProfile.context)
@@ -97,9 +103,24 @@ class Profile(_Front):
     messages = blocking(LocalProfile.messages)
     forget = blocking(LocalProfile.forget)
     forget_session = blocking(LocalProfile.forget_session)
+    forget_where = blocking(LocalProfile.forget_where)
     summary = blocking(LocalProfile.summary)
     stats = blocking(LocalProfile.stats)
     settle = blocking(LocalProfile.settle)
+    job = blocking(LocalProfile.job)
+    jobs = blocking(LocalProfile.jobs)
+    traces = blocking(LocalProfile.traces)
+    trace = blocking(LocalProfile.trace)
+
+    def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> Iterator[Event | None]:
+        stream = self._inner.events(after=after, heartbeat=heartbeat)
+        try:
+            while True:
+                yield self._loop.run(_next(stream))
+        finally:
+            self._loop.run(stream.aclose())
+
+    events.__doc__ = LocalProfile.events.__doc__
 
     @property
     def namespace(self) -> str:

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .records import Job, Once
+
 Role = Literal["system", "user", "assistant", "tool", "document"]
 ROLES: tuple[str, ...] = ("system", "user", "assistant", "tool", "document")
 Trust = Literal["user", "agent", "document", "tool"]
@@ -38,6 +40,8 @@ class Message:
     pending: bool = True
     failures: int = 0
     """How often digesting it has failed."""
+    aside: bool = False
+    """Whether it was set aside after its last failure; saying it again gives it another chance."""
 
     @property
     def said_at(self) -> datetime:
@@ -75,6 +79,12 @@ class Memory:
     @property
     def current(self) -> bool:
         return self.superseded_by is None
+
+    @property
+    def etag(self) -> str:
+        """Changes with everything about it that can change."""
+        state = f"{self.id} {self.version} {self.superseded_by} {len(self.sources)}"
+        return hashlib.sha256(state.encode()).hexdigest()[:16]
 
     @property
     def fingerprint(self) -> str:
@@ -163,6 +173,11 @@ class Change:
     forget: tuple[str, ...] = ()
     """Items that go for good. A forgotten message takes along the memories that rest on nothing else; what a forgotten
     memory had superseded now points to its successor, or is current again when there is none."""
+    job: Job | None = None
+    once: Once | None = None
+    """Kept with what the change did. Raises Conflict when its key is known: somebody was first."""
+    rehearsed: bool = False
+    """Tell what it would do, and do nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,13 @@ from ..types import (
     Supersede,
 )
 from .finding import FindingContract, proposed
+from .journal import JournalContract
 from .made import AT, MODEL, direction, memory, message, unit, written
 
 LEASE = timedelta(minutes=5)
 
 
-class StoreContract(FindingContract):
+class StoreContract(FindingContract, JournalContract):
     """Subclass it and give it a `vault` fixture."""
 
     @pytest.fixture

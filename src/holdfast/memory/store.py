@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -23,15 +23,19 @@ from ..types import (
 )
 from ..vectors import packed, unpacked
 from .apply import add_memories, add_messages, forget, note
+from .journal import MemoryJournal
 from .search import propose
 from .state import State, expired
 
 
 class MemoryStore:
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self._state = State()
+        self._changed = changed
+        self.journal = MemoryJournal()
 
     async def apply(self, change: Change) -> Applied:
+        self.journal.check(change)
         state = State(*(copy.copy(getattr(self._state, name)) for name in State.__dataclass_fields__))
         new = add_messages(state, change) | add_memories(state, change)
         for part in {(part.item, part.number): part for part in change.parts}.values():
@@ -48,8 +52,12 @@ class MemoryStore:
                 state.parts[n] = replace(state.parts[n], embed=False)
         note(state, change)
         gone = forget(state, change)
-        self._state = state
-        return Applied(frozenset(new), gone)
+        applied = Applied(frozenset(new), gone)
+        if not change.rehearsed:
+            self._state = state
+            self.journal.record(change, applied, state)
+            self._changed()
+        return applied
 
     async def get(self, ids: Sequence[str]) -> list[Item]:
         return [self._seen(self._state.items[id]) for id in ids if id in self._state.items]
@@ -138,7 +146,13 @@ class MemoryStore:
     def _seen(self, item: Item) -> Item:
         if isinstance(item, Memory):
             return item
-        return replace(item, pending=item.id in self._state.wait_until, failures=self._state.failures.get(item.id, 0))
+        state = self._state
+        return replace(
+            item,
+            pending=item.id in state.wait_until,
+            failures=state.failures.get(item.id, 0),
+            aside=item.id in state.aside,
+        )
 
     def _messages(self) -> list[Message]:
         seen = (self._seen(item) for item in self._state.items.values())

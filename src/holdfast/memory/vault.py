@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import names
 from ..errors import AlreadyExists, NotFound
 from ..moments import now
@@ -16,10 +18,14 @@ class MemoryVault:
         self._profiles: dict[tuple[str, str], tuple[ProfileInfo, MemoryStore]] = {}
         self._rested: dict[tuple[str, str], str] = {}
         self._credentials = MemoryCredentials()
+        self._changed: Callable[[str, str], None] = lambda namespace, profile: None
 
     @property
     def credentials(self) -> MemoryCredentials:
         return self._credentials
+
+    def watch(self, changed: Callable[[str, str], None]) -> None:
+        self._changed = changed
 
     async def namespaces(self) -> list[Namespace]:
         return [self._namespaces[name] for name in sorted(self._namespaces)]
@@ -48,7 +54,8 @@ class MemoryVault:
         if who not in self._profiles:
             if not create:
                 raise NotFound(f"There is no profile {profile!r} in namespace {namespace!r}.", field="profile")
-            self._profiles[who] = ProfileInfo(namespace, profile, now()), MemoryStore()
+            store = MemoryStore(lambda: self._changed(namespace, profile))
+            self._profiles[who] = ProfileInfo(namespace, profile, now()), store
         return self._profiles[who][1]
 
     async def delete(self, namespace: str, profile: str) -> bool:

@@ -12,6 +12,7 @@ from ..vectors import packed, unpacked
 from . import rows
 from .board import Board
 from .file import query
+from .journal import recorded
 
 _PLACES = ", ".join("?" * len(rows.MEMORY.split(",")))
 
@@ -25,6 +26,14 @@ _RESTING_ONLY_ON = """
 SELECT id FROM memory WHERE n IN (SELECT memory FROM source WHERE message = ?1)
    AND NOT EXISTS (SELECT 1 FROM source WHERE memory = memory.n AND message != ?1)
 """
+
+
+class Rehearsed(Exception):
+    """Ends a transaction that was only to tell what it would do."""
+
+    def __init__(self, applied: Applied) -> None:
+        super().__init__()
+        self.applied = applied
 
 
 class Applying:
@@ -66,7 +75,11 @@ class Applying:
                 "WHERE id = ? AND state = 'waiting'",
                 (state, until, late.reason, late.message),
             )
-        return Applied(frozenset(self._new), self._forget(db))
+        applied = Applied(frozenset(self._new), self._forget(db))
+        recorded(db, change, applied)
+        if change.rehearsed:
+            raise Rehearsed(applied)
+        return applied
 
     def follow(self, board: Board) -> bool:
         """Bring the board up to date; False when loading it afresh is simpler."""

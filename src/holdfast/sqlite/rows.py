@@ -34,7 +34,7 @@ def message(row: tuple[Any, ...]) -> Message:
     id, session, position, role, speaker, agent, content, said, created, metadata, state, failures = row
     return Message(
         id, session, role, content, at_micros(created), speaker, None if said is None else at_micros(said), agent,
-        json.loads(metadata), position, state == "waiting", failures,
+        json.loads(metadata), position, state == "waiting", failures, state == "aside",
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,16 +15,18 @@ from ..moments import micros
 from ..results import Page, Stats
 from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Where
 from . import rows
-from .apply import Applying
+from .apply import Applying, Rehearsed
 from .board import Board
 from .file import File, query
+from .journal import SqliteJournal
 from .search import propose
 from .where import condition
 
 
 class SqliteStore:
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, changed: Callable[[], None] = lambda: None) -> None:
         self._file = file
+        self._changed = changed
         self._board: Board | None = None
         self._board_lock = threading.Lock()
         self._embedded_below: dict[str, int] = {}
@@ -37,8 +39,12 @@ class SqliteStore:
             with self._board_lock:
                 if self._board is not None and not applying.follow(self._board):
                     self._board = None
+            self._changed()
 
-        applied = await self._file.write(applying, then=follow)
+        try:
+            applied = await self._file.write(applying, then=follow)
+        except Rehearsed as shown:
+            return shown.applied
         models = {vector.model for vector in change.vectors}
         if models:  # a part has one vector: under another model it is bare again
             self._embedded_below = {name: n for name, n in self._embedded_below.items() if {name} == models}
@@ -147,6 +153,10 @@ class SqliteStore:
 
     async def stats(self, model: str) -> Stats:
         return await self._file.read(lambda db: _stats(db, model))
+
+    @property
+    def journal(self) -> SqliteJournal:
+        return SqliteJournal(self._file)
 
     async def sleep(self) -> None:
         """Give up what a hot profile holds; the next use wakes it."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -48,6 +49,7 @@ class SqliteVault:
         self._stores: WeakValueDictionary[tuple[str, str], SqliteStore] = WeakValueDictionary()
         self._awake: OrderedDict[tuple[str, str], SqliteStore] = OrderedDict()
         self._opening = asyncio.Lock()
+        self._changed: Callable[[str, str], None] = lambda namespace, profile: None
         try:
             self._catalogue = File(path / "catalogue.db", self._folder.key, "catalogue", self._pool)
         except Damaged as bad:
@@ -64,6 +66,9 @@ class SqliteVault:
     @property
     def credentials(self) -> SqliteCredentials:
         return SqliteCredentials(self._catalogue)
+
+    def watch(self, changed: Callable[[str, str], None]) -> None:
+        self._changed = changed
 
     async def namespaces(self) -> list[Namespace]:
         statement = f"SELECT {_NAMESPACE} FROM namespace ORDER BY name"
@@ -106,7 +111,8 @@ class SqliteVault:
         async with self._opening:
             store = self._stores.get(who)
             if store is None:
-                store = SqliteStore(await self._opened(namespace, profile, create=create))
+                file = await self._opened(namespace, profile, create=create)
+                store = SqliteStore(file, lambda: self._changed(namespace, profile))
                 self._stores[who] = store
             self._awake[who] = store
             self._awake.move_to_end(who)

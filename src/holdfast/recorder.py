@@ -1,0 +1,102 @@
+"""Traces on their way into their profiles: gathered for a moment and written together, so that no read waits for it.
+
+A crash may take the last moment's traces; it never takes a write, whose events and first answer are in its own change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from . import names, trail
+from .errors import Closed, HoldfastError, NotFound, StorageError
+from .ports import Vault
+from .records import Trace
+
+Who = tuple[str, str]
+P = ParamSpec("P")
+T = TypeVar("T")
+log = logging.getLogger("holdfast")
+FLUSH_SECONDS = 1.0
+TIDY_EVERY = timedelta(hours=1)
+TRACES, EVENTS = 5_000, 10_000
+"""How many of each a profile keeps at most."""
+KEPT_AT_LEAST = timedelta(days=1)
+"""How long jobs and first answers are kept when traces are not."""
+
+
+class Recorder:
+    def __init__(self, vault: Vault, clock: Callable[[], datetime], keep: timedelta) -> None:
+        self._vault = vault
+        self._clock = clock
+        self._keep = keep
+        self._gathered: dict[Who, list[Trace]] = {}
+        self._tidied: dict[Who, datetime] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, who: Who, done: trail.Trail, error: str | None = None) -> None:
+        gathered = self._gathered.setdefault(who, [])
+        if self._keep:
+            at = self._clock()
+            details = {**done.details, "stages": done.stages} | ({} if error is None else {"error": error})
+            trace = Trace(names.memory_id(at), at, done.operation, trail.caller(), done.milliseconds, details)
+            gathered.append(trace)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._later(), name="holdfast-recorder")
+
+    async def flush(self, who: Who) -> None:
+        """Write what was gathered for this profile."""
+        traces = self._gathered.pop(who, [])
+        try:
+            journal = (await self._vault.open(*who, create=False)).journal
+            if traces:
+                await journal.note(traces)
+            now = self._clock()
+            if now - self._tidied.get(who, now - TIDY_EVERY) >= TIDY_EVERY:
+                await journal.trim(now - max(self._keep, KEPT_AT_LEAST), TRACES, EVENTS)
+                self._tidied[who] = now
+        except NotFound:
+            self._tidied.pop(who, None)
+        except HoldfastError as failure:
+            log.warning("%d traces of %s/%s are lost: %s", len(traces), *who, failure)
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._flush_all()
+
+    async def _later(self) -> None:
+        while self._gathered:
+            await asyncio.sleep(FLUSH_SECONDS)
+            await self._flush_all()
+
+    async def _flush_all(self) -> None:
+        for who in list(self._gathered):
+            await self.flush(who)
+
+
+def traced(
+    method: Callable[Concatenate[Any, P], Awaitable[T]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """A verb of a profile that leaves a trace under its own name, also when it fails."""
+
+    @functools.wraps(method)
+    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        recorder: Recorder = self._holdfast._recorder
+        with trail.following(method.__name__) as done:
+            try:
+                result = await method(self, *args, **kwargs)
+            except (StorageError, Closed):  # there is no place for a trace either
+                raise
+            except HoldfastError as failure:
+                recorder.add(self._who, done, failure.code)
+                raise
+            recorder.add(self._who, done)
+            return result
+
+    return run

@@ -1,0 +1,108 @@
+"""The nouns of what happened: events, traces, jobs, requests that must count once. No memory's text is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step of a profile's change sequence; `n` only grows."""
+
+    n: int
+    at: datetime
+    type: str
+    """message.added, memory.added, memory.superseded, memory.forgotten, message.forgotten, digestion.progress."""
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, as far as anybody told."""
+
+    credential: str | None = None
+    agent: str | None = None
+    session_id: str | None = None
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One operation: who asked for what, what every channel found, what came of it, and how long each stage took."""
+
+    id: str
+    at: datetime
+    operation: str
+    caller: Caller
+    milliseconds: float
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TracePage:
+    """One page of traces, newest first; `cursor` is None on the last."""
+
+    items: tuple[Trace, ...]
+    cursor: str | None = None
+
+    def __iter__(self) -> Iterator[Trace]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work that goes on after its request was answered; its messages say how far it is."""
+
+    id: str
+    kind: str
+    created_at: datetime
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """How far a job is. `state` is `waiting`, `done`, or `failed` when what is left was set aside."""
+
+    id: str
+    kind: str
+    created_at: datetime
+    state: str
+    total: int
+    done: int
+    failed: int
+    memories: tuple[str, ...] = ()
+    """Ids of the memories drawn from its messages so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A write that its sender may repeat: the key they chose, a hash of the request, and what the first one did."""
+
+    key: str
+    request: str
+    answer: str | None = None
+    """The id of the memory or job it answered with."""
+    new: frozenset[str] = field(default_factory=frozenset)
+    memories: tuple[str, ...] = ()
+    """Forgotten memories, and messages."""
+    messages: tuple[str, ...] = ()
+
+
+def without(value: Any, ids: Set[str]) -> Any:
+    """The value with every name, text and object that is one of these ids left out, at any depth."""
+    if isinstance(value, dict):
+        return {name: without(each, ids) for name, each in value.items() if name not in ids and not _is(each, ids)}
+    if isinstance(value, list):
+        return [without(each, ids) for each in value if not _is(each, ids)]
+    return value
+
+
+def _is(value: Any, ids: Set[str]) -> bool:
+    named = value.get("id") if isinstance(value, dict) else value
+    return isinstance(named, str) and named in ids

@@ -1,0 +1,233 @@
+"""What happened can be followed, explained and repeated safely, through the public interface and real files."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import AsyncHoldfast, Event, KeyReused, LocalProfile, NotFound, Stale, acting, recorder
+from holdfast.sqlite.vault import SqliteVault
+from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from holdfast.types import Draft
+
+
+def opened(path: Path, **more: Any) -> AsyncHoldfast:
+    extractor = ScriptedExtractor({"I live in Porto": [Draft("fact", "Lives in Porto", ())]})
+    return AsyncHoldfast(SqliteVault(path), HashingEmbedder(), extractor, **more)
+
+
+async def heard(alice: LocalProfile, count: int, after: int | None = None) -> list[Event]:
+    events: list[Event] = []
+    async for event in alice.events(after=after, heartbeat=5):
+        if event is not None:
+            events.append(event)
+        if len(events) == count:
+            break
+    return events
+
+
+# Twice is once
+
+
+async def test_a_repeated_remember_does_not_undo_what_came_between(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        first = await alice.remember("Porto", key="city", idempotency_key="k1")
+        second = await alice.remember("Lisbon", key="city")
+        again = await alice.remember("Porto", key="city", idempotency_key="k1")
+        assert (again.id, again.current) == (first.id, False)
+        assert (await alice.get(second.id)).id == second.id
+        assert [m.content for m in await alice.list()] == ["Lisbon"]
+        with pytest.raises(KeyReused):
+            await alice.remember("Faro", key="city", idempotency_key="k1")
+
+
+async def test_a_repeated_write_gets_the_first_answer(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        told = [{"role": "user", "content": "I live in Porto"}]
+        receipts = [await alice.ingest(told, session_id="s", idempotency_key="i") for _ in range(2)]
+        assert receipts[0] == receipts[1]
+        assert receipts[0].messages[0].new
+        gone = [await alice.forget_session("s", idempotency_key="f") for _ in range(2)]
+        assert gone[0] == gone[1]
+        assert gone[0].messages
+        kept = await alice.remember("x", idempotency_key="r")
+        revised = [await alice.revise(kept.id, content="y", idempotency_key="v") for _ in range(2)]
+        assert revised[0] == revised[1]
+        taken = [await alice.forget(revised[0].id, idempotency_key="g") for _ in range(2)]
+        assert taken[0] == taken[1] != None  # noqa: E711
+        with pytest.raises(NotFound, match="forgotten since"):
+            await alice.remember("x", idempotency_key="r")
+
+
+async def test_many_at_once_with_one_key_write_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.remember("first")
+        told = [{"role": "user", "content": "hello"}]
+        kept = await asyncio.gather(*(alice.remember("same", metadata={"n": 1}, idempotency_key="k") for _ in range(8)))
+        assert len({memory.id for memory in kept}) == 1
+        receipts = await asyncio.gather(*(alice.ingest(told, session_id="s", idempotency_key="i") for _ in range(8)))
+        assert len({(r.job, r.messages) for r in receipts}) == 1
+
+
+# Revising
+
+
+async def test_revising_makes_a_version_and_refuses_a_stale_one(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        old = await alice.remember("Porto", key="city", metadata={"a": 1, "b": 2}, ttl=3600)
+        new = await alice.revise(old.id, content="Lisbon", metadata={"b": None, "c": 3}, etag=old.etag)
+        assert (new.content, new.metadata, new.key, new.version) == ("Lisbon", {"a": 1, "c": 3}, "city", 2)
+        assert new.expires_at == old.expires_at
+        assert [m.id for m in await alice.history(new.id)] == [new.id, old.id]
+        for wrong in ({"etag": old.etag}, {}):
+            with pytest.raises(Stale):
+                await alice.revise(old.id, content="Faro", **wrong)  # type: ignore[arg-type]
+        assert (await alice.revise(new.id, content="Lisbon")).id == new.id
+        assert (await alice.search("Lisbon"))[0].id == new.id
+        setting = await alice.remember(value={"theme": "dark"}, kind="setting", key="ui")
+        brighter = await alice.revise(setting.id, value={"theme": "light"}, ttl=60)
+        assert "light" in brighter.content
+        assert brighter.expires_at is not None
+
+
+# Forgetting by what holds
+
+
+async def test_a_dry_run_tells_exactly_what_then_goes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.ingest([{"role": "user", "content": "I live in Porto"}], wait=True)
+        await alice.remember("keep me", metadata={"room": 1})
+        would = await alice.forget_where(kind="fact", filter={"metadata.room": {"exists": False}}, dry_run=True)
+        assert (len(would.memories), len(would.messages)) == (1, 1)
+        assert len(await alice.list()) == 2
+        assert await alice.forget_where(kind="fact", filter={"metadata.room": {"exists": False}}) == would
+        assert [m.content for m in await alice.list()] == ["keep me"]
+        with pytest.raises(Exception, match="Say which"):
+            await alice.forget_where()
+
+
+# Jobs
+
+
+async def test_a_job_tells_how_far_digestion_is(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        receipt = await alice.ingest([{"role": "user", "content": "I live in Porto"}], wait=True)
+        done = await alice.job(receipt.job or "")
+        assert (done.state, done.total, done.done, done.failed) == ("done", 1, 1, 0)
+        assert done.memories == tuple(m.id for m in receipt.memories)
+        assert [job.id for job in await alice.jobs()] == [receipt.job]
+        with pytest.raises(NotFound):
+            await alice.job("nope")
+
+
+# Events
+
+
+async def test_listeners_hear_what_changes_and_only_in_their_profile(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice, bob = memory.profile("app", "alice"), memory.profile("app", "bob")
+        listening = asyncio.create_task(heard(alice, 1))
+        await asyncio.sleep(0.05)
+        await bob.remember("bob's")
+        old = await alice.remember("a", key="k")
+        events = await asyncio.wait_for(listening, 2)
+        assert [(event.type, event.data["id"]) for event in events] == [("memory.added", old.id)]
+        new = await alice.remember("b", key="k")
+        later = await heard(alice, 2, after=events[0].n)
+        assert [(event.type, event.data["id"]) for event in later] == [
+            ("memory.added", new.id),
+            ("memory.superseded", old.id),
+        ]
+
+
+async def test_a_listener_hears_digestion_and_quiet_and_waits_for_a_profile_to_appear(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        await memory.create_namespace("app")
+        alice = memory.profile("app", "alice")
+        quiet = alice.events(heartbeat=0.01)
+        assert await anext(quiet) is None
+        listening = asyncio.create_task(heard(alice, 3, after=0))
+        await asyncio.sleep(0.05)
+        await alice.ingest([{"role": "user", "content": "I live in Porto"}])
+        types = [event.type for event in await asyncio.wait_for(listening, 5)]
+        assert types == ["message.added", "memory.added", "digestion.progress"]
+
+
+async def test_one_who_was_away_too_long_is_told_to_start_afresh(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        for n in range(4):
+            await alice.remember(f"thing {n}")
+        store = await memory._vault.open("app", "alice", create=False)
+        await store.journal.trim(memory._clock() - timedelta(days=1), traces=9, events=2)
+        assert [event.type for event in await heard(alice, 1, after=1)] == ["reset"]
+        assert [event.type for event in await heard(alice, 2, after=2)] == ["memory.added"] * 2
+        assert [event.type for event in await heard(alice, 1, after=99)] == ["reset"]
+
+
+# Traces
+
+
+async def test_a_trace_explains_a_search_and_never_holds_a_memorys_text(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        seat = await alice.remember("Prefers aisle seats", key="seat")
+        await alice.remember("Hates loud trains")
+        with acting(agent="desk", session_id="s1", turn_id="t1", credential="cred"):
+            await alice.search("which seats?", limit=1)
+            await alice.recall("which seats?")
+        recall, search = await alice.traces(session_id="s1", turn_id="t1")
+        assert (search.operation, recall.operation) == ("search", "recall")
+        assert search.caller.credential == "cred"
+        told = search.details["searches"][0]
+        assert told["channels"]["words"] == [seat.id]
+        assert next(iter(told["ranked"])) == seat.id == told["returned"][0]["id"]
+        assert told["returned"][0]["features"]
+        assert await alice.trace(search.id) == search
+        everything = [await alice.trace(each.id) for each in await alice.traces()]
+        assert "aisle" not in repr(everything)
+        await alice.forget(seat.id)
+        assert seat.id not in repr([await alice.trace(each.id) for each in await alice.traces()])
+
+
+async def test_failures_leave_a_trace_and_traces_survive_a_restart(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.remember("x")
+        with pytest.raises(NotFound):
+            await alice.get("nothing")
+    async with opened(tmp_path) as memory:
+        found = list(await memory.profile("app", "alice").traces())
+        assert [(each.operation, each.details.get("error")) for each in found] == [
+            ("get", "not_found"),
+            ("remember", None),
+        ]
+
+
+async def test_old_traces_go_and_none_are_kept_when_none_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "FLUSH_SECONDS", 0.01)
+    clock = FrozenClock()
+    async with opened(tmp_path / "a", clock=clock, trace_days=2) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.remember("x")
+        assert len(await alice.traces()) == 1
+        clock.advance(timedelta(days=3))
+        await alice.stats()
+        await alice.list()
+        assert [each.operation for each in await alice.traces()] == ["list"]
+    async with opened(tmp_path / "b", trace_days=0) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.remember("x")
+        assert not len(await alice.traces())
