@@ -9,12 +9,14 @@ alice.recall("Where does Alice live?").answer
 
 from __future__ import annotations
 
+from .agent_memory import AsyncAgentMemory, Item
 from .errors import (
     AlreadyExists,
     Busy,
     Closed,
     Conflict,
     Damaged,
+    Forbidden,
     HoldfastError,
     InvalidInput,
     KeyMissing,
@@ -25,13 +27,16 @@ from .errors import (
     Stale,
     StorageError,
     StorageFull,
+    TooMany,
     TooNew,
+    Unauthorised,
+    Unreachable,
 )
 from .profile import LocalProfile
 from .records import Event, JobStatus, Trace, TracePage
-from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Stats
+from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Session, Stats
 from .service import AsyncHoldfast
-from .sync import Holdfast, Profile
+from .sync import AgentMemory, Holdfast, Profile
 from .trail import acting
 from .types import Forgotten, Memory, Message
 
@@ -42,6 +47,8 @@ __all__ = [
     "Profile",
     "AsyncHoldfast",
     "LocalProfile",
+    "AgentMemory",
+    "AsyncAgentMemory",
     "acting",
     "Answer",
     "Citation",
@@ -49,6 +56,7 @@ __all__ = [
     "Event",
     "Forgotten",
     "Hit",
+    "Item",
     "JobStatus",
     "Memory",
     "Message",
@@ -56,6 +64,7 @@ __all__ = [
     "Page",
     "ProfileInfo",
     "Receipt",
+    "Session",
     "Stats",
     "Trace",
     "TracePage",
@@ -73,6 +82,10 @@ __all__ = [
     "Damaged",
     "KeyMissing",
     "TooNew",
+    "Unauthorised",
+    "Forbidden",
+    "TooMany",
+    "Unreachable",
     "ModelError",
     "Closed",
 ]

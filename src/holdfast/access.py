@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from . import trail
 from .credentials import RIGHTS, Credential, identified, issued, matches
 from .errors import NotFound
 from .ports import Credentials
+from .records import Act
 
 KNOWN = 10_000
 """How many tokens are remembered after their first use; ending one forgets it at once."""
@@ -56,6 +58,7 @@ class Access:
         )  # fmt: skip
         await self._held.add(made, identified(secret)[1])
         self._known.pop(made.id, None)
+        await self.note("credential.issued", made.id)
         return made, secret
 
     async def admin(self, token: str | None = None) -> str | None:
@@ -81,9 +84,17 @@ class Access:
         await self._found(id)
         await self._held.end(id, at or self._clock())
         self._known.pop(id, None)
+        await self.note("credential.revoked", id)
 
     async def listed(self) -> list[Credential]:
         return await self._held.listed()
+
+    async def note(self, what: str, thing: str) -> None:
+        """Write down an administrative act of whoever is asking."""
+        await self._held.note(Act(self._clock(), trail.caller().credential, what, thing))
+
+    async def acts(self, limit: int = 100) -> list[Act]:
+        return await self._held.acts(limit)
 
     def forget(self) -> None:
         """Look every token up again: a deleted profile took its credentials along."""

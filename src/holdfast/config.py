@@ -1,8 +1,10 @@
-"""Settings: the only reader of the environment."""
+"""Settings: the only reader of the environment and of the settings file."""
 
 from __future__ import annotations
 
 import os
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -10,11 +12,15 @@ from .errors import InvalidInput, shown
 
 EMBEDDERS = ("arctic", "potion")
 TOKEN_CHARS = 20
+RATE_LIMIT = "100/second"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Each field may be given to `Holdfast.open` or as HOLDFAST_<NAME>; an argument wins over the environment."""
+    """Each field may be given to `Holdfast.open`, as HOLDFAST_<NAME>, or in a TOML file; they win in this order.
+
+    The file is the one that the argument `config` or HOLDFAST_CONFIG names.
+    """
 
     data: Path | None = None
     """The data folder; by default the platform's user-data folder."""
@@ -24,31 +30,61 @@ class Settings:
     """arctic (finds more) or potion (two hundred times cheaper)."""
     open_files: int = 128
     """How many profiles may be open at once; the least recently used is closed."""
+    trace_days: int = 7
+    """How long traces are kept; 0 keeps none."""
     host: str = "127.0.0.1"
     """Where `holdfast serve` listens; only this machine can reach the default."""
     port: int = 8420
     admin_token: str | None = None
     """Preset for `holdfast serve`, at least 20 characters; without it the first start makes one."""
+    rate_limit: str | None = RATE_LIMIT
+    """What one credential may ask, as `limits` writes it; `none` for no limit. Admin tokens have none."""
+    cors: tuple[str, ...] = ()
+    """Origins whose pages may call the service; with commas in the environment, as a list in the file."""
 
     @classmethod
-    def read(cls, **given: object) -> Settings:
+    def read(cls, *, config: object = None, **given: object) -> Settings:
         known = {field.name for field in fields(cls)}
-        for name in given:
-            if name not in known:
-                raise InvalidInput(f"There is no setting {name!r}; known are {', '.join(sorted(known))}.", field=name)
-        found: dict[str, object] = {
-            name: os.environ[f"HOLDFAST_{name.upper()}"] for name in known if os.environ.get(f"HOLDFAST_{name.upper()}")
-        }
+        found = _from_file(config or os.environ.get("HOLDFAST_CONFIG"), known)
+        for name in known:
+            value = os.environ.get(f"HOLDFAST_{name.upper()}")
+            if value == "" and name == "admin_token":
+                raise InvalidInput(
+                    "HOLDFAST_ADMIN_TOKEN is set and empty.", field=name, fix="Give a token or unset it."
+                )
+            if value:
+                found[name] = value
+        _check_known(given, known, "There is")
         found |= {name: value for name, value in given.items() if value is not None}
         return cls(
             data=_path(found.get("data")),
             keyring=_path(found.get("keyring")),
             embedder=_choice("embedder", found.get("embedder", "arctic"), EMBEDDERS),
             open_files=_count("open_files", found.get("open_files", 128)),
+            trace_days=_count("trace_days", found.get("trace_days", 7), least=0, most=36_500),
             host=str(found.get("host", "127.0.0.1")),
             port=_count("port", found.get("port", 8420), most=65_535),
             admin_token=_token(found.get("admin_token")),
+            rate_limit=_rate(found.get("rate_limit", RATE_LIMIT)),
+            cors=_listed(found.get("cors", ())),
         )
+
+
+def _from_file(path: object, known: set[str]) -> dict[str, object]:
+    if not path:
+        return {}
+    try:
+        found = tomllib.loads(Path(str(path)).expanduser().read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as bad:
+        raise InvalidInput(f"The settings file {str(path)!r} cannot be read: {bad}.", field="config") from bad
+    _check_known(found, known, f"{path}: there is")
+    return found
+
+
+def _check_known(given: Mapping[str, object], known: set[str], start: str) -> None:
+    for name in given:
+        if name not in known:
+            raise InvalidInput(f"{start} no setting {name!r}; known are {', '.join(sorted(known))}.", field=name)
 
 
 def _path(value: object) -> Path | None:
@@ -70,11 +106,22 @@ def _token(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _count(name: str, value: object, most: int = 1_000_000) -> int:
+def _rate(value: object) -> str | None:
+    return None if value is None or str(value).lower() in ("none", "off") else str(value)
+
+
+def _listed(value: object) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
+    return tuple(str(part).strip() for part in parts if str(part).strip())
+
+
+def _count(name: str, value: object, *, least: int = 1, most: int = 1_000_000) -> int:
     try:
         count = int(str(value))
     except ValueError:
-        count = 0
-    if not 1 <= count <= most:
-        raise InvalidInput(f"The setting {name} is {shown(value)}; give a whole number from 1 to {most}.", field=name)
+        count = least - 1
+    if not least <= count <= most:
+        raise InvalidInput(
+            f"The setting {name} is {shown(value)}; give a whole number from {least} to {most}.", field=name
+        )
     return count

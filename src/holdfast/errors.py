@@ -14,6 +14,10 @@
     │   ├── Damaged                   damaged            7  no     a profile's file fails its checks; others go on
     │   ├── KeyMissing                key_missing        7  no     the keyring is absent or is not this folder's
     │   └── TooNew                    too_new            7  no     written by a newer Holdfast
+    ├── Unauthorised                  unauthorised      10  no     a server does not know the token
+    ├── Forbidden                     forbidden         10  no     the credential lacks the right
+    ├── TooMany                       too_many_requests 10  yes    the credential asks more than it may; `after` seconds
+    ├── Unreachable                   unreachable       10  yes    a server does not answer
     ├── ModelError                    model              8  yes    a model failed; what was written stays written
     └── Closed                        closed             9  no     used after close()
 
@@ -99,6 +103,32 @@ class KeyMissing(StorageError):
 
 class TooNew(StorageError):
     code = "too_new"
+
+
+class Unauthorised(HoldfastError):
+    code = "unauthorised"
+    exit = 10
+
+
+class Forbidden(HoldfastError):
+    code = "forbidden"
+    exit = 10
+
+
+class TooMany(HoldfastError):
+    code = "too_many_requests"
+    exit = 10
+    retryable = True
+
+    def __init__(self, message: str, after: int = 1) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class Unreachable(HoldfastError):
+    code = "unreachable"
+    exit = 10
+    retryable = True
 
 
 class ModelError(HoldfastError):

@@ -20,6 +20,7 @@ class Live:
         self._vault = vault
         self._bells: dict[Who, set[asyncio.Event]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._ended = False
         vault.watch(self._changed)
 
     async def follow(self, who: Who, after: int | None, heartbeat: float) -> AsyncIterator[Event | None]:
@@ -43,6 +44,14 @@ class Live:
                     at = event.n
                 if not events and not await _rung(bell, heartbeat):
                     yield None
+                if self._ended:
+                    return
+
+    def end(self) -> None:
+        """Let every listener go: the service stops."""
+        self._ended = True
+        for who in list(self._bells):
+            self._ring(who)
 
     async def _reach(self, who: Who) -> tuple[int, int]:
         journal = await self._journal(who)

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from .credentials import Credential
-from .records import Event, Job, Once, Trace, TracePage
+from .records import Act, Event, Job, Once, Trace, TracePage
 from .results import Namespace, Page, ProfileInfo, Stats
 from .types import Applied, Change, Draft, Floats, Item, Memory, Message, Part, Probe, Proposals, Where
 
@@ -139,6 +139,14 @@ class Credentials(Protocol):
         ...
 
     async def used(self, id: str, at: datetime) -> None: ...
+
+    async def note(self, act: Act) -> None:
+        """Keep an administrative act for good."""
+        ...
+
+    async def acts(self, limit: int) -> list[Act]:
+        """Newest first."""
+        ...
 
 
 @runtime_checkable

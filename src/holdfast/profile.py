@@ -14,7 +14,7 @@ from .once import once
 from .ports import Store
 from .recorder import traced
 from .records import Event, JobStatus, Trace, TracePage
-from .results import Answer, Context, Hit, Page, Receipt, Stats
+from .results import Answer, Context, Hit, Page, Receipt, Session, Stats
 from .trail import note, stage
 from .types import Forgotten, Json, Memory, Message, Where
 
@@ -227,6 +227,15 @@ class LocalProfile:
         """What was said, in order, in one session or in all."""
         session_id = None if session_id is None else names.session(session_id)
         return tuple(await (await self._store()).said(session_id, limit=_limit(limit, most=100_000)))
+
+    async def sessions(self) -> tuple[Session, ...]:
+        """Every conversation, in the order in which they began."""
+        found: dict[str, Session] = {}
+        for message in await (await self._store()).said(None, limit=2**31):
+            at, id = message.said_at, message.session_id
+            known = found.get(id, Session(id, 0, at, at))
+            found[id] = Session(id, known.messages + 1, min(known.first, at), max(known.last, at))
+        return tuple(found.values())
 
     @traced
     async def forget(self, id: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:

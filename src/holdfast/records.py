@@ -30,6 +30,16 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class Act:
+    """An administrative act: which credential did what to which thing; None is the process itself."""
+
+    at: datetime
+    credential: str | None
+    what: str
+    thing: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One operation: who asked for what, what every channel found, what came of it, and how long each stage took."""
 

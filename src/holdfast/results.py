@@ -119,6 +119,16 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation: how many messages it has, when it began and when it was last added to."""
+
+    id: str
+    messages: int
+    first: datetime
+    last: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Namespace:
     id: str
     name: str

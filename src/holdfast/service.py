@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
 from . import moments, names, recall
@@ -20,6 +20,9 @@ from .recorder import Recorder
 from .results import Namespace, ProfileInfo
 from .types import Message
 from .worker import Worker
+
+if TYPE_CHECKING:
+    from .remote import RemoteHoldfast
 
 
 class AsyncHoldfast:
@@ -42,6 +45,8 @@ class AsyncHoldfast:
         self._worker = Worker(vault, embedder, extractor, clock)
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
+        self._spaces: dict[str, Namespace] = {}
+        """Namespaces by name and id, as last seen."""
         self.access = Access(vault.credentials, clock)
         self._recorder = Recorder(vault, clock, timedelta(days=trace_days))
         self._live = Live(vault)
@@ -51,13 +56,20 @@ class AsyncHoldfast:
         """Open a data folder, by default the user's; settings as in config.Settings, or models of your own."""
         from .wiring import wired  # late: wiring knows every backend and model, and this module must not
 
-        vault, embedder, extractor = wired(path, **settings)
-        opened = cls(vault, embedder, extractor, reranker=reranker)
+        parts = wired(path, **settings)
+        opened = cls(parts.vault, parts.embedder, parts.extractor, reranker=reranker, trace_days=parts.trace_days)
         try:
             return await opened.start()
         except BaseException:
-            await vault.close()
+            await parts.vault.close()
             raise
+
+    @staticmethod
+    def connect(url: str, token: str, *, timeout: float = 60.0) -> RemoteHoldfast:
+        """A Holdfast that somebody serves at this address; everything works as if it were here."""
+        from .remote import RemoteHoldfast  # late: nobody else needs an HTTP client
+
+        return RemoteHoldfast(url, token, timeout=timeout)
 
     async def start(self) -> Self:
         """Begin to digest in the background; `open` and `async with` do it."""
@@ -88,18 +100,23 @@ class AsyncHoldfast:
 
     async def namespace(self, name_or_id: str) -> Namespace:
         """One namespace; people paste its id where its name belongs, so both are known."""
-        for found in await self._vault.namespaces():
-            if name_or_id in (found.name, found.id):
-                return found
+        if name_or_id not in self._spaces:
+            self._spaces = {name: found for found in await self._vault.namespaces() for name in (found.id, found.name)}
+        if name_or_id in self._spaces:
+            return self._spaces[name_or_id]
         raise NotFound(f"There is no namespace {name_or_id!r}.", field="namespace", fix="Create it first.")
 
     async def create_namespace(self, name: str) -> Namespace:
-        return await self._vault.create_namespace(names.namespace(name))
+        made = await self._vault.create_namespace(names.namespace(name))
+        await self.access.note("namespace.created", name)
+        return made
 
     async def delete_namespace(self, name: str) -> None:
         """Delete a namespace and every profile in it, for good."""
         await self._vault.delete_namespace(names.namespace(name))
+        self._spaces.clear()
         self.access.forget()
+        await self.access.note("namespace.deleted", name)
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
         return await self._vault.profiles(names.namespace(namespace))
@@ -108,6 +125,8 @@ class AsyncHoldfast:
         """Delete a profile for good and destroy its key; False when there was none."""
         who = (names.namespace(namespace), names.profile(profile))
         self._worker.forget(who)
+        if any(each.name == profile for each in await self._vault.profiles(namespace)):
+            await self.access.note("profile.deleted", "/".join(who))  # before: nothing is written after the scrub
         gone = await self._vault.delete(*who)
         self.access.forget()
         return gone

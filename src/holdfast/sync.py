@@ -14,12 +14,16 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
+from .agent_memory import AsyncAgentMemory
 from .errors import Closed
 from .profile import HEARTBEAT, LocalProfile
 from .records import Event
 from .service import AsyncHoldfast
+
+if TYPE_CHECKING:
+    from .remote import RemoteHoldfast
 
 _CLOSED = "This Holdfast was closed."
 P = ParamSpec("P")
@@ -101,6 +105,7 @@ class Profile(_Front):
     get = blocking(LocalProfile.get)
     history = blocking(LocalProfile.history)
     messages = blocking(LocalProfile.messages)
+    sessions = blocking(LocalProfile.sessions)
     forget = blocking(LocalProfile.forget)
     forget_session = blocking(LocalProfile.forget_session)
     forget_where = blocking(LocalProfile.forget_where)
@@ -134,7 +139,7 @@ class Profile(_Front):
 class Holdfast(_Front):
     """Memory for many profiles. Open one per process with `Holdfast.open`; close it, or use `with`."""
 
-    def __init__(self, inner: AsyncHoldfast, loop: Loop) -> None:
+    def __init__(self, inner: AsyncHoldfast | RemoteHoldfast, loop: Loop) -> None:
         super().__init__(inner, loop)
         self._finalizer = weakref.finalize(self, _shut, inner, loop)
         self._finalizer.atexit = False  # too late: by then the pools take no work; see _close_all
@@ -149,6 +154,14 @@ class Holdfast(_Front):
         except BaseException:
             loop.stop()
             raise
+
+    @classmethod
+    def connect(cls, url: str, token: str, *, timeout: float = 60.0) -> Self:
+        """A Holdfast that somebody serves at this address; everything works as if it were here."""
+        from .remote import RemoteHoldfast  # late: nobody else needs an HTTP client
+
+        loop = Loop()
+        return cls(loop.run(_made(lambda: RemoteHoldfast(url, token, timeout=timeout))), loop)
 
     def profile(self, namespace: str, profile: str) -> Profile:
         """One profile's memory. It appears, with its namespace, at its first write; reading it before is an error."""
@@ -173,7 +186,39 @@ class Holdfast(_Front):
         self.close()
 
 
-def _shut(inner: AsyncHoldfast, loop: Loop) -> None:
+class AgentMemory(_Front):
+    """A key-value and vector memory of one agent about one entity, in a Holdfast or in the user's own folder."""
+
+    def __init__(self, *, agent: str, entity: str, memory: Holdfast | None = None) -> None:
+        self._memory = Holdfast.open() if memory is None else memory
+        self._own = memory is None
+        profile = self._memory.profile(agent, entity)
+        super().__init__(AsyncAgentMemory(profile._inner), profile._loop)
+
+    write = blocking(AsyncAgentMemory.write)
+    get = blocking(AsyncAgentMemory.get)
+    search = blocking(AsyncAgentMemory.search)
+    list = blocking(AsyncAgentMemory.list)
+    delete = blocking(AsyncAgentMemory.delete)
+
+    def close(self) -> None:
+        """Close the folder, if this memory opened it."""
+        if self._own:
+            self._memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
+
+
+async def _made(make: Callable[[], T]) -> T:
+    """Made on the loop that will use it."""
+    return make()
+
+
+def _shut(inner: AsyncHoldfast | RemoteHoldfast, loop: Loop) -> None:
     if threading.current_thread() is loop.thread:  # the garbage collector ran there: it cannot wait for itself
         threading.Thread(target=_shut, args=(inner, loop)).start()
         return

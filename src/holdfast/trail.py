@@ -47,6 +47,11 @@ def acting(
         _caller.reset(token)
 
 
+def act(who: Caller) -> None:
+    """The rest of this task is done on behalf of this caller."""
+    _caller.set(who)
+
+
 def caller() -> Caller:
     return _caller.get()
 

@@ -16,7 +16,7 @@ FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "memory", "models", "cli", "rest")
 PURE = {
     "alike", "credentials", "errors", "features", "filters", "happened", "moments", "names", "pack", "passages",
-    "question", "rank", "reckon", "reconcile", "records", "results", "statics", "support", "trail", "types",
+    "question", "rank", "reading", "reckon", "reconcile", "records", "results", "statics", "support", "trail", "types",
     "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {"ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once"}
@@ -42,8 +42,10 @@ DRIVERS = {
     "fastapi": "rest",
     "starlette": "rest",
     "uvicorn": "rest",
+    "limits": "rest",
+    "prometheus_client": "rest",
+    "httpx2": "remote",
     "pydantic": "rest",
-    "orjson": "rest",
 }
 
 

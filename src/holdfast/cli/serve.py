@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import sys
 from typing import Annotated
 
 import typer
@@ -13,24 +16,48 @@ def serve(
         str | None, typer.Option("--host", help="Where to listen; 127.0.0.1 unless told otherwise.")
     ] = None,
     port: Annotated[int | None, typer.Option("--port", help="8420 unless told otherwise.")] = None,
+    config: Annotated[str | None, typer.Option("--config", help="A TOML file with settings.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no line for each request.")] = False,
 ) -> None:
     """Serve the data folder over HTTP until interrupted.
 
     The first start prints an admin token and a secret URL, once. HOLDFAST_ADMIN_TOKEN presets the token.
     """
-    import asyncio
+    from threadpoolctl import threadpool_limits
 
     from ..config import Settings
     from ..rest.server import serve as serving
     from ..service import AsyncHoldfast
 
-    chosen = Settings.read(data=data, host=host, port=port)
+    chosen = Settings.read(data=data, host=host, port=port, config=config)
+    if not quiet:
+        _log_requests()
 
     async def run() -> None:
-        async with await AsyncHoldfast.open(chosen.data) as holdfast:
-            await serving(holdfast, chosen.host, chosen.port, chosen.admin_token, lambda line: print(line, flush=True))
+        async with await AsyncHoldfast.open(chosen.data, config=config) as holdfast:
+            await serving(holdfast, chosen, lambda line: print(line, flush=True))
 
-    asyncio.run(run())
+    # Requests are what runs in parallel here; threads of one small product would only spin.
+    with threadpool_limits(1, "blas"), _loop() as runner:
+        runner.run(run())
+
+
+def _loop() -> asyncio.Runner:
+    """A loop of uvloop's where there is one."""
+    try:
+        import uvloop
+    except ImportError:  # Windows
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+def _log_requests() -> None:
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log = logging.getLogger("holdfast.access")
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+    log.propagate = False
 
 
 def add_to(app: typer.Typer) -> None:

@@ -9,11 +9,18 @@ import pytest
 from ..credentials import identified, issued
 from ..errors import AlreadyExists, NotFound
 from ..ports import Vault
+from ..records import Act
 from .made import AT, message, written
 
 
 class VaultContract:
     """Subclass it and give it a `vault` fixture."""
+
+    async def test_acts_are_kept_newest_first(self, vault: Vault) -> None:
+        acts = [Act(AT, "c" if n else None, "namespace.created", f"n{n}") for n in range(3)]
+        for act in acts:
+            await vault.credentials.note(act)
+        assert await vault.credentials.acts(2) == acts[:0:-1]
 
     async def test_a_namespace_is_created_on_purpose_and_only_once(self, vault: Vault) -> None:
         made = await vault.create_namespace("support")

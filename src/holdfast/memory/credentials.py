@@ -6,11 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..credentials import Credential
+from ..records import Act
 
 
 class MemoryCredentials:
     def __init__(self) -> None:
         self._held: dict[str, tuple[Credential, bytes]] = {}
+        self._acts: list[Act] = []
 
     async def add(self, credential: Credential, digest: bytes) -> None:
         self._held[credential.id] = (credential, digest)
@@ -33,6 +35,12 @@ class MemoryCredentials:
         if id in self._held:
             credential, digest = self._held[id]
             self._held[id] = (replace(credential, used_at=at), digest)
+
+    async def note(self, act: Act) -> None:
+        self._acts.append(act)
+
+    async def acts(self, limit: int) -> list[Act]:
+        return self._acts[::-1][:limit]
 
     def drop(self, namespace: str, profile: str | None) -> None:
         """A deleted place takes its credentials along."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from typing import Annotated, Any, Literal
@@ -82,13 +83,33 @@ def reply(result: Any, *, status: int = 200, info: dict[str, Any] | None = None)
     return Json(envelope | ({"result_info": info} if info is not None else {}), status)
 
 
-def some(found: list[Any], page: Paging) -> Json:
-    """One page of a list that is at hand; the cursor is a position."""
-    start = int(page.cursor) if page.cursor.isdecimal() else 0
+def some(found: list[Any], page: Paging, by: str = "name") -> Json:
+    """One page of a sorted list that is at hand; the cursor is the last name shown, so that deleting skips nothing."""
+    names = [getattr(each, by) for each in found]
+    start = 0 if not page.cursor else _after(names, _opened(page.cursor))
     shown_here = found[start : start + page.per_page]
     left = start + len(shown_here) < len(found)
-    cursor = str(start + len(shown_here)) if left else ""
+    cursor = _sealed(names[start + len(shown_here) - 1]) if left else ""
     return reply(shown_here, info={"count": len(shown_here), "per_page": page.per_page, "cursor": cursor})
+
+
+def _after(names: list[str], last: str) -> int:
+    """Where the list goes on after a name, in its own order, whether or not that name is still there."""
+    falling = len(names) > 1 and names[0] > names[-1]
+    return next((n for n, name in enumerate(names) if (name < last if falling else name > last)), len(names))
+
+
+def _sealed(name: str) -> str:
+    return base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
+
+
+def _opened(cursor: str) -> str:
+    try:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except ValueError:
+        raise InvalidInput(
+            f"cursor {shown(cursor)} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
+        ) from None
 
 
 async def profile_of(request: Request) -> LocalProfile:
@@ -115,7 +136,8 @@ async def list_namespaces(
     request: Request, page: Page, order: Literal["id", "name"] = "name", direction: Literal["asc", "desc"] = "asc"
 ) -> Json:
     found = await request.app.state.holdfast.namespaces()
-    return some(sorted(found, key=lambda each: getattr(each, order), reverse=direction == "desc"), page)
+    ordered = sorted(found, key=lambda each: getattr(each, order), reverse=direction == "desc")
+    return some(ordered, page, order)
 
 
 @router.get(IN, dependencies=[Depends(needs("read"))])
@@ -146,7 +168,11 @@ async def delete_profile(request: Request) -> Json:
 
 @router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(needs("forget"))])
 async def delete_session(request: Request) -> Json:
-    await (await profile_of(request)).forget_session(segment(request, "session_id"))
+    try:
+        await (await profile_of(request)).forget_session(segment(request, "session_id"))
+    except NotFound as absent:  # nothing to delete is fine, and so is a profile that nobody wrote to
+        if absent.field != "profile":
+            raise
     return reply(None)
 
 
@@ -200,8 +226,9 @@ async def delete_memory(request: Request, id: str) -> Json:
 
 
 @router.post(OF + "/summary", dependencies=[Depends(needs("read"))])
-async def summary(request: Request, body: Summary) -> Json:
-    return reply({"summary": await (await profile_of(request)).summary(body.session_id)})
+async def summary(request: Request, body: Summary | None = None) -> Json:
+    session = None if body is None else body.session_id
+    return reply({"summary": await (await profile_of(request)).summary(session)})
 
 
 async def _memory(profile: LocalProfile, id: str) -> Memory:

@@ -2,47 +2,73 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
-from starlette.middleware.base import RequestResponseEndpoint
-from starlette.requests import Request
+from dataclasses import dataclass, field
+
+from fastapi import Depends, FastAPI
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
 from .. import __version__
+from ..errors import HoldfastError
 from ..service import AsyncHoldfast
-from . import agent_memory, failures, native, secret_url
+from . import administration, agent_memory, failures, journal, keyed, native, secret_url
+from .around import Around, Counts
+from .gate import Limiter, needs
 from .segments import Segments
 from .wire import Json
 
-ROUTERS = (agent_memory.router, native.router, secret_url.router)
-SAFE = {
-    "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
+ROUTERS = (
+    agent_memory.router, native.router, journal.router, keyed.router, administration.router, secret_url.router,
+)  # fmt: skip
 
 
-def app_of(holdfast: AsyncHoldfast) -> FastAPI:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What callers may do beyond their rights."""
+
+    rate: str | None = None
+    origins: tuple[str, ...] = field(default=())
+
+
+def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
     """The app around an opened Holdfast, which stays its caller's to close."""
     app = FastAPI(
         title="Holdfast", version=__version__, default_response_class=Json, docs_url=None, redoc_url=None,
-        openapi_url="/openapi.json",
+        openapi_url="/openapi.json", redirect_slashes=False, responses=failures.DOCUMENTED,
     )  # fmt: skip
-    app.state.holdfast, app.state.access = holdfast, holdfast.access
+    app.state.holdfast, app.state.access, app.state.counts = holdfast, holdfast.access, Counts()
+    app.state.limiter = Limiter(limits.rate)
     for router in ROUTERS:
         app.include_router(router)
-    app.add_middleware(Segments)
+    _tell_of_itself(app)
     failures.install(app)
+    app.add_middleware(Segments)
+    if limits.origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=list(limits.origins), allow_methods=["*"], allow_headers=["*"],
+            expose_headers=["ETag", "Retry-After"],
+        )  # fmt: skip
+    app.add_middleware(Around, counts=app.state.counts)
+    return app
 
-    @app.middleware("http")
-    async def safe(request: Request, call_next: RequestResponseEndpoint) -> Response:
-        response = await call_next(request)
-        for name, value in SAFE.items():
-            response.headers.setdefault(name, value)
-        return response
 
+def _tell_of_itself(app: FastAPI) -> None:
     @app.get("/healthz", tags=["Service"])
     async def healthz() -> Json:
+        """The process answers."""
         return Json({"ok": True})
 
-    return app
+    @app.get("/readyz", tags=["Service"])
+    async def readyz() -> Json:
+        """The storage answers."""
+        try:
+            await app.state.holdfast.namespaces()
+        except HoldfastError as wrong:
+            return Json({"ok": False, "error": {"code": wrong.code, "message": str(wrong), "field": None}}, 503)
+        return Json({"ok": True})
+
+    @app.get("/metrics", tags=["Service"], dependencies=[Depends(needs("admin"))], response_class=Response)
+    async def metrics() -> Response:
+        """Counts and times for Prometheus."""
+        return Response(generate_latest(app.state.counts.registry), media_type=CONTENT_TYPE_LATEST)

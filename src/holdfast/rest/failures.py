@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,23 +14,31 @@ from ..errors import (
     Busy,
     Closed,
     Conflict,
+    Forbidden,
     HoldfastError,
     InvalidInput,
+    KeyReused,
     ModelError,
     NotFound,
+    Stale,
     StorageError,
     StorageFull,
+    TooMany,
+    Unauthorised,
 )  # fmt: skip
-from .gate import Forbidden, NoSuchPath, Unauthorised
+from .gate import NoSuchPath
 from .wire import Json
 
 STATUS: tuple[tuple[type[HoldfastError], int, int], ...] = (
     (Unauthorised, 401, 10000),
     (Forbidden, 403, 10000),
     (NoSuchPath, 404, 10003),
+    (TooMany, 429, 10006),
+    (KeyReused, 422, 10001),
     (InvalidInput, 400, 10001),
     (NotFound, 404, 10007),
     (AlreadyExists, 409, 10008),
+    (Stale, 412, 10009),
     (Conflict, 409, 10009),
     (Busy, 503, 10010),
     (StorageFull, 507, 10011),
@@ -39,6 +48,24 @@ STATUS: tuple[tuple[type[HoldfastError], int, int], ...] = (
 )
 """Error → HTTP status, and its code in the Agent Memory envelope."""
 NO_NAMESPACE = 1003
+CONTRACT_NAMES = {"session_id": "sessionId", "reference_date": "referenceDate"}
+SECONDS_TO_WAIT = 1
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    status: {"description": told}
+    for status, told in {
+        400: "A value breaks a rule: the answer says which, and what would be right.",
+        401: "No valid token.",
+        403: "The credential lacks the right.",
+        404: "No such thing, or no such path.",
+        409: "The name is taken, or somebody wrote first.",
+        412: "The memory is no longer as the caller last saw it.",
+        413: "The body is too large.",
+        422: "The idempotency key came with another request before.",
+        429: "Too many requests; Retry-After says how long to wait.",
+        503: "Busy or closing; try again.",
+        507: "No space left; nothing was written.",
+    }.items()
+}
 PREFIX = "/client/v4/"
 
 
@@ -53,7 +80,9 @@ async def _ours(request: Request, wrong: Exception) -> Json:
     status, code = next(((s, c) for kind, s, c in STATUS if isinstance(wrong, kind)), (500, 10000))
     if isinstance(wrong, NotFound) and wrong.field == "namespace":
         code = NO_NAMESPACE
-    return failure(request, status, code, wrong.code, str(wrong), wrong.field)
+    after = wrong.after if isinstance(wrong, TooMany) else SECONDS_TO_WAIT
+    headers = {"retry-after": str(after)} if status in (429, 503) else None
+    return failure(request, status, code, wrong.code, str(wrong), wrong.field, headers)
 
 
 async def _malformed(request: Request, wrong: Exception) -> Json:
@@ -62,7 +91,7 @@ async def _malformed(request: Request, wrong: Exception) -> Json:
     if first["type"] == "json_invalid":
         said = f"The body is not valid JSON, at character {first['loc'][-1]}: {first['ctx']['error']}."
         return failure(request, 400, 10001, "invalid_input", said, None)
-    where = [str(part) for part in first["loc"] if part != "body"]
+    where = [str(part) for part in first["loc"][1:]]  # the first says whether it is in the body, the query, a header
     said = f"{'.'.join(where) or 'The body'}: {first['msg']}"
     return failure(request, 400, 10001, "invalid_input", said, ".".join(where) or None)
 
@@ -72,6 +101,12 @@ async def _unknown(request: Request, wrong: Exception) -> Json:
     if wrong.status_code == 404 or (wrong.status_code == 405 and request.url.path.startswith(PREFIX)):
         return failure(request, 404, 10003, "no_such_path", f"There is no {request.method} {request.url.path}.", None)
     return failure(request, wrong.status_code, 10000, "http", str(wrong.detail), None, dict(wrong.headers or {}))
+
+
+def _pointer(field: str) -> str:
+    """Where in the body a field is, in the contract's own spelling: messages[0].content → /messages/0/content."""
+    first, *rest = re.sub(r"\[(\d+)\]", r".\1", field).split(".")
+    return "/" + "/".join([CONTRACT_NAMES.get(first, first), *rest])
 
 
 def failure(
@@ -92,5 +127,5 @@ def failure(
         return Json({"error": {"code": name, "message": message, "field": field}}, status, headers)
     wrong: dict[str, Any] = {"code": code, "message": "Authentication error" if status == 401 else message}
     if field is not None:
-        wrong["source"] = {"pointer": "/" + field.replace(".", "/")}
+        wrong["source"] = {"pointer": _pointer(field)}
     return Json({"result": None, "success": False, "errors": [wrong], "messages": []}, status, headers)

@@ -1,32 +1,33 @@
 """Who may pass: a bearer token, or a secret in the path; its rights and its scope, route by route.
 
 The right and the place come from the route, never from the URL's text. Without a valid token the answer is 401, with
-one that lacks the right 403. A secret URL that is unknown, revoked or expired is the same 404 as any unknown path.
+one that lacks the right 403, with one that asks too much 429. A secret URL that is unknown, revoked or expired is the
+same 404 as any unknown path.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from fastapi import Request
+from limits import RateLimitItem, parse
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter
 
+from .. import trail
 from ..access import Access
 from ..credentials import Credential
-from ..errors import HoldfastError, NotFound
+from ..errors import Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unauthorised
+from ..names import PROFILE_BYTES, text
 from ..profile import LocalProfile
+from ..records import Caller
 from .segments import segment
 
 ULID = 26
-
-
-class Unauthorised(HoldfastError):
-    code = "unauthorised"
-
-
-class Forbidden(HoldfastError):
-    code = "forbidden"
 
 
 class NoSuchPath(HoldfastError):
@@ -40,6 +41,27 @@ class Need:
     right: str | None
 
 
+class Limiter:
+    """How much one credential may ask; admin tokens may ask anything."""
+
+    def __init__(self, rate: str | None) -> None:
+        try:
+            self._rate: RateLimitItem | None = None if rate is None else parse(rate)
+        except ValueError as bad:
+            raise InvalidInput(
+                f"The setting rate_limit is {rate!r}; write it like 100/second, 6000/minute or none.",
+                field="rate_limit",
+            ) from bad
+        self._counts = FixedWindowRateLimiter(MemoryStorage())
+
+    def count(self, credential: Credential) -> None:
+        if self._rate is None or credential.kind == "admin" or self._counts.hit(self._rate, credential.id):
+            return
+        ends = self._counts.get_window_stats(self._rate, credential.id).reset_time
+        after = max(1, round(ends - time.time()))
+        raise TooMany(f"The credential {credential.id} asks more than {self._rate}; wait {after} s.", after)
+
+
 def needs(right: str | None, *, bound: bool = False) -> Callable[[Request], Awaitable[Credential]]:
     """A dependency that lets a request pass only with this right in the namespace and profile of its path.
 
@@ -47,7 +69,9 @@ def needs(right: str | None, *, bound: bool = False) -> Callable[[Request], Awai
     """
 
     async def check(request: Request) -> Credential:
-        credential = await _asking(request)
+        credential = await asking(request)
+        request.state.credential = credential
+        request.app.state.limiter.count(credential)
         here = (credential.namespace, credential.profile)
         namespace, profile = here if bound else await _place(request, credential)
         if right is not None and not credential.allows(right, namespace, profile):
@@ -55,11 +79,22 @@ def needs(right: str | None, *, bound: bool = False) -> Callable[[Request], Awai
                 f"The credential {credential.id} ({credential.name!r}) may not {right} here.",
                 fix="Use one with this right in this namespace and profile.",
             )
-        request.state.credential, request.state.namespace = credential, namespace
+        request.state.namespace = namespace
+        trail.act(_caller(request, credential))
         return credential
 
     check.need = Need(right)  # type: ignore[attr-defined]
     return check
+
+
+def _caller(request: Request, credential: Credential) -> Caller:
+    """Who asks, with what they tell of themselves; header values are percent-encoded UTF-8."""
+    told = {}
+    for field in ("agent", "session", "turn"):
+        name = f"holdfast-{field}"
+        value = request.headers.get(name)
+        told[field] = None if value is None else text(unquote(value), name, limit=PROFILE_BYTES)
+    return Caller(credential.id, told["agent"], told["session"], told["turn"])
 
 
 async def _place(request: Request, credential: Credential) -> tuple[str | None, str | None]:
@@ -74,7 +109,8 @@ async def _place(request: Request, credential: Credential) -> tuple[str | None, 
     return namespace, segment(request, "profile") if "profile" in named else None
 
 
-async def _asking(request: Request) -> Credential:
+async def asking(request: Request) -> Credential:
+    """Whose request this is."""
     access: Access = request.app.state.access
     secret = request.path_params.get("secret")
     if secret is not None:
@@ -93,4 +129,16 @@ async def profile_of(request: Request) -> LocalProfile:
     """The profile that the request was let into; a namespace is never implicit over HTTP."""
     space = await request.app.state.holdfast.namespace(request.state.namespace)
     found: LocalProfile = request.app.state.holdfast.profile(space.name, segment(request, "profile"))
+    return found
+
+
+def bound_profile(request: Request) -> LocalProfile:
+    """The one profile of the credential."""
+    credential: Credential = request.state.credential
+    if credential.namespace is None or credential.profile is None:
+        raise InvalidInput(
+            "This path serves one profile, and the credential is not bound to one.",
+            fix="Use a secret URL, or a key issued for one namespace and profile.",
+        )
+    found: LocalProfile = request.app.state.holdfast.profile(credential.namespace, credential.profile)
     return found

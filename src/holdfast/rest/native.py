@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Header, Query, Request
+from pydantic import Field
+from starlette.responses import Response
 
-from ..errors import InvalidInput
-from ..moments import moment
+from ..errors import InvalidInput, Stale
+from ..types import Memory
 from .gate import needs, profile_of
 from .segments import segment
-from .wire import Json, plain
+from .wire import Body, Json, Moment, plain
 
 IN = "/v1/namespaces/{namespace}"
 OF = IN + "/profiles/{profile}"
-MOMENT = str | float | None
 router = APIRouter(tags=["Native"])
+Once = Annotated[str | None, Header(alias="Idempotency-Key", description="Repeat a write safely.")]
+Match = Annotated[str | None, Header(alias="If-Match", description="Only if the memory still has this ETag.")]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class NewNamespace(_Body):
-    name: str
-
-
-class Said(_Body):
+class Said(Body):
     role: str
     content: str
     speaker: str | None = None
-    timestamp: MOMENT = None
+    timestamp: Moment = None
     metadata: dict[str, Any] | None = None
 
 
-class Ingest(_Body):
+class Ingest(Body):
     messages: list[Said]
     session_id: str | None = None
     agent: str | None = None
     wait: bool = False
+    """Answer when everything is digested, with the memories that came of it."""
 
 
-class Remember(_Body):
+class Remember(Body):
     content: str | None = None
     kind: str = "fact"
     key: str | None = None
@@ -52,19 +46,32 @@ class Remember(_Body):
     session_id: str | None = None
     agent: str | None = None
     trust: str | None = None
-    occurred_at: MOMENT = None
-    expires_at: MOMENT = None
+    occurred_at: Moment = None
+    expires_at: Moment = None
+    ttl: float | None = None
+    embed: bool = True
+
+
+class Revision(Body):
+    content: str | None = None
+    kind: str | None = None
+    key: str | None = None
+    value: Any = None
+    metadata: dict[str, Any] | None = None
+    trust: str | None = None
+    occurred_at: Moment = None
+    expires_at: Moment = None
     ttl: float | None = None
 
 
-class Narrowed(_Body):
+class Narrowed(Body):
     kind: str | list[str] | None = None
     key: str | None = None
     key_prefix: str | None = None
     session_id: str | None = None
     agent: str | None = None
-    since: MOMENT = None
-    until: MOMENT = None
+    since: Moment = None
+    until: Moment = None
     filter: dict[str, Any] | None = None
 
     def narrowing(self) -> dict[str, Any]:
@@ -74,13 +81,13 @@ class Narrowed(_Body):
 class Search(Narrowed):
     query: str
     limit: int = Field(10, ge=1, le=1000)
-    reference_date: MOMENT = None
+    reference_date: Moment = None
 
 
 class InContext(Narrowed):
     query: str
     tokens: int = Field(1000, ge=20, le=1_000_000)
-    reference_date: MOMENT = None
+    reference_date: Moment = None
 
 
 class Listing(Narrowed):
@@ -88,55 +95,26 @@ class Listing(Narrowed):
     cursor: str | None = None
 
 
-class NewCredential(_Body):
-    kind: Literal["key", "url"] = "key"
-    name: str = Field(max_length=100)
-    rights: list[Literal["read", "write", "forget", "admin"]] = ["read", "write", "forget"]
-    namespace: str | None = None
-    profile: str | None = None
-    expires_at: MOMENT = None
+class Forget(Narrowed):
+    """A source (a message's id), or everything of which all the rest holds."""
 
-
-@router.get("/v1/namespaces", dependencies=[Depends(needs("read"))])
-async def namespaces(request: Request) -> Json:
-    return Json({"namespaces": plain(await request.app.state.holdfast.namespaces())})
-
-
-@router.post("/v1/namespaces", dependencies=[Depends(needs("admin"))], status_code=201)
-async def create_namespace(request: Request, body: NewNamespace) -> Json:
-    return Json(plain(await request.app.state.holdfast.create_namespace(body.name)), 201)
-
-
-@router.delete(IN, dependencies=[Depends(needs("admin"))])
-async def delete_namespace(request: Request) -> Json:
-    space = await request.app.state.holdfast.namespace(request.state.namespace)
-    await request.app.state.holdfast.delete_namespace(space.name)
-    return Json({"deleted": True})
-
-
-@router.get(IN + "/profiles", dependencies=[Depends(needs("read"))])
-async def profiles(request: Request) -> Json:
-    space = await request.app.state.holdfast.namespace(request.state.namespace)
-    return Json({"profiles": plain(await request.app.state.holdfast.profiles(space.name))})
-
-
-@router.delete(OF, dependencies=[Depends(needs("admin"))])
-async def delete_profile(request: Request) -> Json:
-    profile = await profile_of(request)
-    return Json({"deleted": await request.app.state.holdfast.delete_profile(profile.namespace, profile.name)})
+    source: str | None = None
+    dry_run: bool = False
 
 
 @router.post(OF + "/ingest", dependencies=[Depends(needs("write"))])
-async def ingest(request: Request, body: Ingest) -> Json:
+async def ingest(request: Request, body: Ingest, once: Once = None) -> Json:
     messages = [said.model_dump(exclude_none=True) for said in body.messages]
     profile = await profile_of(request)
-    receipt = await profile.ingest(messages, session_id=body.session_id, agent=body.agent, wait=body.wait)
+    receipt = await profile.ingest(
+        messages, session_id=body.session_id, agent=body.agent, wait=body.wait, idempotency_key=once
+    )
     return Json(plain(receipt))
 
 
 @router.post(OF + "/remember", dependencies=[Depends(needs("write"))], status_code=201)
-async def remember(request: Request, body: Remember) -> Json:
-    return Json(plain(await (await profile_of(request)).remember(**dict(body))), 201)
+async def remember(request: Request, body: Remember, once: Once = None) -> Json:
+    return shown(await (await profile_of(request)).remember(**dict(body), idempotency_key=once), 201)
 
 
 @router.post(OF + "/search", dependencies=[Depends(needs("read"))])
@@ -164,9 +142,22 @@ async def list_memories(request: Request, body: Listing) -> Json:
     return Json({"memories": plain(found.items), "cursor": found.cursor})
 
 
-@router.get(OF + "/memories/{id}", dependencies=[Depends(needs("read"))])
-async def get(request: Request, id: str) -> Json:
-    return Json(plain(await (await profile_of(request)).get(id)))
+@router.get(OF + "/memories/{id}", dependencies=[Depends(needs("read"))], responses={304: {"description": "Same"}})
+async def get(request: Request, id: str, if_none_match: Annotated[str | None, Header()] = None) -> Response:
+    """One memory, current or not, or message."""
+    found = await (await profile_of(request)).get(id)
+    if isinstance(found, Memory) and if_none_match is not None and tag(if_none_match) == found.etag:
+        return Response(status_code=304, headers={"etag": f'"{found.etag}"'})
+    return shown(found) if isinstance(found, Memory) else Json(plain(found))
+
+
+@router.patch(OF + "/memories/{id}", dependencies=[Depends(needs("write"))])
+async def revise(request: Request, id: str, body: Revision, match: Match = None, once: Once = None) -> Json:
+    """A new version with the fields given; a metadata field given as null is removed."""
+    given: Any = body.model_dump(exclude_unset=True)
+    profile = await profile_of(request)
+    etag = None if match is None else tag(match)
+    return shown(await profile.revise(id, etag=etag, idempotency_key=once, **given))
 
 
 @router.get(OF + "/memories/{id}/history", dependencies=[Depends(needs("read"))])
@@ -175,8 +166,27 @@ async def history(request: Request, id: str) -> Json:
 
 
 @router.delete(OF + "/memories/{id}", dependencies=[Depends(needs("forget"))])
-async def forget(request: Request, id: str) -> Json:
-    return Json(plain(await (await profile_of(request)).forget(id)))
+async def forget(request: Request, id: str, dry_run: bool = False, match: Match = None, once: Once = None) -> Json:
+    """Remove a memory, its versions and the messages they rest on, or a message, for good."""
+    profile = await profile_of(request)
+    if match is not None and (found := await profile.get(id)) and tag(match) != getattr(found, "etag", None):
+        raise Stale(f"Memory {id} has changed since it was read.", fix="Read it again and decide again.")
+    return Json(plain(await profile.forget(id, dry_run=dry_run, idempotency_key=once)))
+
+
+@router.post(OF + "/forget", dependencies=[Depends(needs("forget"))])
+async def forget_where(request: Request, body: Forget, once: Once = None) -> Json:
+    """Remove by source, session or filter; with `dry_run` only tell what would go."""
+    profile = await profile_of(request)
+    how: Any = {"dry_run": body.dry_run, "idempotency_key": once}
+    given: Any = body.narrowing()
+    if body.source is not None:
+        if given:
+            raise InvalidInput("Give a source, or what must hold, not both.", field="source")
+        return Json(plain(await profile.forget(body.source, **how)))
+    if set(given) == {"session_id"}:
+        return Json(plain(await profile.forget_session(**given, **how)))
+    return Json(plain(await profile.forget_where(**how, **given)))
 
 
 @router.get(OF + "/messages", dependencies=[Depends(needs("read"))])
@@ -186,9 +196,17 @@ async def messages(
     return Json({"messages": plain(await (await profile_of(request)).messages(session_id, limit=limit))})
 
 
+@router.get(OF + "/sessions", dependencies=[Depends(needs("read"))])
+async def sessions(request: Request) -> Json:
+    """Every conversation: its id, how many messages it has, when it began and when it was last added to."""
+    return Json({"sessions": plain(await (await profile_of(request)).sessions())})
+
+
 @router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(needs("forget"))])
-async def forget_session(request: Request) -> Json:
-    return Json(plain(await (await profile_of(request)).forget_session(segment(request, "session_id"))))
+async def forget_session(request: Request, dry_run: bool = False, once: Once = None) -> Json:
+    session_id = segment(request, "session_id")
+    profile = await profile_of(request)
+    return Json(plain(await profile.forget_session(session_id, dry_run=dry_run, idempotency_key=once)))
 
 
 @router.get(OF + "/summary", dependencies=[Depends(needs("read"))])
@@ -206,29 +224,11 @@ async def settle(request: Request, timeout: Annotated[float, Query(ge=0, le=60)]
     return Json({"settled": await (await profile_of(request)).settle(timeout)})
 
 
-@router.get("/v1/credentials", dependencies=[Depends(needs("admin"))])
-async def credentials(request: Request) -> Json:
-    return Json({"credentials": plain(await request.app.state.access.listed())})
+def shown(memory: Memory, status: int = 200) -> Json:
+    """A memory with its ETag."""
+    return Json(plain(memory), status, {"etag": f'"{memory.etag}"'})
 
 
-@router.post("/v1/credentials", dependencies=[Depends(needs("admin"))], status_code=201)
-async def issue(request: Request, body: NewCredential) -> Json:
-    expires = None if body.expires_at is None else moment(body.expires_at, "expires_at")
-    if body.profile is not None and body.namespace is None:
-        raise InvalidInput("A profile needs its namespace.", field="namespace")
-    made, token = await request.app.state.access.issue(
-        body.kind, body.name, body.rights, namespace=body.namespace, profile=body.profile, expires_at=expires
-    )
-    return Json({"credential": plain(made), "token": token}, 201)
-
-
-@router.post("/v1/credentials/{id}/rotate", dependencies=[Depends(needs("admin"))], status_code=201)
-async def rotate(request: Request, id: str, overlap: Annotated[float, Query(ge=0, le=30 * 86400)] = 0) -> Json:
-    made, token = await request.app.state.access.rotate(id, timedelta(seconds=overlap))
-    return Json({"credential": plain(made), "token": token}, 201)
-
-
-@router.delete("/v1/credentials/{id}", dependencies=[Depends(needs("admin"))])
-async def revoke(request: Request, id: str) -> Json:
-    await request.app.state.access.revoke(id)
-    return Json({"revoked": True})
+def tag(header: str) -> str:
+    """The ETag in a header; proxies may have made it weak."""
+    return header.strip().removeprefix("W/").strip('"')

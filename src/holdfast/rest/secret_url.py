@@ -7,10 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict
 
-from ..credentials import Credential
-from ..errors import InvalidInput
-from ..profile import LocalProfile
-from .gate import needs
+from .gate import bound_profile, needs
 from .wire import Json, plain
 
 router = APIRouter(tags=["Secret URL"])
@@ -24,29 +21,17 @@ class NewMemory(BaseModel):
     metadata: dict[str, Any] | None = None
 
 
-def _profile(request: Request) -> LocalProfile:
-    """The one profile of the credential."""
-    credential: Credential = request.state.credential
-    if credential.namespace is None or credential.profile is None:
-        raise InvalidInput(
-            "This path serves one profile, and the credential is not bound to one.",
-            fix="Use a secret URL, or a key issued for one namespace and profile.",
-        )
-    found: LocalProfile = request.app.state.holdfast.profile(credential.namespace, credential.profile)
-    return found
-
-
 for prefix in PREFIXES:
 
     @router.post(prefix + "/memory", dependencies=[Depends(needs("write", bound=True))], status_code=201)
     async def add(request: Request, body: NewMemory) -> Json:
         kind = await request.app.state.holdfast.kind_of(body.content)
-        return Json(plain(await _profile(request).remember(body.content, kind=kind, metadata=body.metadata)), 201)
+        return Json(plain(await bound_profile(request).remember(body.content, kind=kind, metadata=body.metadata)), 201)
 
     @router.get(prefix + "/search", dependencies=[Depends(needs("read", bound=True))])
     async def search(request: Request, q: str, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Json:
-        return Json({"results": plain(await _profile(request).search(q, limit=limit))})
+        return Json({"results": plain(await bound_profile(request).search(q, limit=limit))})
 
     @router.delete(prefix + "/memory/{id}", dependencies=[Depends(needs("forget", bound=True))])
     async def delete(request: Request, id: str) -> Json:
-        return Json(plain(await _profile(request).forget(id)))
+        return Json(plain(await bound_profile(request).forget(id)))

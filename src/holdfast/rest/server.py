@@ -2,32 +2,60 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import uvicorn
 
+from ..config import Settings
 from ..errors import Busy
 from ..service import AsyncHoldfast
-from .app import app_of
+from .app import Limits, app_of
 
 FIRST = ("default", "me")
 """The namespace and profile that a first start makes ready."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-async def serve(holdfast: AsyncHoldfast, host: str, port: int, token: str | None, say: Callable[[str], None]) -> None:
+async def serve(holdfast: AsyncHoldfast, chosen: Settings, say: Callable[[str], None]) -> None:
     """Serve an opened Holdfast. In-flight requests finish before this returns; closing it is the caller's."""
-    listening = _listening(host, port)
-    shown = await holdfast.access.admin(token)
-    base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    for line in await _welcome(holdfast, base, shown):
+    app = app_of(holdfast, Limits(chosen.rate_limit, chosen.cors))
+    listening = _listening(chosen.host, chosen.port)
+    port = listening.getsockname()[1]
+    for line in await _welcome(holdfast, chosen, port):
         say(line)
     # No access log of uvicorn's: it would print secret paths.
     config = uvicorn.Config(
-        app_of(holdfast), host=host, port=port, log_level="warning", access_log=False, lifespan="off",
+        app, host=chosen.host, port=port, log_level="warning", access_log=False, lifespan="off",
         timeout_graceful_shutdown=30, server_header=False, date_header=False,
     )  # fmt: skip
-    await uvicorn.Server(config).serve(sockets=[listening])
+    await _Server(config, holdfast).serve(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Stops at a signal without dying of it, so that what is open can still be closed."""
+
+    def __init__(self, config: uvicorn.Config, holdfast: AsyncHoldfast) -> None:
+        super().__init__(config)
+        self._holdfast = holdfast
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._holdfast._live.end()  # listeners would wait for ever
+        await super().shutdown(sockets)
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -44,29 +72,47 @@ def _listening(host: str, port: int) -> socket.socket:
     return made
 
 
-async def _welcome(holdfast: AsyncHoldfast, base: str, admin: str | None) -> list[str]:
+async def _welcome(holdfast: AsyncHoldfast, chosen: Settings, port: int) -> list[str]:
+    """What a start says; the first also what is shown only once."""
+    first = not await holdfast.access.listed()
+    made = await holdfast.access.admin(chosen.admin_token)
+    shown = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
+    base = f"http://{shown}:{port}"
     lines = [f"Holdfast is at {base}", f"  OpenAPI     {base}/openapi.json"]
-    if admin is None:
-        return lines
+    if chosen.host not in LOOPBACK:
+        lines.append("  Others can reach it, and HTTP is not encrypted: put a proxy with TLS before it.")
+    if not first:
+        return lines if made is None else [*lines, f"  admin token {made}   (new: every earlier one has ended)"]
+    return [*lines, "", *_first_steps(base, made, await _first_url(holdfast, base))]
+
+
+async def _first_url(holdfast: AsyncHoldfast, base: str) -> str:
     namespace, profile = FIRST
     if not any(each.name == namespace for each in await holdfast.namespaces()):
         await holdfast.create_namespace(namespace)
-    _, secret = await holdfast.access.issue(
-        "url", "first", ["read", "write", "forget"], namespace=namespace, profile=profile
-    )
+    everything = ["read", "write", "forget"]
+    _, secret = await holdfast.access.issue("url", "first", everything, namespace=namespace, profile=profile)
+    return f"{base}/s/{secret}"
+
+
+def _first_steps(base: str, admin: str | None, url: str) -> list[str]:
+    namespace, profile = FIRST
+    token = admin or "$HOLDFAST_ADMIN_TOKEN"
     return [
-        *lines,
-        "",
         "Shown once, keep them:",
-        f"  admin token {admin}",
-        f"  secret URL  {base}/s/{secret}   (profile {profile!r} in namespace {namespace!r})",
+        *([f"  admin token {admin}"] if admin else []),
+        f"  secret URL  {url}   (profile {profile!r} in namespace {namespace!r})",
         "",
         "Try:",
-        f"  curl -s {base}/s/{secret}/api/memory -H 'content-type: application/json' \\",
+        f"  curl -s {url}/api/memory -H 'content-type: application/json' \\",
         '    -d \'{"content": "I prefer window seats"}\'',
-        f"  curl -s '{base}/s/{secret}/api/search?q=seats'",
+        f"  curl -s '{url}/api/search?q=seats'",
+        "",
+        "Python:",
+        f'  memory = holdfast.Holdfast.connect("{base}", token="{token}")',
+        f'  memory.profile("{namespace}", "{profile}").recall("Which seat do I like?").answer',
         "",
         "wrangler and other Agent Memory clients:",
         f"  export CLOUDFLARE_API_BASE_URL={base}/client/v4 CLOUDFLARE_ACCOUNT_ID=local",
-        f"  export CLOUDFLARE_API_TOKEN={admin}",
+        f"  export CLOUDFLARE_API_TOKEN={token}",
     ]

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from ..moments import iso
@@ -49,3 +50,13 @@ def entry(memory: Memory) -> dict[str, Any]:
 def whole(memory: Memory) -> dict[str, Any]:
     """A memory as the Agent Memory contract gives it."""
     return entry(memory) | {"content": memory.content}
+
+
+class Body(BaseModel):
+    """What a request of ours may carry: known fields of the right types, nothing else."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+Moment = str | float | None
+"""A point in time as callers write it: ISO 8601 or Unix seconds."""

@@ -10,6 +10,7 @@ import apsw
 
 from ..credentials import Credential
 from ..moments import at_micros, micros
+from ..records import Act
 from .file import File, query
 
 _COLUMNS = "id, kind, name, rights, namespace, profile, created_at, expires_at, revoked_at, used_at"
@@ -49,6 +50,16 @@ class SqliteCredentials:
         await self._catalogue.write(
             lambda db: query(db, "UPDATE credential SET used_at = ? WHERE id = ?", (micros(at), id))
         )
+
+    async def note(self, act: Act) -> None:
+        row = (micros(act.at), act.credential, act.what, act.thing)
+        statement = "INSERT INTO act (at, credential, what, thing) VALUES (?, ?, ?, ?)"
+        await self._catalogue.write(lambda db: query(db, statement, row))
+
+    async def acts(self, limit: int) -> list[Act]:
+        statement = "SELECT at, credential, what, thing FROM act ORDER BY n DESC LIMIT ?"
+        found = await self._catalogue.read(lambda db: query(db, statement, (limit,)))
+        return [Act(at_micros(at), *rest) for at, *rest in found]
 
 
 def dropped(db: apsw.Connection, namespace: str, profile: str | None) -> None:

@@ -1,0 +1,249 @@
+"""The same Holdfast, somewhere else: every verb of a profile over HTTP.
+
+Each method here is made from its local one: same name, same parameters, same documentation, same results and errors.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
+from urllib.parse import quote
+
+import httpx2 as httpx
+import orjson
+
+from . import errors, trail
+from .errors import Closed, Forbidden, HoldfastError, NotFound, TooMany, Unreachable
+from .moments import iso
+from .profile import HEARTBEAT, LocalProfile
+from .reading import read
+from .records import Event
+from .results import Namespace, ProfileInfo
+
+P = ParamSpec("P")
+T = TypeVar("T")
+SECONDS = 60.0
+WAIT_SECONDS = 30.0
+ERRORS = {
+    kind.code: kind for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, HoldfastError)
+}  # fmt: skip
+
+
+class RemoteHoldfast:
+    """Memory for many profiles on a server: `RemoteHoldfast(url, token)`; close it, or use `async with`."""
+
+    def __init__(self, url: str, token: str, *, timeout: float = SECONDS) -> None:
+        self._http = httpx.AsyncClient(
+            base_url=url.rstrip("/"), headers={"authorization": f"Bearer {token}"}, timeout=timeout, trust_env=False
+        )
+        self._closed = False
+
+    def profile(self, namespace: str, profile: str) -> RemoteProfile:
+        """One profile's memory. It appears at its first write; reading it before is an error."""
+        return RemoteProfile(self, namespace, profile)
+
+    async def namespaces(self) -> list[Namespace]:
+        return read(list[Namespace], (await self.ask("GET", "/v1/namespaces"))["namespaces"])
+
+    async def namespace(self, name_or_id: str) -> Namespace:
+        return read(Namespace, await self.ask("GET", f"/v1/namespaces/{_quoted(name_or_id)}"))
+
+    async def create_namespace(self, name: str) -> Namespace:
+        return read(Namespace, await self.ask("POST", "/v1/namespaces", {"name": name}))
+
+    async def delete_namespace(self, name: str) -> None:
+        await self.ask("DELETE", f"/v1/namespaces/{_quoted(name)}")
+
+    async def profiles(self, namespace: str) -> list[ProfileInfo]:
+        found = await self.ask("GET", f"/v1/namespaces/{_quoted(namespace)}/profiles")
+        return read(list[ProfileInfo], found["profiles"])
+
+    async def delete_profile(self, namespace: str, profile: str) -> bool:
+        path = f"/v1/namespaces/{_quoted(namespace)}/profiles/{_quoted(profile)}"
+        return bool((await self.ask("DELETE", path))["deleted"])
+
+    async def kind_of(self, content: str) -> str:
+        return str((await self.ask("POST", "/v1/kind-of", {"content": content}))["kind"])
+
+    async def close(self) -> None:
+        self._closed = True
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None, **headers: str
+    ) -> Any:
+        """One request; the answer's JSON, or the error that the server names."""
+        if self._closed:
+            raise Closed("This connection was closed.")
+        content = None if body is None else orjson.dumps(body, default=_plain)
+        sent = {"content-type": "application/json"} | _about_the_caller() | headers
+        try:
+            answer = await self._http.request(method, path, content=content, params=query, headers=sent)
+        except httpx.HTTPError as failure:
+            raise Unreachable(
+                f"{self._http.base_url} does not answer: {type(failure).__name__} {failure}".rstrip() + ".",
+                fix="Is `holdfast serve` running there?",
+            ) from failure
+        return _result(answer)
+
+
+def _result(answer: httpx.Response) -> Any:
+    if answer.is_success:
+        return orjson.loads(answer.content)
+    try:
+        told = orjson.loads(answer.content)["error"]
+        code, message, field = told["code"], told["message"], told["field"]
+    except (ValueError, KeyError, TypeError):
+        raise HoldfastError(f"The server answered {answer.status_code}: {answer.text[:200]}") from None
+    if code == TooMany.code:
+        raise TooMany(message, int(answer.headers.get("retry-after", "1")))
+    raise ERRORS.get(code, HoldfastError)(message, field=field)
+
+
+def call(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], verb: str, path: str, within: str | None = None
+) -> Callable[Concatenate[RemoteProfile, P], Coroutine[Any, Any, T]]:
+    """The local method as a request: what its path does not name goes into the body, or the query.
+
+    `within` names the part of the answer that is the result.
+    """
+    signature = inspect.signature(method)
+    result = get_type_hints(inspect.unwrap(method))["return"]
+
+    async def run(self: RemoteProfile, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given = _given(signature, self, args, kwargs)
+        headers = {
+            header: given.pop(name)
+            for name, header in (("idempotency_key", "idempotency-key"), ("etag", "if-match"))
+            if name in given
+        }
+        place = path.format_map({name: _quoted(given.pop(name)) for name in list(given) if f"{{{name}}}" in path})
+        in_body = verb in ("POST", "PATCH")
+        answer = await self._ask(verb, place, given if in_body else None, None if in_body else given, **headers)
+        found: T = read(result, answer if within is None else answer[within])
+        return found
+
+    functools.update_wrapper(run, method)
+    return run
+
+
+def _given(signature: inspect.Signature, *everything: Any) -> dict[str, Any]:
+    """What the caller gave, by name; defaults are the server's business."""
+    profile, args, kwargs = everything
+    bound = signature.bind(profile, *args, **kwargs).arguments
+    bound.pop("self")
+    more: dict[str, Any] = next((bound.pop(name) for name in ("narrowed", "given") if name in bound), {})
+    return {name: value for name, value in bound.items() if value is not None} | more
+
+
+class RemoteProfile:
+    """The verbs, bound to one profile of a server."""
+
+    def __init__(self, holdfast: RemoteHoldfast, namespace: str, profile: str) -> None:
+        self._holdfast = holdfast
+        self.namespace = namespace
+        self.name = profile
+
+    remember = call(LocalProfile.remember, "POST", "/remember")
+    revise = call(LocalProfile.revise, "PATCH", "/memories/{id}")
+    search = call(LocalProfile.search, "POST", "/search", "hits")
+    recall = call(LocalProfile.recall, "POST", "/recall")
+    context = call(LocalProfile.context, "POST", "/context")
+    list = call(LocalProfile.list, "POST", "/memories/list")
+    history = call(LocalProfile.history, "GET", "/memories/{id}/history", "versions")
+    messages = call(LocalProfile.messages, "GET", "/messages", "messages")
+    sessions = call(LocalProfile.sessions, "GET", "/sessions", "sessions")
+    forget = call(LocalProfile.forget, "DELETE", "/memories/{id}")
+    forget_session = call(LocalProfile.forget_session, "DELETE", "/sessions/{session_id}")
+    forget_where = call(LocalProfile.forget_where, "POST", "/forget")
+    summary = call(LocalProfile.summary, "GET", "/summary", "summary")
+    stats = call(LocalProfile.stats, "GET", "/stats")
+    job = call(LocalProfile.job, "GET", "/jobs/{id}")
+    jobs = call(LocalProfile.jobs, "GET", "/jobs", "jobs")
+    traces = call(LocalProfile.traces, "GET", "/traces")
+    trace = call(LocalProfile.trace, "GET", "/traces/{id}")
+    ingest = call(LocalProfile.ingest, "POST", "/ingest")
+    get = call(LocalProfile.get, "GET", "/memories/{id}")
+
+    async def settle(self, timeout: float | None = None) -> bool:
+        left = timeout
+        while True:
+            part = WAIT_SECONDS if left is None else min(left, WAIT_SECONDS)
+            if (await self._ask("POST", "/settle", query={"timeout": part}))["settled"]:
+                return True
+            left = None if left is None else left - part
+            if left is not None and left <= 0:
+                return False
+
+    async def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> AsyncIterator[Event | None]:
+        query = {} if after is None else {"after": after}
+        path, http = self._path("/events"), self._holdfast._http
+        async with http.stream("GET", path, params=query, timeout=httpx.Timeout(SECONDS, read=None)) as answer:
+            if not answer.is_success:
+                await answer.aread()
+                _result(answer)
+            async for line in answer.aiter_lines():
+                if line.startswith("data:"):
+                    yield _event(orjson.loads(line[5:]))
+                elif line.startswith(": still"):
+                    yield None
+
+    async def _ask(self, method: str, path: str, *more: Any, **headers: Any) -> Any:
+        try:
+            return await self._holdfast.ask(method, self._path(path), *more, **headers)
+        except NotFound as absent:
+            if absent.field != "namespace" or path not in ("/ingest", "/remember"):
+                raise
+            await self._create_namespace(absent)
+            return await self._holdfast.ask(method, self._path(path), *more, **headers)
+
+    async def _create_namespace(self, absent: NotFound) -> None:
+        """As in this process, a namespace appears with its first write, if the credential may create one."""
+        try:
+            await self._holdfast.create_namespace(self.namespace)
+        except Forbidden:
+            raise absent from None
+        except errors.AlreadyExists:  # somebody created it meanwhile
+            return
+
+    def _path(self, path: str) -> str:
+        return f"/v1/namespaces/{_quoted(self.namespace)}/profiles/{_quoted(self.name)}{path}"
+
+
+def _event(told: dict[str, Any]) -> Event:
+    n, at, type = told.pop("n"), told.pop("at"), told.pop("type")
+    return Event(n, datetime.fromisoformat(at), type, told)
+
+
+def _about_the_caller() -> dict[str, str]:
+    who = trail.caller()
+    told = {"agent": who.agent, "session": who.session_id, "turn": who.turn_id}
+    return {f"holdfast-{name}": _quoted(value) for name, value in told.items() if value is not None}
+
+
+def _quoted(name: object) -> str:
+    return quote(str(name), safe="")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for."""
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, set | frozenset | tuple):
+        return [*value]
+    raise TypeError(f"{value!r} is not JSON")

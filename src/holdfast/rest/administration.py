@@ -1,0 +1,111 @@
+"""The native API's administration: namespaces, profiles, credentials, and what was done to them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import Field
+
+from ..errors import InvalidInput
+from ..moments import moment
+from .gate import needs, profile_of
+from .wire import Body, Json, Moment, plain
+
+IN = "/v1/namespaces/{namespace}"
+router = APIRouter(tags=["Administration"])
+Right = Literal["read", "write", "forget", "admin"]
+
+
+class NewNamespace(Body):
+    name: str
+
+
+class Statement(Body):
+    content: str = Field(max_length=32_768)
+
+
+class NewCredential(Body):
+    kind: Literal["key", "url"] = "key"
+    name: str = Field(max_length=100)
+    rights: list[Right] = Field(default_factory=lambda: list[Right](["read", "write", "forget"]))
+    namespace: str | None = None
+    profile: str | None = None
+    expires_at: Moment = None
+
+
+@router.get("/v1/namespaces", dependencies=[Depends(needs("read"))])
+async def namespaces(request: Request) -> Json:
+    return Json({"namespaces": plain(await request.app.state.holdfast.namespaces())})
+
+
+@router.post("/v1/namespaces", dependencies=[Depends(needs("admin"))], status_code=201)
+async def create_namespace(request: Request, body: NewNamespace) -> Json:
+    return Json(plain(await request.app.state.holdfast.create_namespace(body.name)), 201)
+
+
+@router.get(IN, dependencies=[Depends(needs("read"))])
+async def get_namespace(request: Request) -> Json:
+    return Json(plain(await request.app.state.holdfast.namespace(request.state.namespace)))
+
+
+@router.delete(IN, dependencies=[Depends(needs("admin"))])
+async def delete_namespace(request: Request) -> Json:
+    space = await request.app.state.holdfast.namespace(request.state.namespace)
+    await request.app.state.holdfast.delete_namespace(space.name)
+    return Json({"deleted": True})
+
+
+@router.get(IN + "/profiles", dependencies=[Depends(needs("read"))])
+async def profiles(request: Request) -> Json:
+    space = await request.app.state.holdfast.namespace(request.state.namespace)
+    return Json({"profiles": plain(await request.app.state.holdfast.profiles(space.name))})
+
+
+@router.delete(IN + "/profiles/{profile}", dependencies=[Depends(needs("admin"))])
+async def delete_profile(request: Request) -> Json:
+    profile = await profile_of(request)
+    return Json({"deleted": await request.app.state.holdfast.delete_profile(profile.namespace, profile.name)})
+
+
+@router.get("/v1/credentials", dependencies=[Depends(needs("admin"))])
+async def credentials(request: Request) -> Json:
+    return Json({"credentials": plain(await request.app.state.access.listed())})
+
+
+@router.post("/v1/credentials", dependencies=[Depends(needs("admin"))], status_code=201)
+async def issue(request: Request, body: NewCredential) -> Json:
+    """A new key or secret URL; its token is in this answer and nowhere else."""
+    expires = None if body.expires_at is None else moment(body.expires_at, "expires_at")
+    if body.profile is not None and body.namespace is None:
+        raise InvalidInput("A profile needs its namespace.", field="namespace")
+    made, token = await request.app.state.access.issue(
+        body.kind, body.name, body.rights, namespace=body.namespace, profile=body.profile, expires_at=expires
+    )
+    return Json({"credential": plain(made), "token": token}, 201)
+
+
+@router.post("/v1/credentials/{id}/rotate", dependencies=[Depends(needs("admin"))], status_code=201)
+async def rotate(request: Request, id: str, overlap: Annotated[float, Query(ge=0, le=30 * 86400)] = 0) -> Json:
+    """A new token of the same rights; the old one ends now, or after `overlap` seconds."""
+    made, token = await request.app.state.access.rotate(id, timedelta(seconds=overlap))
+    return Json({"credential": plain(made), "token": token}, 201)
+
+
+@router.delete("/v1/credentials/{id}", dependencies=[Depends(needs("admin"))])
+async def revoke(request: Request, id: str) -> Json:
+    await request.app.state.access.revoke(id)
+    return Json({"revoked": True})
+
+
+@router.post("/v1/kind-of", dependencies=[Depends(needs(None))])
+async def kind_of(request: Request, body: Statement) -> Json:
+    """Which kind of memory the extractor takes a statement for."""
+    return Json({"kind": await request.app.state.holdfast.kind_of(body.content)})
+
+
+@router.get("/v1/audit", dependencies=[Depends(needs("admin"))])
+async def audit(request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Json:
+    """Administrative acts, newest first, with the credential that did each. Reads and writes are in traces."""
+    return Json({"acts": plain(await request.app.state.access.acts(limit))})

@@ -1,0 +1,85 @@
+"""Around every request: a limit on its size, safe headers, one line of log without secrets, and its count."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger("holdfast.access")
+MOST_BYTES = 32 * 1024 * 1024
+"""More than 500 messages of the largest size need."""
+SAFE = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+
+
+class Counts:
+    """What /metrics tells."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        labels = ("method", "route", "status")
+        self.requests = Counter("holdfast_requests", "Requests answered.", labels, registry=self.registry)
+        self.seconds = Histogram(
+            "holdfast_request_seconds", "Time to the first byte of the answer.", ("method", "route"),
+            registry=self.registry, buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5),
+        )  # fmt: skip
+        self.streams = Gauge("holdfast_event_streams", "Open event streams.", registry=self.registry)
+
+
+class Around:
+    def __init__(self, app: ASGIApp, counts: Counts) -> None:
+        self._app = app
+        self._counts = counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start = time.perf_counter()
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SAFE.items():
+                    headers.setdefault(name, value)
+                self._note(scope, message["status"], time.perf_counter() - start)
+            await send(message)
+
+        await self._app(scope, _bounded(receive), answer)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = _route(scope)
+        credential = scope.get("state", {}).get("credential")
+        self._counts.requests.labels(scope["method"], route, status).inc()
+        self._counts.seconds.labels(scope["method"], route).observe(seconds)
+        who = "-" if credential is None else credential.id
+        log.info("%s %s %d %.1f ms %s", scope["method"], route, status, seconds * 1000, who)
+
+
+def _route(scope: Scope) -> str:
+    """The route's own text: a path would print secrets, names and whatever a stranger typed."""
+    return str(getattr(scope.get("route"), "path", "-"))
+
+
+def _bounded(receive: Receive) -> Receive:
+    taken = 0
+
+    async def take() -> Message:
+        nonlocal taken
+        message: dict[str, Any] = dict(await receive())
+        taken += len(message.get("body", b""))
+        if taken > MOST_BYTES:
+            raise HTTPException(413, f"The body is larger than {MOST_BYTES:,} bytes; send less at a time.")
+        return message
+
+    return take
