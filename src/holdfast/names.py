@@ -111,6 +111,11 @@ def memory_id(at: datetime, *content: str) -> str:
     return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
 
 
+def fingerprint(name: str) -> str:
+    """Twelve digits by which one who knows the name can recognise it."""
+    return "sha256:" + hashlib.sha256(name.encode()).hexdigest()[:12]
+
+
 def _hash(fields: Iterable[str]) -> bytes:
     """Length-prefixed, so that no two lists of fields share a preimage."""
     sha = hashlib.sha256()

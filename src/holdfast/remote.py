@@ -21,8 +21,8 @@ from .errors import Closed, Forbidden, HoldfastError, NotFound, TooMany, Unreach
 from .moments import iso
 from .profile import HEARTBEAT, LocalProfile
 from .reading import read
-from .records import Event
-from .results import Namespace, ProfileInfo
+from .records import Event, TracePage
+from .results import Namespace, Page, ProfileInfo
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class RemoteHoldfast:
         """One request; the answer's JSON, or the error that the server names."""
         if self._closed:
             raise Closed("This connection was closed.")
-        content = None if body is None else orjson.dumps(body, default=_plain)
+        content = None if body is None else orjson.dumps(body, _plain, orjson.OPT_NON_STR_KEYS)
         sent = {"content-type": "application/json"} | _about_the_caller() | headers
         try:
             answer = await self._http.request(method, path, content=content, params=query, headers=sent)
@@ -133,7 +133,11 @@ def call(
         place = path.format_map({name: _quoted(given.pop(name)) for name in list(given) if f"{{{name}}}" in path})
         in_body = verb in ("POST", "PATCH")
         answer = await self._ask(verb, place, given if in_body else None, None if in_body else given, **headers)
-        found: T = read(result, answer if within is None else answer[within])
+        if result in (Page, TracePage):
+            answer = {"items": answer[within], "cursor": answer["cursor"]}
+        elif within is not None:
+            answer = answer[within]
+        found: T = read(result, answer)
         return found
 
     functools.update_wrapper(run, method)
@@ -162,7 +166,7 @@ class RemoteProfile:
     search = call(LocalProfile.search, "POST", "/search", "hits")
     recall = call(LocalProfile.recall, "POST", "/recall")
     context = call(LocalProfile.context, "POST", "/context")
-    list = call(LocalProfile.list, "POST", "/memories/list")
+    list = call(LocalProfile.list, "POST", "/memories/list", "memories")
     history = call(LocalProfile.history, "GET", "/memories/{id}/history", "versions")
     messages = call(LocalProfile.messages, "GET", "/messages", "messages")
     sessions = call(LocalProfile.sessions, "GET", "/sessions", "sessions")
@@ -173,7 +177,7 @@ class RemoteProfile:
     stats = call(LocalProfile.stats, "GET", "/stats")
     job = call(LocalProfile.job, "GET", "/jobs/{id}")
     jobs = call(LocalProfile.jobs, "GET", "/jobs", "jobs")
-    traces = call(LocalProfile.traces, "GET", "/traces")
+    traces = call(LocalProfile.traces, "GET", "/traces", "traces")
     trace = call(LocalProfile.trace, "GET", "/traces/{id}")
     ingest = call(LocalProfile.ingest, "POST", "/ingest")
     get = call(LocalProfile.get, "GET", "/memories/{id}")

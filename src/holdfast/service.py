@@ -126,7 +126,8 @@ class AsyncHoldfast:
         who = (names.namespace(namespace), names.profile(profile))
         self._worker.forget(who)
         if any(each.name == profile for each in await self._vault.profiles(namespace)):
-            await self.access.note("profile.deleted", "/".join(who))  # before: nothing is written after the scrub
+            # A hash, since a deleted profile's name goes too; and before, since nothing is written after the scrub.
+            await self.access.note("profile.deleted", f"{namespace}/{names.fingerprint(profile)}")
         gone = await self._vault.delete(*who)
         self.access.forget()
         return gone

@@ -8,7 +8,7 @@ import random
 import shutil
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,10 +20,12 @@ import pytest
 
 from holdfast import AsyncHoldfast, Conflict, Holdfast, HoldfastError, LocalProfile, NotFound, Profile, moments, worker
 from holdfast.ports import Embedder, Extractor
+from holdfast.remote import RemoteHoldfast
 from holdfast.results import Hit
 from holdfast.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from holdfast.types import Draft, Floats, Memory, Message
+from serving import served
 
 
 @asynccontextmanager
@@ -38,7 +40,31 @@ async def running(
     vault = SqliteVault(path, open_files=open_files)
     memory = AsyncHoldfast(vault, embedder or HashingEmbedder(), extractor or ScriptedExtractor(), clock=clock)
     async with await memory.start():
-        yield memory
+        if PLACE["far"]:
+            await memory.access.admin(TOKEN)
+            async with served(memory) as url, Far(url, TOKEN) as far:
+                far._vault = vault
+                yield far  # type: ignore[misc]
+        else:
+            yield memory
+
+
+class Far(RemoteHoldfast):
+    """The same, over HTTP; its vault is for tests that look inside."""
+
+    _vault: SqliteVault
+
+
+PLACE = {"far": False}
+TOKEN = "a-token-of-these-tests"
+
+
+@pytest.fixture(params=[False, True], ids=["here", "far"], autouse=True)
+def place(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every promise is kept by a Holdfast in this process and by one behind HTTP."""
+    PLACE["far"] = request.param
+    yield
+    PLACE["far"] = False
 
 
 def said(*contents: str) -> list[dict[str, Any]]:
@@ -520,6 +546,8 @@ async def test_work_in_hand_at_closing_goes_on_at_the_next_open(tmp_path: Path) 
 
 
 async def test_closing_does_not_leave_anybody_waiting(tmp_path: Path) -> None:
+    if PLACE["far"]:
+        pytest.skip("it looks at one process from within")
     gate = Gate()
     async with running(tmp_path, extractor=gate) as memory:
         waiting = asyncio.create_task(memory.profile("app", "alice").ingest(said("hello"), wait=True))
@@ -559,6 +587,8 @@ async def with_meaning(alice: LocalProfile, count: int) -> bool:
     ids=["at-rest", "after-a-write"],
 )
 async def test_another_model_embeds_anew_in_the_background_while_searches_go_on(tmp_path: Path, written: bool) -> None:
+    if PLACE["far"]:
+        pytest.skip("it looks at one process from within")
     async with running(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.ingest(said(*(f"tale{n} of the harbour" for n in range(30))), session_id="s1", wait=True)
