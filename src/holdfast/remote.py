@@ -102,7 +102,7 @@ class RemoteHoldfast:
 
 def _result(answer: httpx.Response) -> Any:
     if answer.is_success:
-        return orjson.loads(answer.content)
+        return answer.json()  # orjson would round numbers of more than 64 bits
     try:
         told = orjson.loads(answer.content)["error"]
         code, message, field = told["code"], told["message"], told["field"]

@@ -34,6 +34,7 @@ class Service:
     """A running server, and what a test may ask of it."""
 
     base: str
+    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=30))
     tokens: dict[str, str] = field(default_factory=dict)
     credentials: dict[str, Credential] = field(default_factory=dict)
     routes: list[APIRoute] = field(default_factory=list)
@@ -42,7 +43,7 @@ class Service:
         headers = dict(more.pop("headers", {}))
         if token is not None:
             headers["authorization"] = f"Bearer {self.tokens.get(token, token)}"
-        with httpx.stream(method, self.base + path, headers=headers, timeout=30, **more) as answer:
+        with self.client.stream(method, self.base + path, headers=headers, **more) as answer:
             if answer.headers.get("content-type") != "text/event-stream; charset=utf-8":  # that one never ends
                 answer.read()
             return answer
@@ -55,6 +56,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     thread.start()
     assert ready.wait(30)
     yield made
+    made.client.close()
     stopped.set()
     thread.join(30)
     assert not thread.is_alive()
@@ -280,6 +282,14 @@ def _expected(service: Service, path: str, right: str | None, name: str | None) 
 
 def _hidden(got: httpx.Response) -> str:
     return "hidden" if got.status_code == 404 and "nothing here" in got.text else "past"
+
+
+def test_numbers_of_any_size_come_back(service: Service) -> None:
+    body, json = b'{"content": "big", "metadata": {"n": 3747014684801157300224}}', {"content-type": "application/json"}
+    kept = service.ask("POST", NATIVE + "/remember", content=body, headers=json)
+    forgotten = service.ask("POST", NATIVE + "/remember", content=body)
+    assert (forgotten.status_code, "application/json" in forgotten.text) == (400, True)
+    assert (kept.status_code, kept.json()["metadata"]["n"]) == (201, 3747014684801157300224)
 
 
 def test_a_body_that_is_no_json_is_told_where(service: Service) -> None:

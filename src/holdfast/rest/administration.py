@@ -10,6 +10,8 @@ from pydantic import Field
 
 from ..errors import InvalidInput
 from ..moments import moment
+from ..results import Namespace
+from . import shapes
 from .gate import needs, profile_of
 from .wire import Body, Json, Moment, plain
 
@@ -35,46 +37,46 @@ class NewCredential(Body):
     expires_at: Moment = None
 
 
-@router.get("/v1/namespaces", dependencies=[Depends(needs("read"))])
+@router.get("/v1/namespaces", dependencies=[Depends(needs("read"))], response_model=shapes.Namespaces)
 async def namespaces(request: Request) -> Json:
     return Json({"namespaces": plain(await request.app.state.holdfast.namespaces())})
 
 
-@router.post("/v1/namespaces", dependencies=[Depends(needs("admin"))], status_code=201)
+@router.post("/v1/namespaces", dependencies=[Depends(needs("admin"))], status_code=201, response_model=Namespace)
 async def create_namespace(request: Request, body: NewNamespace) -> Json:
     return Json(plain(await request.app.state.holdfast.create_namespace(body.name)), 201)
 
 
-@router.get(IN, dependencies=[Depends(needs("read"))])
+@router.get(IN, dependencies=[Depends(needs("read"))], response_model=Namespace)
 async def get_namespace(request: Request) -> Json:
     return Json(plain(await request.app.state.holdfast.namespace(request.state.namespace)))
 
 
-@router.delete(IN, dependencies=[Depends(needs("admin"))])
+@router.delete(IN, dependencies=[Depends(needs("admin"))], response_model=shapes.Deleted)
 async def delete_namespace(request: Request) -> Json:
     space = await request.app.state.holdfast.namespace(request.state.namespace)
     await request.app.state.holdfast.delete_namespace(space.name)
     return Json({"deleted": True})
 
 
-@router.get(IN + "/profiles", dependencies=[Depends(needs("read"))])
+@router.get(IN + "/profiles", dependencies=[Depends(needs("read"))], response_model=shapes.Profiles)
 async def profiles(request: Request) -> Json:
     space = await request.app.state.holdfast.namespace(request.state.namespace)
     return Json({"profiles": plain(await request.app.state.holdfast.profiles(space.name))})
 
 
-@router.delete(IN + "/profiles/{profile}", dependencies=[Depends(needs("admin"))])
+@router.delete(IN + "/profiles/{profile}", dependencies=[Depends(needs("admin"))], response_model=shapes.Deleted)
 async def delete_profile(request: Request) -> Json:
     profile = await profile_of(request)
     return Json({"deleted": await request.app.state.holdfast.delete_profile(profile.namespace, profile.name)})
 
 
-@router.get("/v1/credentials", dependencies=[Depends(needs("admin"))])
+@router.get("/v1/credentials", dependencies=[Depends(needs("admin"))], response_model=shapes.Credentials)
 async def credentials(request: Request) -> Json:
     return Json({"credentials": plain(await request.app.state.access.listed())})
 
 
-@router.post("/v1/credentials", dependencies=[Depends(needs("admin"))], status_code=201)
+@router.post("/v1/credentials", dependencies=[Depends(needs("admin"))], status_code=201, response_model=shapes.Issued)
 async def issue(request: Request, body: NewCredential) -> Json:
     """A new key or secret URL; its token is in this answer and nowhere else."""
     expires = None if body.expires_at is None else moment(body.expires_at, "expires_at")
@@ -86,26 +88,28 @@ async def issue(request: Request, body: NewCredential) -> Json:
     return Json({"credential": plain(made), "token": token}, 201)
 
 
-@router.post("/v1/credentials/{id}/rotate", dependencies=[Depends(needs("admin"))], status_code=201)
+@router.post(
+    "/v1/credentials/{id}/rotate", dependencies=[Depends(needs("admin"))], status_code=201, response_model=shapes.Issued
+)
 async def rotate(request: Request, id: str, overlap: Annotated[float, Query(ge=0, le=30 * 86400)] = 0) -> Json:
     """A new token of the same rights; the old one ends now, or after `overlap` seconds."""
     made, token = await request.app.state.access.rotate(id, timedelta(seconds=overlap))
     return Json({"credential": plain(made), "token": token}, 201)
 
 
-@router.delete("/v1/credentials/{id}", dependencies=[Depends(needs("admin"))])
+@router.delete("/v1/credentials/{id}", dependencies=[Depends(needs("admin"))], response_model=shapes.Revoked)
 async def revoke(request: Request, id: str) -> Json:
     await request.app.state.access.revoke(id)
     return Json({"revoked": True})
 
 
-@router.post("/v1/kind-of", dependencies=[Depends(needs(None))])
+@router.post("/v1/kind-of", dependencies=[Depends(needs(None))], response_model=shapes.Kind)
 async def kind_of(request: Request, body: Statement) -> Json:
     """Which kind of memory the extractor takes a statement for."""
     return Json({"kind": await request.app.state.holdfast.kind_of(body.content)})
 
 
-@router.get("/v1/audit", dependencies=[Depends(needs("admin"))])
+@router.get("/v1/audit", dependencies=[Depends(needs("admin"))], response_model=shapes.Acts)
 async def audit(request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Json:
     """Administrative acts, newest first, with the credential that did each. Reads and writes are in traces."""
     return Json({"acts": plain(await request.app.state.access.acts(limit))})

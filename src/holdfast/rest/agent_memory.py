@@ -16,6 +16,7 @@ from ..types import Memory
 from . import gate
 from .gate import needs
 from .segments import segment
+from .shapes import Envelope
 from .wire import Json, entry, plain, whole
 
 ROOT = "/client/v4/accounts/{account}/agent-memory"
@@ -122,7 +123,7 @@ async def profile_of(request: Request) -> LocalProfile:
     return await gate.profile_of(request)
 
 
-@router.post(ROOT + "/namespaces", dependencies=[Depends(needs("admin"))], status_code=201)
+@router.post(ROOT + "/namespaces", dependencies=[Depends(needs("admin"))], status_code=201, response_model=Envelope)
 async def create_namespace(request: Request, body: NewNamespace) -> Json:
     try:
         made = await request.app.state.holdfast.create_namespace(body.name)
@@ -131,7 +132,7 @@ async def create_namespace(request: Request, body: NewNamespace) -> Json:
     return reply(made, status=201)
 
 
-@router.get(ROOT + "/namespaces", dependencies=[Depends(needs("read"))])
+@router.get(ROOT + "/namespaces", dependencies=[Depends(needs("read"))], response_model=Envelope)
 async def list_namespaces(
     request: Request, page: Page, order: Literal["id", "name"] = "name", direction: Literal["asc", "desc"] = "asc"
 ) -> Json:
@@ -140,25 +141,25 @@ async def list_namespaces(
     return some(ordered, page, order)
 
 
-@router.get(IN, dependencies=[Depends(needs("read"))])
+@router.get(IN, dependencies=[Depends(needs("read"))], response_model=Envelope)
 async def get_namespace(request: Request) -> Json:
     return reply(await request.app.state.holdfast.namespace(request.state.namespace))
 
 
-@router.delete(IN, dependencies=[Depends(needs("admin"))])
+@router.delete(IN, dependencies=[Depends(needs("admin"))], response_model=Envelope)
 async def delete_namespace(request: Request) -> Json:
     space = await request.app.state.holdfast.namespace(request.state.namespace)
     await request.app.state.holdfast.delete_namespace(space.name)
     return reply(None)
 
 
-@router.get(IN + "/profiles", dependencies=[Depends(needs("read"))])
+@router.get(IN + "/profiles", dependencies=[Depends(needs("read"))], response_model=Envelope)
 async def list_profiles(request: Request, page: Page) -> Json:
     space = await request.app.state.holdfast.namespace(request.state.namespace)
     return some(await request.app.state.holdfast.profiles(space.name), page)
 
 
-@router.delete(OF, dependencies=[Depends(needs("admin"))])
+@router.delete(OF, dependencies=[Depends(needs("admin"))], response_model=Envelope)
 async def delete_profile(request: Request) -> Json:
     profile = await profile_of(request)
     if not await request.app.state.holdfast.delete_profile(profile.namespace, profile.name):
@@ -166,7 +167,7 @@ async def delete_profile(request: Request) -> Json:
     return reply(None)
 
 
-@router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(needs("forget"))])
+@router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(needs("forget"))], response_model=Envelope)
 async def delete_session(request: Request) -> Json:
     try:
         await (await profile_of(request)).forget_session(segment(request, "session_id"))
@@ -176,21 +177,21 @@ async def delete_session(request: Request) -> Json:
     return reply(None)
 
 
-@router.post(OF + "/ingest", dependencies=[Depends(needs("write"))])
+@router.post(OF + "/ingest", dependencies=[Depends(needs("write"))], response_model=Envelope)
 async def ingest(request: Request, body: Ingest) -> Json:
     messages = [said.model_dump(exclude_none=True) for said in body.messages]
     await (await profile_of(request)).ingest(messages, session_id=body.session_id)
     return reply(None)
 
 
-@router.post(OF + "/remember", dependencies=[Depends(needs("write"))], status_code=201)
+@router.post(OF + "/remember", dependencies=[Depends(needs("write"))], status_code=201, response_model=Envelope)
 async def remember(request: Request, body: Remember) -> Json:
     profile = await profile_of(request)
     kind = await request.app.state.holdfast.kind_of(body.content)
     return reply(whole(await profile.remember(body.content, kind=kind, session_id=body.session_id)), status=201)
 
 
-@router.post(OF + "/recall", dependencies=[Depends(needs("read"))])
+@router.post(OF + "/recall", dependencies=[Depends(needs("read"))], response_model=Envelope)
 async def recall(request: Request, body: Recall) -> Json:
     limit = {"low": 10, "medium": 20, "high": 40}[body.thinking_level]
     profile = await profile_of(request)
@@ -204,7 +205,7 @@ async def recall(request: Request, body: Recall) -> Json:
     return reply({"count": len(candidates), "answer": found.answer, "candidates": candidates})
 
 
-@router.get(OF + "/memories", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/memories", dependencies=[Depends(needs("read"))], response_model=Envelope)
 async def list_memories(request: Request, page: Page, session_id: str | None = None, type: TYPES | None = None) -> Json:
     profile = await profile_of(request)
     found = await profile.list(limit=page.per_page, cursor=page.cursor or None, session_id=session_id, kind=type)
@@ -212,12 +213,12 @@ async def list_memories(request: Request, page: Page, session_id: str | None = N
     return reply([entry(memory) for memory in found], info=info)
 
 
-@router.get(OF + "/memories/{id}", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/memories/{id}", dependencies=[Depends(needs("read"))], response_model=Envelope)
 async def get_memory(request: Request, id: str) -> Json:
     return reply(whole(await _memory(await profile_of(request), id)))
 
 
-@router.delete(OF + "/memories/{id}", dependencies=[Depends(needs("forget"))])
+@router.delete(OF + "/memories/{id}", dependencies=[Depends(needs("forget"))], response_model=Envelope)
 async def delete_memory(request: Request, id: str) -> Json:
     profile = await profile_of(request)
     memory = await _memory(profile, id)
@@ -225,7 +226,7 @@ async def delete_memory(request: Request, id: str) -> Json:
     return reply(whole(memory))
 
 
-@router.post(OF + "/summary", dependencies=[Depends(needs("read"))])
+@router.post(OF + "/summary", dependencies=[Depends(needs("read"))], response_model=Envelope)
 async def summary(request: Request, body: Summary | None = None) -> Json:
     session = None if body is None else body.session_id
     return reply({"summary": await (await profile_of(request)).summary(session)})

@@ -15,7 +15,9 @@ from ..service import AsyncHoldfast
 from . import administration, agent_memory, failures, journal, keyed, native, secret_url
 from .around import Around, Counts
 from .gate import Limiter, needs
+from .openapi import describe
 from .segments import Segments
+from .shapes import Health
 from .wire import Json
 
 ROUTERS = (
@@ -43,6 +45,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
         app.include_router(router)
     _tell_of_itself(app)
     failures.install(app)
+    describe(app)
     app.add_middleware(Segments)
     if limits.origins:
         app.add_middleware(
@@ -54,12 +57,12 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
 
 
 def _tell_of_itself(app: FastAPI) -> None:
-    @app.get("/healthz", tags=["Service"])
+    @app.get("/healthz", tags=["Service"], response_model=Health)
     async def healthz() -> Json:
         """The process answers."""
         return Json({"ok": True})
 
-    @app.get("/readyz", tags=["Service"])
+    @app.get("/readyz", tags=["Service"], response_model=Health)
     async def readyz() -> Json:
         """The storage answers."""
         try:

@@ -73,6 +73,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HoldfastError, _ours)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _unknown)
+    app.add_exception_handler(Exception, _ours_to_blame)
 
 
 async def _ours(request: Request, wrong: Exception) -> Json:
@@ -85,11 +86,20 @@ async def _ours(request: Request, wrong: Exception) -> Json:
     return failure(request, status, code, wrong.code, str(wrong), wrong.field, headers)
 
 
+async def _ours_to_blame(request: Request, wrong: Exception) -> Json:
+    """A fault of ours; whoever runs the service finds it in its log."""
+    said = f"The server failed ({type(wrong).__name__}); nothing is known to be lost. Its log says more."
+    return failure(request, 500, 10012, "internal", said, None)
+
+
 async def _malformed(request: Request, wrong: Exception) -> Json:
     assert isinstance(wrong, RequestValidationError)
     first: dict[str, Any] = wrong.errors()[0]
     if first["type"] == "json_invalid":
         said = f"The body is not valid JSON, at character {first['loc'][-1]}: {first['ctx']['error']}."
+        return failure(request, 400, 10001, "invalid_input", said, None)
+    if first["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
+        said = "The body must be JSON: send the header content-type: application/json."
         return failure(request, 400, 10001, "invalid_input", said, None)
     where = [str(part) for part in first["loc"][1:]]  # the first says whether it is in the body, the query, a header
     said = f"{'.'.join(where) or 'The body'}: {first['msg']}"

@@ -12,7 +12,8 @@ from starlette.responses import StreamingResponse
 from ..access import Access
 from ..errors import HoldfastError, InvalidInput, shown
 from ..profile import HEARTBEAT, LocalProfile
-from ..records import Event
+from ..records import Event, JobStatus, Trace
+from . import shapes
 from .gate import asking, bound_profile, needs, profile_of
 from .native import OF
 from .wire import Json, plain
@@ -22,17 +23,17 @@ Limit = Annotated[int, Query(ge=1, le=1000)]
 LAST = 2**63 - 1
 
 
-@router.get(OF + "/jobs", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/jobs", dependencies=[Depends(needs("read"))], response_model=shapes.Jobs)
 async def jobs(request: Request, limit: Limit = 20) -> Json:
     return Json({"jobs": plain(await (await profile_of(request)).jobs(limit=limit))})
 
 
-@router.get(OF + "/jobs/{id}", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/jobs/{id}", dependencies=[Depends(needs("read"))], response_model=JobStatus)
 async def job(request: Request, id: str) -> Json:
     return Json(plain(await (await profile_of(request)).job(id)))
 
 
-@router.get(OF + "/traces", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/traces", dependencies=[Depends(needs("read"))], response_model=shapes.Traces)
 async def traces(
     request: Request, session: str | None = None, turn: str | None = None, limit: Limit = 20, cursor: str | None = None
 ) -> Json:
@@ -41,7 +42,7 @@ async def traces(
     return Json({"traces": plain(found.items), "cursor": found.cursor})
 
 
-@router.get(OF + "/traces/{id}", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/traces/{id}", dependencies=[Depends(needs("read"))], response_model=Trace)
 async def trace(request: Request, id: str) -> Json:
     return Json(plain(await (await profile_of(request)).trace(id)))
 

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
-from ..agent_memory import AsyncAgentMemory, item
+from ..agent_memory import AsyncAgentMemory, Item, item
 from ..errors import NotFound
+from . import shapes
 from .gate import needs, profile_of
 from .native import Once
 from .segments import segment
@@ -38,14 +39,14 @@ class Search(Body):
     filters: dict[str, Any] | None = None
 
 
-@router.post(OF + "/items", dependencies=[Depends(needs("write"))], status_code=201)
+@router.post(OF + "/items", dependencies=[Depends(needs("write"))], status_code=201, response_model=Item)
 async def write(request: Request, body: Write, once: Once = None) -> Json:
     """Write a value under its kind and key; a key that is taken is overwritten, and its history kept."""
     profile = await profile_of(request)
     return Json(plain(item(await profile.remember(**dict(body), trust="agent", idempotency_key=once))), 201)
 
 
-@router.get(OF + "/items/{kind}/{key}", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/items/{kind}/{key}", dependencies=[Depends(needs("read"))], response_model=Item)
 async def get(request: Request, kind: str) -> Json:
     key = segment(request, "key")
     found = await (await _memory(request)).get(kind, key)
@@ -54,14 +55,14 @@ async def get(request: Request, kind: str) -> Json:
     return Json(plain(found))
 
 
-@router.post(OF + "/search", dependencies=[Depends(needs("read"))])
+@router.post(OF + "/search", dependencies=[Depends(needs("read"))], response_model=shapes.Items)
 async def search(request: Request, body: Search) -> Json:
     """The items that answer best, by meaning, words and key."""
     found = await (await _memory(request)).search(body.query, limit=body.limit, kind=body.kind, filters=body.filters)
     return Json({"items": plain(found)})
 
 
-@router.get(OF + "/items", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/items", dependencies=[Depends(needs("read"))], response_model=shapes.Items)
 async def listed(
     request: Request,
     kind: str | None = None,
@@ -72,7 +73,7 @@ async def listed(
     return Json({"items": plain(await (await _memory(request)).list(kind, limit=limit, order_by=order_by))})
 
 
-@router.delete(OF + "/items/{kind}/{key}", dependencies=[Depends(needs("forget"))])
+@router.delete(OF + "/items/{kind}/{key}", dependencies=[Depends(needs("forget"))], response_model=shapes.Deleted)
 async def delete(request: Request, kind: str) -> Json:
     return Json({"deleted": await (await _memory(request)).delete(kind, segment(request, "key"))})
 

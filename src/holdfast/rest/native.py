@@ -9,7 +9,9 @@ from pydantic import Field
 from starlette.responses import Response
 
 from ..errors import InvalidInput, Stale
-from ..types import Memory
+from ..results import Answer, Context, Receipt, Stats
+from ..types import Forgotten, Memory, Message
+from . import shapes
 from .gate import needs, profile_of
 from .segments import segment
 from .wire import Body, Json, Moment, plain
@@ -102,7 +104,7 @@ class Forget(Narrowed):
     dry_run: bool = False
 
 
-@router.post(OF + "/ingest", dependencies=[Depends(needs("write"))])
+@router.post(OF + "/ingest", dependencies=[Depends(needs("write"))], response_model=Receipt)
 async def ingest(request: Request, body: Ingest, once: Once = None) -> Json:
     messages = [said.model_dump(exclude_none=True) for said in body.messages]
     profile = await profile_of(request)
@@ -112,37 +114,42 @@ async def ingest(request: Request, body: Ingest, once: Once = None) -> Json:
     return Json(plain(receipt))
 
 
-@router.post(OF + "/remember", dependencies=[Depends(needs("write"))], status_code=201)
+@router.post(OF + "/remember", dependencies=[Depends(needs("write"))], status_code=201, response_model=Memory)
 async def remember(request: Request, body: Remember, once: Once = None) -> Json:
     return shown(await (await profile_of(request)).remember(**dict(body), idempotency_key=once), 201)
 
 
-@router.post(OF + "/search", dependencies=[Depends(needs("read"))])
+@router.post(OF + "/search", dependencies=[Depends(needs("read"))], response_model=shapes.Hits)
 async def search(request: Request, body: Search) -> Json:
     asked: Any = {"limit": body.limit, "reference_date": body.reference_date, **body.narrowing()}
     return Json({"hits": plain(await (await profile_of(request)).search(body.query, **asked))})
 
 
-@router.post(OF + "/recall", dependencies=[Depends(needs("read"))])
+@router.post(OF + "/recall", dependencies=[Depends(needs("read"))], response_model=Answer)
 async def recall(request: Request, body: Search) -> Json:
     asked: Any = {"limit": body.limit, "reference_date": body.reference_date, **body.narrowing()}
     return Json(plain(await (await profile_of(request)).recall(body.query, **asked)))
 
 
-@router.post(OF + "/context", dependencies=[Depends(needs("read"))])
+@router.post(OF + "/context", dependencies=[Depends(needs("read"))], response_model=Context)
 async def context(request: Request, body: InContext) -> Json:
     asked: Any = {"tokens": body.tokens, "reference_date": body.reference_date, **body.narrowing()}
     return Json(plain(await (await profile_of(request)).context(body.query, **asked)))
 
 
-@router.post(OF + "/memories/list", dependencies=[Depends(needs("read"))])
+@router.post(OF + "/memories/list", dependencies=[Depends(needs("read"))], response_model=shapes.Memories)
 async def list_memories(request: Request, body: Listing) -> Json:
     asked: Any = {"limit": body.limit, "cursor": body.cursor, **body.narrowing()}
     found = await (await profile_of(request)).list(**asked)
     return Json({"memories": plain(found.items), "cursor": found.cursor})
 
 
-@router.get(OF + "/memories/{id}", dependencies=[Depends(needs("read"))], responses={304: {"description": "Same"}})
+@router.get(
+    OF + "/memories/{id}",
+    dependencies=[Depends(needs("read"))],
+    responses={304: {"description": "Same"}},
+    response_model=Memory | Message,
+)
 async def get(request: Request, id: str, if_none_match: Annotated[str | None, Header()] = None) -> Response:
     """One memory, current or not, or message."""
     found = await (await profile_of(request)).get(id)
@@ -151,7 +158,7 @@ async def get(request: Request, id: str, if_none_match: Annotated[str | None, He
     return shown(found) if isinstance(found, Memory) else Json(plain(found))
 
 
-@router.patch(OF + "/memories/{id}", dependencies=[Depends(needs("write"))])
+@router.patch(OF + "/memories/{id}", dependencies=[Depends(needs("write"))], response_model=Memory)
 async def revise(request: Request, id: str, body: Revision, match: Match = None, once: Once = None) -> Json:
     """A new version with the fields given; a metadata field given as null is removed."""
     given: Any = body.model_dump(exclude_unset=True)
@@ -160,12 +167,12 @@ async def revise(request: Request, id: str, body: Revision, match: Match = None,
     return shown(await profile.revise(id, etag=etag, idempotency_key=once, **given))
 
 
-@router.get(OF + "/memories/{id}/history", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/memories/{id}/history", dependencies=[Depends(needs("read"))], response_model=shapes.Versions)
 async def history(request: Request, id: str) -> Json:
     return Json({"versions": plain(await (await profile_of(request)).history(id))})
 
 
-@router.delete(OF + "/memories/{id}", dependencies=[Depends(needs("forget"))])
+@router.delete(OF + "/memories/{id}", dependencies=[Depends(needs("forget"))], response_model=Forgotten)
 async def forget(request: Request, id: str, dry_run: bool = False, match: Match = None, once: Once = None) -> Json:
     """Remove a memory, its versions and the messages they rest on, or a message, for good."""
     profile = await profile_of(request)
@@ -174,7 +181,7 @@ async def forget(request: Request, id: str, dry_run: bool = False, match: Match 
     return Json(plain(await profile.forget(id, dry_run=dry_run, idempotency_key=once)))
 
 
-@router.post(OF + "/forget", dependencies=[Depends(needs("forget"))])
+@router.post(OF + "/forget", dependencies=[Depends(needs("forget"))], response_model=Forgotten)
 async def forget_where(request: Request, body: Forget, once: Once = None) -> Json:
     """Remove by source, session or filter; with `dry_run` only tell what would go."""
     profile = await profile_of(request)
@@ -189,37 +196,37 @@ async def forget_where(request: Request, body: Forget, once: Once = None) -> Jso
     return Json(plain(await profile.forget_where(**how, **given)))
 
 
-@router.get(OF + "/messages", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/messages", dependencies=[Depends(needs("read"))], response_model=shapes.Messages)
 async def messages(
     request: Request, session_id: str | None = None, limit: Annotated[int, Query(ge=1, le=100_000)] = 1000
 ) -> Json:
     return Json({"messages": plain(await (await profile_of(request)).messages(session_id, limit=limit))})
 
 
-@router.get(OF + "/sessions", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/sessions", dependencies=[Depends(needs("read"))], response_model=shapes.Sessions)
 async def sessions(request: Request) -> Json:
     """Every conversation: its id, how many messages it has, when it began and when it was last added to."""
     return Json({"sessions": plain(await (await profile_of(request)).sessions())})
 
 
-@router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(needs("forget"))])
+@router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(needs("forget"))], response_model=Forgotten)
 async def forget_session(request: Request, dry_run: bool = False, once: Once = None) -> Json:
     session_id = segment(request, "session_id")
     profile = await profile_of(request)
     return Json(plain(await profile.forget_session(session_id, dry_run=dry_run, idempotency_key=once)))
 
 
-@router.get(OF + "/summary", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/summary", dependencies=[Depends(needs("read"))], response_model=shapes.Summary)
 async def summary(request: Request, session_id: str | None = None) -> Json:
     return Json({"summary": await (await profile_of(request)).summary(session_id)})
 
 
-@router.get(OF + "/stats", dependencies=[Depends(needs("read"))])
+@router.get(OF + "/stats", dependencies=[Depends(needs("read"))], response_model=Stats)
 async def stats(request: Request) -> Json:
     return Json(plain(await (await profile_of(request)).stats()))
 
 
-@router.post(OF + "/settle", dependencies=[Depends(needs("read"))])
+@router.post(OF + "/settle", dependencies=[Depends(needs("read"))], response_model=shapes.Settled)
 async def settle(request: Request, timeout: Annotated[float, Query(ge=0, le=60)] = 10) -> Json:
     return Json({"settled": await (await profile_of(request)).settle(timeout)})
 

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict
 
+from ..types import Forgotten, Memory
 from .gate import bound_profile, needs
+from .shapes import Found
 from .wire import Json, plain
 
 router = APIRouter(tags=["Secret URL"])
@@ -23,15 +25,19 @@ class NewMemory(BaseModel):
 
 for prefix in PREFIXES:
 
-    @router.post(prefix + "/memory", dependencies=[Depends(needs("write", bound=True))], status_code=201)
+    @router.post(
+        prefix + "/memory", dependencies=[Depends(needs("write", bound=True))], status_code=201, response_model=Memory
+    )
     async def add(request: Request, body: NewMemory) -> Json:
         kind = await request.app.state.holdfast.kind_of(body.content)
         return Json(plain(await bound_profile(request).remember(body.content, kind=kind, metadata=body.metadata)), 201)
 
-    @router.get(prefix + "/search", dependencies=[Depends(needs("read", bound=True))])
+    @router.get(prefix + "/search", dependencies=[Depends(needs("read", bound=True))], response_model=Found)
     async def search(request: Request, q: str, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Json:
         return Json({"results": plain(await bound_profile(request).search(q, limit=limit))})
 
-    @router.delete(prefix + "/memory/{id}", dependencies=[Depends(needs("forget", bound=True))])
+    @router.delete(
+        prefix + "/memory/{id}", dependencies=[Depends(needs("forget", bound=True))], response_model=Forgotten
+    )
     async def delete(request: Request, id: str) -> Json:
         return Json(plain(await bound_profile(request).forget(id)))

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
 import orjson
 from pydantic import BaseModel, ConfigDict
-from starlette.responses import Response
+from starlette.responses import JSONResponse
 
 from ..moments import iso
 from ..types import Memory
 
 
-class Json(Response):
-    media_type = "application/json"
-
+class Json(JSONResponse):
     def render(self, content: Any) -> bytes:
-        return orjson.dumps(content, default=plain)
+        try:
+            return orjson.dumps(content, default=plain)
+        except TypeError:  # a number of more than 64 bits, which JSON allows and somebody kept
+            return json.dumps(content, default=plain, ensure_ascii=False).encode()
 
 
 def plain(value: Any) -> Any:

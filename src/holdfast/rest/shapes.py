@@ -1,0 +1,126 @@
+"""What answers look like, for the OpenAPI document: results by name where a list stands alone in JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..agent_memory import Item
+from ..credentials import Credential
+from ..records import Act, JobStatus, Trace
+from ..results import Hit, Namespace, ProfileInfo, Session
+from ..types import Memory, Message
+
+
+@dataclass
+class Hits:
+    hits: list[Hit]
+
+
+@dataclass
+class Found:
+    results: list[Hit]
+
+
+@dataclass
+class Memories:
+    memories: list[Memory]
+    cursor: str | None
+
+
+@dataclass
+class Versions:
+    versions: list[Memory]
+
+
+@dataclass
+class Messages:
+    messages: list[Message]
+
+
+@dataclass
+class Sessions:
+    sessions: list[Session]
+
+
+@dataclass
+class Summary:
+    summary: str
+
+
+@dataclass
+class Settled:
+    settled: bool
+
+
+@dataclass
+class Jobs:
+    jobs: list[JobStatus]
+
+
+@dataclass
+class Traces:
+    traces: list[Trace]
+    cursor: str | None
+
+
+@dataclass
+class Items:
+    items: list[Item]
+
+
+@dataclass
+class Deleted:
+    deleted: bool
+
+
+@dataclass
+class Revoked:
+    revoked: bool
+
+
+@dataclass
+class Kind:
+    kind: str
+
+
+@dataclass
+class Namespaces:
+    namespaces: list[Namespace]
+
+
+@dataclass
+class Profiles:
+    profiles: list[ProfileInfo]
+
+
+@dataclass
+class Credentials:
+    credentials: list[Credential]
+
+
+@dataclass
+class Issued:
+    credential: Credential
+    token: str
+
+
+@dataclass
+class Acts:
+    acts: list[Act]
+
+
+@dataclass
+class Health:
+    ok: bool
+
+
+@dataclass
+class Envelope:
+    """Every answer of the Agent Memory contract."""
+
+    result: Any
+    success: bool
+    errors: list[dict[str, Any]]
+    messages: list[Any]
+    result_info: dict[str, Any] | None = None
