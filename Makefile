@@ -21,6 +21,8 @@ prove: $(DONE)
 
 bench: $(DONE)
 	$(BIN)/python benchmarks/embedded.py
+	$(BIN)/python benchmarks/service.py --out docs/results/service.md
+	$(BIN)/python benchmarks/streams.py --out docs/results/streams.md
 
 eval: $(DONE)
 	$(BIN)/python -m evals

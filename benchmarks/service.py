@@ -123,7 +123,7 @@ def serving(folder: Path) -> Iterator[Server]:
     command = [sys.executable, "-m", "holdfast", "serve", "--data", str(folder), "--port", str(port)]
     own = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}  # embedded sets it
     settings = own | {"HOLDFAST_ADMIN_TOKEN": TOKEN, "HOLDFAST_EMBEDDER": EMBEDDER}
-    process = subprocess.Popen(command, env=settings, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while socket.socket().connect_ex(("127.0.0.1", port)):
             if process.poll() is not None:

@@ -36,16 +36,14 @@ class Live:
                 yield Event(newest, moments.now(), "reset", {})
                 after = newest
             at = newest if after is None else after
-            while True:
+            while not self._ended:
                 bell.clear()
-                events = await self._since(who, at)
-                for event in events:
-                    yield event
-                    at = event.n
-                if not events and not await _rung(bell, heartbeat):
+                while events := await self._since(who, at):
+                    for event in events:
+                        yield event
+                        at = event.n
+                while not self._ended and not await _rung(bell, heartbeat):
                     yield None
-                if self._ended:
-                    return
 
     def end(self) -> None:
         """Let every listener go: the service stops."""

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from . import names, trail
+from . import names, telemetry, trail
 from .errors import Closed, HoldfastError, NotFound, StorageError
 from .ports import Vault
 from .records import Trace
@@ -39,11 +39,12 @@ class Recorder:
         self._task: asyncio.Task[None] | None = None
 
     def add(self, who: Who, done: trail.Trail, error: str | None = None) -> None:
+        at = self._clock()
+        details = {**done.details, "stages": done.stages} | ({} if error is None else {"error": error})
+        trace = Trace(names.memory_id(at), at, done.operation, trail.caller(), done.milliseconds, details)
+        telemetry.emit("/".join(who), trace)
         gathered = self._gathered.setdefault(who, [])
         if self._keep:
-            at = self._clock()
-            details = {**done.details, "stages": done.stages} | ({} if error is None else {"error": error})
-            trace = Trace(names.memory_id(at), at, done.operation, trail.caller(), done.milliseconds, details)
             gathered.append(trace)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._later(), name="holdfast-recorder")

@@ -23,6 +23,7 @@ VERBS = {"ingest", "digest", "remember", "recall", "answer", "forget", "summary"
 OUTER = {
     "live",
     "recorder",
+    "telemetry",
     "profile",
     "service",
     "worker",

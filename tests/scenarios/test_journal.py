@@ -214,6 +214,35 @@ async def test_failures_leave_a_trace_and_traces_survive_a_restart(tmp_path: Pat
         ]
 
 
+async def test_operations_are_spans_of_the_convention_without_any_text(tmp_path: Path) -> None:
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    kept = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    trace.set_tracer_provider(provider)
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        with trace.get_tracer("agent").start_as_current_span("turn") as turn, acting(agent="desk", session_id="s1"):
+            written = await alice.remember("Prefers aisle seats")
+            await alice.search("aisle")
+            with pytest.raises(NotFound):
+                await alice.get("nothing")
+    spans = {span.name: span for span in kept.get_finished_spans()}
+    write, search = spans["upsert_memory app/alice"], spans["search_memory app/alice"]
+    assert write.parent is not None
+    assert write.parent.span_id == turn.get_span_context().span_id
+    assert dict(write.attributes or {}).items() >= {
+        "gen_ai.operation.name": "upsert_memory", "gen_ai.memory.store.id": "app/alice", "gen_ai.agent.id": "desk",
+        "gen_ai.memory.record.id": written.id, "gen_ai.conversation.id": "s1",
+    }.items()  # fmt: skip
+    assert (search.attributes or {})["error.type"] == "not_found"
+    assert "aisle" not in "".join(span.to_json() for span in spans.values())
+
+
 async def test_old_traces_go_and_none_are_kept_when_none_are_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

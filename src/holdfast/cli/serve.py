@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 from typing import Annotated
 
 import typer
+
+from ..errors import InvalidInput
 
 
 def serve(
@@ -32,6 +35,8 @@ def serve(
     chosen = Settings.read(data=data, host=host, port=port, config=config)
     if not quiet:
         _log_requests()
+    _export_spans()
+    _allow_many_connections()
 
     async def run() -> None:
         async with await AsyncHoldfast.open(chosen.data, config=config) as holdfast:
@@ -49,6 +54,36 @@ def _loop() -> asyncio.Runner:
     except ImportError:  # Windows
         return asyncio.Runner()
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+def _allow_many_connections() -> None:
+    """Each event stream is an open file; systems often start programs with room for few."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _export_spans() -> None:
+    """Send spans where OpenTelemetry's own variables say; without them, none are made."""
+    if not any(os.environ.get(f"OTEL_EXPORTER_OTLP_{name}ENDPOINT") for name in ("", "TRACES_")):
+        return
+    try:
+        from opentelemetry import trace
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as absent:
+        raise InvalidInput(
+            f"OTEL_EXPORTER_OTLP_ENDPOINT is set, and {absent.name} is not installed.",
+            fix="Run: pip install 'holdfast[otel]', or unset it.",
+        ) from absent
+    provider = TracerProvider(resource=Resource.create({"service.name": "holdfast"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
 
 
 def _log_requests() -> None:
