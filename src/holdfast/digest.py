@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
-from . import passages, words
+from . import outdated, passages, words
 from .alike import restates, updates
 from .errors import Conflict, InvalidInput, ModelError
 from .ports import Embedder, Extractor, Store
 from .reconcile import Known, reconcile
-from .types import Change, Deferral, Draft, Floats, Memory, Message, Probe, Test, Vector, fingerprint
+from .types import Change, Deferral, Draft, Floats, Memory, Message, Probe, Proposals, Test, Vector, fingerprint
 
 log = logging.getLogger("holdfast")
 BATCH = 64
@@ -79,47 +79,54 @@ async def _vector(embedder: Embedder, text: str) -> Floats | None:
         return None
 
 
-async def digest_some(store: Store, extractor: Extractor, *, now: datetime) -> int:
+@dataclass(frozen=True, slots=True)
+class Digesting:
+    """Where and with which models messages become memories."""
+
+    store: Store
+    extractor: Extractor
+    embedder: Embedder
+    now: datetime
+
+
+async def digest_some(work: Digesting) -> int:
     """Digest one batch of waiting messages; how many there were."""
-    claimed = await store.claim(now=now, lease=LEASE, limit=BATCH)
+    claimed = await work.store.claim(now=work.now, lease=LEASE, limit=BATCH)
     alone = len(claimed) == 1
-    if claimed and not await _digested(store, extractor, claimed, now, last_try=alone) and not alone:
+    if claimed and not await _digested(work, claimed, last_try=alone) and not alone:
         for message in claimed:  # one of them is poison: the others must not suffer for it
-            await _digested(store, extractor, [message], now, last_try=True)
+            await _digested(work, [message], last_try=True)
     return len(claimed)
 
 
-async def _digested(
-    store: Store, extractor: Extractor, claimed: list[Message], now: datetime, *, last_try: bool
-) -> bool:
+async def _digested(work: Digesting, claimed: list[Message], *, last_try: bool) -> bool:
     try:
-        before = await store.said(claimed[0].session_id, before=claimed[0].position, limit=CONTEXT)
-        drafts = await extractor.extract(claimed, before)
-        await _write(store, drafts, claimed, before, extractor.name, now)
+        before = await work.store.said(claimed[0].session_id, before=claimed[0].position, limit=CONTEXT)
+        drafts = await work.extractor.extract(claimed, before)
+        await _write(work, drafts, claimed, before)
         return True
     except Exception as failure:  # whatever a model does, the message stays, and the reason is seen
         if last_try:
             log.warning("digesting message %s failed, it waits: %s", claimed[0].id, failure)
-            await _set_back(store, claimed, failure, now)
+            await _set_back(work.store, claimed, failure, work.now)
         return False
 
 
-async def _write(
-    store: Store, drafts: Sequence[Draft], claimed: list[Message], before: list[Message], extractor: str, now: datetime
-) -> None:
+async def _write(work: Digesting, drafts: Sequence[Draft], claimed: list[Message], before: list[Message]) -> None:
     messages = {message.id: message for message in (*before, *claimed)}
     for attempt in range(3):
-        known = await _known(store, drafts, messages, now)
-        change = reconcile(drafts, known, messages, now=now, extractor=extractor)
+        known = await _known(work, drafts, messages)
+        change = reconcile(drafts, known, messages, now=work.now, extractor=work.extractor.name)
         try:
-            await store.apply(replace(change, settle=tuple(message.id for message in claimed)))
+            await work.store.apply(replace(change, settle=tuple(message.id for message in claimed)))
             return
         except Conflict:
             if attempt == 2:
                 raise
 
 
-async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Message], now: datetime) -> Known:
+async def _known(work: Digesting, drafts: Sequence[Draft], messages: dict[str, Message]) -> Known:
+    store = work.store
     known = Known(said={id: message.said_at for id, message in messages.items()})
     keys = tuple({draft.key for draft in drafts if draft.key is not None})
     if keys:
@@ -130,30 +137,68 @@ async def _known(store: Store, drafts: Sequence[Draft], messages: dict[str, Mess
         page = await store.scan(Test("fingerprint", "in", prints), now=None, limit=10_000)
         known.alike = {memory.fingerprint: memory for memory in page.items if memory.key is None}
     held = {memory.key for memory in known.heads.values()}
-    for draft in drafts:
-        if draft.key not in held and fingerprint(draft.kind, draft.content) not in known.alike:
-            await _relate(store, draft, known, now)
+    loose = [
+        draft for draft in drafts if draft.key not in held and fingerprint(draft.kind, draft.content) not in known.alike
+    ]
+    for draft, vector in zip(loose, await _meanings(work.embedder, loose), strict=True):
+        await _relate(work, draft, vector, messages[draft.sources[-1]], known)
     rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
     known.said |= {item.id: item.said_at for item in await store.get(rests_on) if isinstance(item, Message)}
     return known
 
 
-async def _relate(store: Store, draft: Draft, known: Known, now: datetime) -> None:
-    """Find the current memory that says in other words what the draft says, or whose numbers it replaces."""
+async def _meanings(embedder: Embedder, drafts: list[Draft]) -> list[Floats | None]:
+    """The drafts' vectors, when the network that compares statements knows the model; else none."""
+    if not drafts or embedder.model != outdated.model():
+        return [None] * len(drafts)
+    try:
+        return [*await _vectors(embedder, [draft.content for draft in drafts])]
+    except Exception as failure:
+        log.warning("relating by words alone, the embedder failed: %s", failure)
+        return [None] * len(drafts)
+
+
+async def _relate(work: Digesting, draft: Draft, vector: Floats | None, said: Message, known: Known) -> None:
+    """Find the current memory that says in other words what the draft says, or that it makes out of date."""
     wanted = words.question_words(draft.content)
-    found = await store.propose(Probe(now=now, words=wanted, limit=0, memories=RELATED, with_neighbours=0))
+    probe = Probe(work.now, wanted, vector, work.embedder.model, limit=0, memories=RELATED, with_neighbours=0)
+    found = await work.store.propose(probe)
     most = max(RARE, found.parts // 50)
     rare = {word for word, count in zip(wanted, found.frequency, strict=True) if count <= most}
     mark = fingerprint(draft.kind, draft.content)
-    held = await store.get([item.id for item in found.items if item.memory])
+    near = _cosines(found)
+    held = await work.store.get([item.id for item in found.items if item.memory])
     memories = [memory for memory in held if isinstance(memory, Memory)]
     same = [memory for memory in memories if restates(draft, memory)]
-    outdated = [memory for memory in memories if updates(draft, memory, rare)]
     if same:
         known.alike[mark] = same[0]
-    elif outdated:
+        return
+    replaced = [memory for memory in memories if updates(draft, memory, rare)]
+    if replaced:
         about = set(wanted)
-        known.outdated[mark] = max(outdated, key=lambda memory: len(about & set(words.tokens(memory.content))))
+        known.outdated[mark] = max(replaced, key=lambda memory: len(about & set(words.tokens(memory.content))))
+    elif vector is not None:
+        new = outdated.Statement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
+        old = [outdated.Statement(m.kind, m.content, m.session_id, m.sources, m.key) for m in memories]
+        chances = outdated.chances(new, old, [near.get(memory.id, np.nan) for memory in memories])
+        least = outdated.likely(said.content)
+        found_out = [
+            (chance, n)
+            for n, chance in enumerate(chances)
+            if chance >= least and not outdated.apart(new, said.content, old[n])
+        ]
+        if found_out:
+            known.outdated[mark] = memories[max(found_out)[1]]
+
+
+def _cosines(found: Proposals) -> dict[str, float]:
+    """Of each item that has a vector, its nearest part's cosine."""
+    near: dict[str, float] = {}
+    for of, cosine in zip(found.of.tolist(), found.cosine.tolist(), strict=True):
+        if cosine == cosine:
+            id = found.items[of].id
+            near[id] = max(near.get(id, -1.0), cosine)
+    return near
 
 
 async def _set_back(store: Store, claimed: list[Message], failure: Exception, now: datetime) -> None:

@@ -164,6 +164,7 @@ async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Que
 
 async def _meaning(embedder: Embedder, text: str) -> Floats | None:
     """The question's vector, or None when the model fails: words and keys still find."""
+    append("models", {"model": embedder.model, "task": "embed_query", "characters": len(text)})
     try:
         return await embedder.embed_query(text)
     except Exception as failure:

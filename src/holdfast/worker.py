@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from .digest import digest_some, embed_bare
+from .digest import Digesting, digest_some, embed_bare
 from .errors import HoldfastError, NotFound
 from .forget import sweep
 from .ports import Embedder, Extractor, Vault
@@ -132,7 +132,7 @@ class Worker:
         except NotFound:
             return 0
         now = self._clock()
-        digested = await digest_some(store, self._extractor, now=now)
+        digested = await digest_some(Digesting(store, self._extractor, self._embedder, now))
         embedded = await embed_bare(store, self._embedder)
         swept = await sweep(store, now=now)
         await asyncio.sleep(0)

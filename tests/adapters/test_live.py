@@ -136,6 +136,10 @@ async def test_writes_may_be_repeated_with_a_key(site: Site) -> None:
     job = await site.told("GET", f"{OF}/jobs/{receipts[0]['job']}")
     assert job["state"] in ("waiting", "done")
     assert (await site.told("GET", OF + "/jobs"))["jobs"][0]["id"] == receipts[0]["job"]
+    issue = {"name": "k", "namespace": "app"}
+    tokens = [await site.told("POST", "/v1/credentials", json=issue, headers=once) for _ in range(2)]
+    assert tokens[0] == tokens[1]
+    assert (await site.ask("POST", "/v1/namespaces", json={"name": "x"}, headers=once)).status_code == 422
     other = await site.ask("POST", OF + "/remember", json={"content": "x"}, headers=once)
     assert (other.status_code, other.json()["error"]["code"]) == (422, "key_reused")
 

@@ -13,7 +13,8 @@ from ..moments import moment
 from ..results import Namespace
 from . import shapes
 from .gate import needs, profile_of
-from .wire import Body, Json, Moment, plain
+from .repeats import Repeats
+from .wire import Body, Json, Moment, Once, plain
 
 IN = "/v1/namespaces/{namespace}"
 router = APIRouter(tags=["Administration"])
@@ -43,8 +44,11 @@ async def namespaces(request: Request) -> Json:
 
 
 @router.post("/v1/namespaces", dependencies=[Depends(needs("admin"))], status_code=201, response_model=Namespace)
-async def create_namespace(request: Request, body: NewNamespace) -> Json:
-    return Json(plain(await request.app.state.holdfast.create_namespace(body.name)), 201)
+async def create_namespace(request: Request, body: NewNamespace, once: Once = None) -> Json:
+    async def make() -> Json:
+        return Json(plain(await request.app.state.holdfast.create_namespace(body.name)), 201)
+
+    return await _repeats(request).first(request, once, body, make)
 
 
 @router.get(IN, dependencies=[Depends(needs("read"))], response_model=Namespace)
@@ -77,24 +81,34 @@ async def credentials(request: Request) -> Json:
 
 
 @router.post("/v1/credentials", dependencies=[Depends(needs("admin"))], status_code=201, response_model=shapes.Issued)
-async def issue(request: Request, body: NewCredential) -> Json:
+async def issue(request: Request, body: NewCredential, once: Once = None) -> Json:
     """A new key or secret URL; its token is in this answer and nowhere else."""
     expires = None if body.expires_at is None else moment(body.expires_at, "expires_at")
     if body.profile is not None and body.namespace is None:
         raise InvalidInput("A profile needs its namespace.", field="namespace")
-    made, token = await request.app.state.access.issue(
-        body.kind, body.name, body.rights, namespace=body.namespace, profile=body.profile, expires_at=expires
-    )
-    return Json({"credential": plain(made), "token": token}, 201)
+
+    async def make() -> Json:
+        made, token = await request.app.state.access.issue(
+            body.kind, body.name, body.rights, namespace=body.namespace, profile=body.profile, expires_at=expires
+        )
+        return Json({"credential": plain(made), "token": token}, 201)
+
+    return await _repeats(request).first(request, once, body, make)
 
 
 @router.post(
     "/v1/credentials/{id}/rotate", dependencies=[Depends(needs("admin"))], status_code=201, response_model=shapes.Issued
 )
-async def rotate(request: Request, id: str, overlap: Annotated[float, Query(ge=0, le=30 * 86400)] = 0) -> Json:
+async def rotate(
+    request: Request, id: str, overlap: Annotated[float, Query(ge=0, le=30 * 86400)] = 0, once: Once = None
+) -> Json:
     """A new token of the same rights; the old one ends now, or after `overlap` seconds."""
-    made, token = await request.app.state.access.rotate(id, timedelta(seconds=overlap))
-    return Json({"credential": plain(made), "token": token}, 201)
+
+    async def make() -> Json:
+        made, token = await request.app.state.access.rotate(id, timedelta(seconds=overlap))
+        return Json({"credential": plain(made), "token": token}, 201)
+
+    return await _repeats(request).first(request, once, overlap, make)
 
 
 @router.delete("/v1/credentials/{id}", dependencies=[Depends(needs("admin"))], response_model=shapes.Revoked)
@@ -113,3 +127,8 @@ async def kind_of(request: Request, body: Statement) -> Json:
 async def audit(request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Json:
     """Administrative acts, newest first, with the credential that did each. Reads and writes are in traces."""
     return Json({"acts": plain(await request.app.state.access.acts(limit))})
+
+
+def _repeats(request: Request) -> Repeats:
+    found: Repeats = request.app.state.repeats
+    return found

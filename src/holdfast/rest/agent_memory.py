@@ -17,7 +17,7 @@ from . import gate
 from .gate import needs
 from .segments import segment
 from .shapes import Envelope
-from .wire import Json, entry, plain, whole
+from .wire import Json, Once, entry, plain, whole
 
 ROOT = "/client/v4/accounts/{account}/agent-memory"
 IN = ROOT + "/namespaces/{namespace}"
@@ -178,17 +178,18 @@ async def delete_session(request: Request) -> Json:
 
 
 @router.post(OF + "/ingest", dependencies=[Depends(needs("write"))], response_model=Envelope)
-async def ingest(request: Request, body: Ingest) -> Json:
+async def ingest(request: Request, body: Ingest, once: Once = None) -> Json:
     messages = [said.model_dump(exclude_none=True) for said in body.messages]
-    await (await profile_of(request)).ingest(messages, session_id=body.session_id)
+    await (await profile_of(request)).ingest(messages, session_id=body.session_id, idempotency_key=once)
     return reply(None)
 
 
 @router.post(OF + "/remember", dependencies=[Depends(needs("write"))], status_code=201, response_model=Envelope)
-async def remember(request: Request, body: Remember) -> Json:
+async def remember(request: Request, body: Remember, once: Once = None) -> Json:
     profile = await profile_of(request)
     kind = await request.app.state.holdfast.kind_of(body.content)
-    return reply(whole(await profile.remember(body.content, kind=kind, session_id=body.session_id)), status=201)
+    kept = await profile.remember(body.content, kind=kind, session_id=body.session_id, idempotency_key=once)
+    return reply(whole(kept), status=201)
 
 
 @router.post(OF + "/recall", dependencies=[Depends(needs("read"))], response_model=Envelope)

@@ -16,6 +16,7 @@ from . import administration, agent_memory, failures, journal, keyed, native, se
 from .around import Around, Counts
 from .gate import Limiter, needs
 from .openapi import describe
+from .repeats import Repeats
 from .segments import Segments
 from .shapes import Health
 from .wire import Json
@@ -40,7 +41,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
         openapi_url="/openapi.json", redirect_slashes=False, responses=failures.DOCUMENTED,
     )  # fmt: skip
     app.state.holdfast, app.state.access, app.state.counts = holdfast, holdfast.access, Counts()
-    app.state.limiter = Limiter(limits.rate)
+    app.state.limiter, app.state.repeats = Limiter(limits.rate), Repeats()
     for router in ROUTERS:
         app.include_router(router)
     _tell_of_itself(app)

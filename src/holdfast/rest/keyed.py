@@ -14,9 +14,8 @@ from ..agent_memory import AsyncAgentMemory, Item, item
 from ..errors import NotFound
 from . import shapes
 from .gate import needs, profile_of
-from .native import Once
 from .segments import segment
-from .wire import Body, Json, plain
+from .wire import Body, Json, Once, plain
 
 OF = "/v1/agents/{namespace}/entities/{profile}"
 router = APIRouter(tags=["Key-value"])

@@ -14,12 +14,11 @@ from ..types import Forgotten, Memory, Message
 from . import shapes
 from .gate import needs, profile_of
 from .segments import segment
-from .wire import Body, Json, Moment, plain
+from .wire import Body, Json, Moment, Once, plain
 
 IN = "/v1/namespaces/{namespace}"
 OF = IN + "/profiles/{profile}"
 router = APIRouter(tags=["Native"])
-Once = Annotated[str | None, Header(alias="Idempotency-Key", description="Repeat a write safely.")]
 Match = Annotated[str | None, Header(alias="If-Match", description="Only if the memory still has this ETag.")]
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from ..types import Forgotten, Memory
 from .gate import bound_profile, needs
 from .shapes import Found
-from .wire import Json, plain
+from .wire import Json, Once, plain
 
 router = APIRouter(tags=["Secret URL"])
 PREFIXES = ("/s/{secret}/api", "/api")
@@ -28,9 +28,12 @@ for prefix in PREFIXES:
     @router.post(
         prefix + "/memory", dependencies=[Depends(needs("write", bound=True))], status_code=201, response_model=Memory
     )
-    async def add(request: Request, body: NewMemory) -> Json:
+    async def add(request: Request, body: NewMemory, once: Once = None) -> Json:
         kind = await request.app.state.holdfast.kind_of(body.content)
-        return Json(plain(await bound_profile(request).remember(body.content, kind=kind, metadata=body.metadata)), 201)
+        kept = await bound_profile(request).remember(
+            body.content, kind=kind, metadata=body.metadata, idempotency_key=once
+        )
+        return Json(plain(kept), 201)
 
     @router.get(prefix + "/search", dependencies=[Depends(needs("read", bound=True))], response_model=Found)
     async def search(request: Request, q: str, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Json:
@@ -39,5 +42,5 @@ for prefix in PREFIXES:
     @router.delete(
         prefix + "/memory/{id}", dependencies=[Depends(needs("forget", bound=True))], response_model=Forgotten
     )
-    async def delete(request: Request, id: str) -> Json:
-        return Json(plain(await bound_profile(request).forget(id)))
+    async def delete(request: Request, id: str, once: Once = None) -> Json:
+        return Json(plain(await bound_profile(request).forget(id, idempotency_key=once)))

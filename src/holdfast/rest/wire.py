@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from fastapi import Header
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse
 
@@ -52,6 +53,9 @@ def entry(memory: Memory) -> dict[str, Any]:
 def whole(memory: Memory) -> dict[str, Any]:
     """A memory as the Agent Memory contract gives it."""
     return entry(memory) | {"content": memory.content}
+
+
+Once = Annotated[str | None, Header(alias="Idempotency-Key", description="Repeat a write safely.")]
 
 
 class Body(BaseModel):

@@ -1,0 +1,166 @@
+"""Learned: how likely a new statement makes a known one out of date. Pure; the weights are data (outdated.json).
+
+A small network over how near the two are in meaning and words, what numbers, names and negations each has, what tells
+of a change, their kinds, and how the known one stands among all that is near. Trained by `evals/train_outdated.py` on
+annotated conversations and timelines; what it supersedes stays readable as history.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import statics, words
+from .alike import _ASIDE, _CHANGED, _NEGATED, _NUMBER, _WORD
+
+LIKELY, UNSAID = 0.3, 0.6
+"""From here on a statement is taken to be out of date: when words tell of a change, and when none do."""
+KINDS = ("fact", "event", "instruction", "task")
+_OVER = re.compile(
+    r"\b(?:done|sorted|finished|over|cancell?ed|called off|gave up|quit|stopped|left|sold|gone|dropped|ditched|retired|"
+    r"ended|broke up|no more|rid of|scrapped|back to|since|finally|turns out|meanwhile|today|as of|went with)\b",
+    re.I,
+)
+_BESIDE = re.compile(
+    r"\b(?:also|too|as well|another|second|both|used to|back then|years ago|if|would|might|maybe|wish|still|like|"
+    r"than)\b",
+    re.I,
+)
+_MORE = re.compile(r"\b(?:also|too|as well|another|a second|both)\b", re.I)
+SHORT = 25
+_OTHERS = re.compile(
+    r"\b(?:my|his|her|our|their|user's) (?:sister|brother|mum|mom|mother|dad|father|friend|colleague|neighbou?r|boss|"
+    r"wife|husband|partner|cousin|aunt|uncle|son|daughter|flatmate|roommate)\b",
+    re.I,
+)
+_NAME = re.compile(r"(?<=[a-z,'] )[A-ZÀ-Þ][\w'’-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the model sees of a memory or a draft."""
+
+    kind: str
+    text: str
+    session_id: str | None
+    sources: tuple[str, ...]
+    key: str | None = None
+
+
+def likely(said: str) -> float:
+    """How likely it must be, for what was drawn from this message."""
+    return LIKELY if _CHANGED.search(said) or _OVER.search(said) or _NEGATED.search(said) else UNSAID
+
+
+def apart(new: Statement, said: str, old: Statement) -> bool:
+    """Whether the two are plainly about different things: topics of their own, two happenings, or one more thing.
+
+    `said` is the message that the new one was drawn from.
+    """
+    topics = new.key is not None and old.key is not None and new.key != old.key
+    happenings = new.kind == old.kind == "event" and not _CHANGED.search(said)
+    return topics or happenings or (_MORE.search(said) is not None and len(said.split()) < SHORT)
+
+
+def chances(new: Statement, known: Sequence[Statement], cosines: Sequence[float]) -> NDArray[np.float64]:
+    """For each known statement, how likely the new one takes its place. A cosine may be NaN."""
+    if not known:
+        return np.zeros(0)
+    net = _network()
+    rows = (features(new, known, cosines) - net["mean"]) / net["spread"]
+    hidden = np.maximum(rows @ net["in"] + net["in_bias"], 0)
+    return np.asarray(1 / (1 + np.exp(-(hidden @ net["out"] + net["out_bias"]))))
+
+
+def features(new: Statement, known: Sequence[Statement], cosines: Sequence[float]) -> NDArray[np.float64]:
+    near = np.nan_to_num(np.array(cosines, float), nan=0.5)
+    place = (-near).argsort(kind="stable").argsort(kind="stable")
+    mine = _Read(new.text)
+    rows = [_pair(new, mine, each, _Read(each.text)) for each in known]
+    standing = np.stack([near, place / 5, place == 0, near.max() - near], axis=1)
+    return np.hstack([np.array(rows, float), standing])
+
+
+class _Read:
+    """A statement taken apart."""
+
+    def __init__(self, text: str) -> None:
+        text = _ASIDE.sub("", text)
+        self.text = text
+        spoken = [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word not in _FRAME][:40]
+        self.weights = {word: statics.importance(word) for word in spoken}
+        self.stems = {stem: self.weights.get(stem, 1.0) for stem in words.question_words(text) if stem not in _FRAME}
+        self.tokens = statics.token_ids(text)[0]
+        self.numbers = set(_NUMBER.findall(text))
+        self.names = {name.casefold() for name in _NAME.findall(text)}
+        self.subject = text.split()[:2]
+
+
+_FRAME = frozenset(("the", "user", "user's"))
+
+
+def _pair(new: Statement, mine: _Read, old: Statement, theirs: _Read) -> list[float]:
+    shared = mine.stems.keys() & theirs.stems.keys()
+    weight = sum(theirs.stems[stem] for stem in shared)
+    least = min(sum(mine.stems.values()), sum(theirs.stems.values())) + 1e-6
+    return [
+        len(shared),
+        weight,
+        weight / least,
+        max((theirs.stems[stem] for stem in shared), default=0.0),
+        float(statics.maxsim(list(mine.weights.items()), [theirs.tokens])[0]) if mine.weights else 0.0,
+        float(statics.maxsim(list(theirs.weights.items()), [mine.tokens])[0]) if theirs.weights else 0.0,
+        *_signs(mine, theirs),
+        len(mine.text.split()) / 20,
+        len(theirs.text.split()) / 20,
+        *(old.kind == kind for kind in KINDS),
+        *(new.kind == kind for kind in KINDS),
+        old.kind == new.kind,
+        mine.subject == theirs.subject,
+        old.session_id == new.session_id,
+        not set(old.sources).isdisjoint(new.sources),
+        old.key is not None,
+        new.key is not None,
+    ]
+
+
+def _signs(mine: _Read, theirs: _Read) -> list[float]:
+    return [
+        bool(_CHANGED.search(mine.text)),
+        bool(_OVER.search(mine.text)),
+        bool(_BESIDE.search(mine.text)),
+        bool(_OTHERS.search(mine.text)),
+        bool(_OTHERS.search(theirs.text)),
+        bool(_NEGATED.search(mine.text)),
+        bool(_NEGATED.search(theirs.text)),
+        bool(mine.numbers),
+        bool(theirs.numbers),
+        bool(mine.numbers) and bool(theirs.numbers) and mine.numbers.isdisjoint(theirs.numbers),
+        not mine.numbers.isdisjoint(theirs.numbers),
+        bool(mine.names - theirs.names) and bool(theirs.names - mine.names),
+        not mine.names.isdisjoint(theirs.names),
+    ]
+
+
+def model() -> str:
+    """The embedder whose cosines the network was trained on."""
+    return str(_held()["model"])
+
+
+@cache
+def _network() -> dict[str, NDArray[np.float64]]:
+    return {name: np.array(values) for name, values in _held().items() if name != "model"}
+
+
+@cache
+def _held() -> dict[str, Any]:
+    held: dict[str, Any] = json.loads(resources.files(__package__).joinpath("outdated.json").read_text("utf-8"))
+    return held

@@ -1,0 +1,43 @@
+"""First answers to administrative writes, kept in memory for a day; only one who knows the token may see it again.
+
+Writes to a profile keep theirs in the profile (once.py); these have no profile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import Request
+
+from ..errors import KeyReused
+from .wire import Json
+
+SECONDS = 86_400.0
+MOST = 10_000
+
+
+class Repeats:
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], tuple[float, str, Json]] = {}
+
+    async def first(self, request: Request, once: str | None, asked: Any, make: Callable[[], Awaitable[Json]]) -> Json:
+        """What `make` answers, or what it answered when this credential sent this key before."""
+        if once is None:
+            return await make()
+        place, wish = (request.state.credential.id, once), f"{request.method} {request.url.path} {asked!r}"
+        at, wished, answer = self._kept.get(place, (0.0, "", None))
+        if answer is not None and time.monotonic() - at < SECONDS:
+            if wished != wish:
+                raise KeyReused(
+                    f"The idempotency key {once!r} was used for another request.",
+                    field="idempotency_key",
+                    fix="Use a new key for each request.",
+                )
+            return answer
+        if len(self._kept) >= MOST:
+            self._kept.clear()
+        answer = await make()
+        self._kept[place] = (time.monotonic(), wish, answer)
+        return answer

@@ -1,0 +1,49 @@
+"""What makes a known statement out of date, and what only sounds like it: through the product, with its own models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from holdfast import Holdfast
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holdfast]:
+    with Holdfast.open(tmp_path_factory.mktemp("data")) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "replaced"),
+    [
+        ("I live in Porto.", "We moved to Lisbon in May.", True),
+        ("I live in Porto.", "I visited Lisbon last week.", False),
+        ("My sister lives in Braga.", "I moved to Faro.", False),
+        ("We use Postgres 15 in production.", "We upgraded production to Postgres 16.", True),
+        ("I work at Siemens.", "I started at Bosch on Monday.", True),
+        ("The standup is at 9:30.", "Standup moved to 10:00.", True),
+        ("The standup is at 9:30.", "The retro is at 15:00 on Fridays.", False),
+        ("I need to renew my passport.", "Passport's renewed, picked it up today.", True),
+        ("I need to renew my passport.", "I need to call the dentist.", False),
+        ("I have a cat called Miso.", "We also got a dog called Pip.", False),
+        ("My favourite colour is blue.", "My favourite food is ramen.", False),
+        ("I'm allergic to peanuts.", "I'm allergic to shellfish too.", False),
+        ("My brother plays the cello.", "My brother works in Berlin.", False),
+        ("My daughter is called Ana.", "My son is called Rui.", False),
+        ("The budget is 5,000 euros.", "The deadline is 5 May.", False),
+        ("I run 5 km every morning.", "I ran a half marathon in April.", False),
+        ("I prefer window seats.", "I prefer vegetarian meals.", False),
+        ("My boss is Karin.", "My dentist is Dr Weber.", False),
+        ("I bought a bike in March.", "I bought a helmet in April.", False),
+    ],
+)
+def test_a_change_supersedes_and_another_thing_does_not(
+    memory: Holdfast, first: str, then: str, replaced: bool
+) -> None:
+    profile = memory.profile("app", f"{first} {then}"[:150])
+    for session, text in enumerate((first, then)):
+        receipt = profile.ingest([{"role": "user", "content": text}], session_id=f"s{session}", wait=True)
+        assert receipt.memories
+    assert (profile.stats().superseded > 0) == replaced
