@@ -23,10 +23,13 @@ class Access:
         self._held = held
         self._clock = clock
         self._known: dict[str, tuple[Credential, bytes]] = {}
+        self._changes = 0
+        """How often a token was ended or replaced."""
 
     async def credential(self, token: str) -> Credential | None:
         """Whose token this is; None when unknown, mistyped, expired or revoked."""
         id, _ = identified(token)
+        seen = self._changes
         found = self._known.get(id) or await self._held.find(id)
         now = self._clock()
         if found is None or not matches(token, found[1]) or not found[0].valid(now):
@@ -37,7 +40,8 @@ class Access:
             await self._held.used(id, now)
         if len(self._known) >= KNOWN:
             self._known.clear()
-        self._known[id] = (credential, digest)
+        if seen == self._changes:  # else it may have been ended while we read
+            self._known[id] = (credential, digest)
         return credential
 
     async def issue(
@@ -57,7 +61,7 @@ class Access:
             token=token,
         )  # fmt: skip
         await self._held.add(made, identified(secret)[1])
-        self._known.pop(made.id, None)
+        self._drop(made.id)
         await self.note("credential.issued", made.id)
         return made, secret
 
@@ -65,8 +69,13 @@ class Access:
         """Make sure that there is an admin token: the given one, or a new one when there is none; returned when new."""
         now = self._clock()
         held = [each for each in await self._held.listed() if each.kind == "admin" and each.valid(now)]
-        if token is not None and not any(each.id == identified(token)[0] for each in held):
-            await self.issue("admin", "preset", RIGHTS, token=token)
+        if token is not None:
+            given = identified(token)[0]
+            for each in held:
+                if each.name == "preset" and each.id != given:  # a preset that was replaced
+                    await self.revoke(each.id)
+            if not any(each.id == given for each in held):
+                await self.issue("admin", "preset", RIGHTS, token=token)
         elif token is None and not held:
             return (await self.issue("admin", "first", RIGHTS))[1]
         return None
@@ -74,6 +83,8 @@ class Access:
     async def rotate(self, id: str, overlap: timedelta = timedelta(0)) -> tuple[Credential, str]:
         """A new token of the same rights and scope; the old one ends now, or after the overlap."""
         old = await self._found(id)
+        if not old.valid(self._clock()):
+            raise NotFound(f"The credential {id!r} has ended.", field="id", fix="Issue a new one.")
         made = await self.issue(
             old.kind, old.name, old.rights, namespace=old.namespace, profile=old.profile, expires_at=old.expires_at
         )
@@ -83,7 +94,7 @@ class Access:
     async def revoke(self, id: str, at: datetime | None = None) -> None:
         await self._found(id)
         await self._held.end(id, at or self._clock())
-        self._known.pop(id, None)
+        self._drop(id)
         await self.note("credential.revoked", id)
 
     async def listed(self) -> list[Credential]:
@@ -98,7 +109,12 @@ class Access:
 
     def forget(self) -> None:
         """Look every token up again: a deleted profile took its credentials along."""
+        self._changes += 1
         self._known.clear()
+
+    def _drop(self, id: str) -> None:
+        self._changes += 1
+        self._known.pop(id, None)
 
     async def _found(self, id: str) -> Credential:
         found = await self._held.find(id)

@@ -33,11 +33,11 @@ class Item:
     score: float | None = None
 
 
-def item(memory: Memory, score: float | None = None) -> Item:
+def item(memory: Memory) -> Item:
     value = memory.content if memory.value is None else memory.value
     return Item(
         memory.id, memory.kind, memory.key, value, memory.metadata, memory.version, memory.created_at,
-        memory.expires_at, score,
+        memory.expires_at,
     )  # fmt: skip
 
 
@@ -88,8 +88,13 @@ class AsyncAgentMemory:
             hits = await self._profile.search(query, limit=limit, filter=_items(kind, filters))
         except NotFound:  # nothing was written about this entity
             return []
-        found = [(await self._profile.get(hit.id), hit.score) for hit in hits]
-        return [item(memory, score) for memory, score in found if isinstance(memory, Memory)]
+        return [
+            Item(
+                hit.id, hit.kind, hit.key, hit.content if hit.value is None else hit.value, hit.metadata, hit.version,
+                hit.created_at, score=hit.score,
+            )
+            for hit in hits
+        ]  # fmt: skip
 
     async def list(self, kind: str | None = None, *, limit: int = 20, order_by: str = "recent") -> list[Item]:
         """Items, the most recent first."""

@@ -168,7 +168,7 @@ async def _relate(work: Digesting, draft: Draft, vector: Floats | None, said: Me
     mark = fingerprint(draft.kind, draft.content)
     near = _cosines(found)
     held = await work.store.get([item.id for item in found.items if item.memory])
-    memories = [memory for memory in held if isinstance(memory, Memory)]
+    memories = [memory for memory in held if isinstance(memory, Memory) and memory.sources]  # not what was set by hand
     same = [memory for memory in memories if restates(draft, memory)]
     if same:
         known.alike[mark] = same[0]

@@ -36,6 +36,17 @@ def parse(filter: object = None, **shorthand: object) -> Where | None:
     return None if not tests else tests[0] if len(tests) == 1 else All(tuple(tests))
 
 
+def says_something(where: Where) -> bool:
+    """Whether it has any condition at all."""
+    match where:
+        case All(parts) | Either(parts):
+            return any(says_something(part) for part in parts)
+        case Not(part):
+            return says_something(part)
+        case Test(_, op, value):
+            return not (op == "prefix" and not value)
+
+
 def passes(where: Where | None, item: Item) -> bool:
     match where:
         case None:

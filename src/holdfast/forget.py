@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from .errors import NotFound
+from .errors import Conflict, NotFound, Stale
 from .once import first
 from .ports import Store
 from .records import Once
 from .trail import note
-from .types import Change, Forgotten, Message, Test, Where
+from .types import Change, Forgotten, Memory, Message, Test, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class How:
 
     rehearsed: bool = False
     once: Once | None = None
+    etag: str | None = None
+    """Only if the memory is still as it was read."""
 
 
 async def repeated(store: Store, how: How) -> Forgotten | None:
@@ -35,6 +37,8 @@ async def forget(store: Store, id: str, how: How) -> Forgotten:
     found = await store.get([id])
     if not found:
         raise NotFound(f"There is no memory or message {id!r} in this profile.", field="id")
+    if isinstance(found[0], Memory) and not found[0].seen_as(how.etag):
+        raise Stale(f"Memory {id} has changed since it was read.", fix="Read it again and decide again.")
     if isinstance(found[0], Message):
         return await gone(store, [id], how)
     return await gone(store, await _whole(store, id), how)
@@ -46,7 +50,7 @@ async def forget_session(store: Store, session_id: str, how: How) -> Forgotten:
     of_session = Test("session_id", "eq", session_id)
     written = await store.scan(of_session, now=None, limit=2**31, superseded=True)
     own = [memory.id for memory in written.items if set(memory.sources) <= messages]
-    return await gone(store, [*own, *sorted(messages)], how)
+    return await gone(store, [*own, *sorted(messages)], how, asked_in=(session_id,))
 
 
 async def forget_where(store: Store, where: Where, how: How) -> Forgotten:
@@ -75,7 +79,14 @@ async def sweep(store: Store, *, now: datetime, limit: int = 500) -> int:
     return len(going)
 
 
-async def gone(store: Store, ids: list[str], how: How) -> Forgotten:
-    done = await store.apply(Change(forget=tuple(ids), once=how.once, rehearsed=how.rehearsed))
-    note(rehearsed=how.rehearsed, memories=len(done.gone.memories), messages=len(done.gone.messages))
-    return done.gone
+async def gone(store: Store, ids: list[str], how: How, asked_in: tuple[str, ...] = ()) -> Forgotten:
+    change = Change(forget=tuple(ids), asked_in=asked_in, once=how.once, rehearsed=how.rehearsed)
+    try:
+        done = (await store.apply(change)).gone
+    except Conflict:  # the same request came twice at once, and the other was first
+        found = await repeated(store, how)
+        if found is None:
+            raise
+        return found
+    note(rehearsed=how.rehearsed, memories=len(done.memories), messages=len(done.messages))
+    return done

@@ -42,6 +42,11 @@ class Live:
                     for event in events:
                         yield event
                         at = event.n
+                _, newest = await self._reach(who)
+                if newest < at:  # the profile was deleted, and perhaps begun anew
+                    yield Event(0, moments.now(), "reset", {})
+                    at = 0
+                    continue
                 while not self._ended and not await _rung(bell, heartbeat):
                     yield None
 

@@ -42,7 +42,7 @@ def namespace(name: object) -> str:
 
 
 def profile(name: object) -> str:
-    return text(name, "profile", limit=PROFILE_BYTES)
+    return _addressable(text(name, "profile", limit=PROFILE_BYTES), "profile")
 
 
 def session(name: object) -> str:
@@ -51,7 +51,14 @@ def session(name: object) -> str:
         raise InvalidInput(
             f"session_id is {len(checked)} characters long; the limit is {SESSION_CHARS}.", field="session_id"
         )
-    return checked
+    return _addressable(checked, "session_id")
+
+
+def _addressable(name: str, field: str) -> str:
+    """Not a step within a path: clients and proxies would resolve it, and lead elsewhere."""
+    if name in (".", ".."):
+        raise InvalidInput(f"{field} is {name!r}, which no address can hold; use another name.", field=field)
+    return name
 
 
 def kind(name: object) -> str:
@@ -65,7 +72,7 @@ def kind(name: object) -> str:
 
 def key(name: object) -> str:
     """A user's key, trimmed and in Unicode's composed form, otherwise as given: paths and ids are keys too."""
-    return unicodedata.normalize("NFC", text(name, "key", limit=KEY_BYTES).strip())
+    return _addressable(unicodedata.normalize("NFC", text(name, "key", limit=KEY_BYTES).strip()), "key")
 
 
 def topic(words: str) -> str:

@@ -19,7 +19,7 @@ def once(key: object, *request: object) -> Once | None:
         return None
     asked = json.dumps(request, sort_keys=True, default=str, ensure_ascii=False)
     name = names.text(key, "idempotency_key", limit=KEY_BYTES)
-    return Once(name, hashlib.sha256(asked.encode()).hexdigest())
+    return Once(name, hashlib.sha256(asked.encode(errors="surrogatepass")).hexdigest())
 
 
 async def first(store: Store, wanted: Once | None) -> Once | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from . import answer, filters, forget, ingest, moments, names, pack, recall, remember, summary
 from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
+from .forget import How
 from .once import once
 from .ports import Store
 from .recorder import traced
@@ -82,7 +83,8 @@ class LocalProfile:
         """Keep what was said. Found by search when this returns; with `wait`, digested into memories as well."""
         now = self._holdfast._clock()
         checked = ingest.checked(messages, session_id=session_id, agent=agent, now=now)
-        wanted = once(idempotency_key, "ingest", [message.id for message in checked])
+        said = [(m.id, m.speaker, m.timestamp, m.metadata) for m in checked]
+        wanted = once(idempotency_key, "ingest", said)
         store = await self._written_to()
         async with self._holdfast._worker.expecting(self._who):
             receipt = await ingest.ingest(store, checked, once=wanted)
@@ -238,19 +240,24 @@ class LocalProfile:
         return tuple(found.values())
 
     @traced
-    async def forget(self, id: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
-        """Remove a memory (all versions, and the messages it rests on) or a message for good."""
-        store, how = await self._store(), forget.How(dry_run, once(idempotency_key, "forget", id, dry_run))
-        return await forget.repeated(store, how) or await forget.forget(store, _id(id), how)
+    async def forget(
+        self, id: str, *, dry_run: bool = False, etag: str | None = None, idempotency_key: str | None = None
+    ) -> Forgotten:
+        """Remove a memory (all versions, and the messages it rests on) or a message for good.
+
+        With `etag` only if the memory is still as it was read.
+        """
+        how = forget.How(dry_run, once(idempotency_key, "forget", id, dry_run), etag)
+        return await self._forgotten(how, lambda store: forget.forget(store, _id(id), how))
 
     @traced
     async def forget_session(
         self, session_id: str, *, dry_run: bool = False, idempotency_key: str | None = None
     ) -> Forgotten:
-        """Remove a session for good. Nothing to remove is fine."""
-        session_id = names.session(session_id)
-        store, how = await self._store(), forget.How(dry_run, once(idempotency_key, "session", session_id, dry_run))
-        return await forget.repeated(store, how) or await forget.forget_session(store, session_id, how)
+        """Remove a session for good, and what was asked in it. Nothing to remove is fine."""
+        session = names.session(session_id)
+        how = forget.How(dry_run, once(idempotency_key, "session", session, dry_run))
+        return await self._forgotten(how, lambda store: forget.forget_session(store, session, how), session)
 
     @traced
     async def forget_where(
@@ -258,10 +265,21 @@ class LocalProfile:
     ) -> Forgotten:
         """Remove every memory of which all that is given holds, each as `forget` does; with `dry_run` only tell."""
         where = filters.parse(**narrowed)
-        if where is None:
+        if where is None or not filters.says_something(where):
             raise InvalidInput("Say which memories to forget.", fix="To forget all of them, delete the profile.")
-        store, how = await self._store(), forget.How(dry_run, once(idempotency_key, "where", narrowed, dry_run))
-        return await forget.repeated(store, how) or await forget.forget_where(store, where, how)
+        how = forget.How(dry_run, once(idempotency_key, "where", narrowed, dry_run))
+        return await self._forgotten(how, lambda store: forget.forget_where(store, where, how))
+
+    async def _forgotten(
+        self, how: How, act: Callable[[Store], Awaitable[Forgotten]], session: str | None = None
+    ) -> Forgotten:
+        store = await self._store()
+        done = await forget.repeated(store, how)
+        if done is None:
+            done = await act(store)
+            if not how.rehearsed:
+                self._holdfast._recorder.forget(self._who, done, session)
+        return done
 
     @traced
     async def summary(self, session_id: str | None = None) -> str:

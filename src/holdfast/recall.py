@@ -256,4 +256,6 @@ def _hit_of(item: Item, why: dict[str, Any]) -> Hit:
         timestamp=item.occurred_at,
         trust=item.trust,
         metadata=item.metadata,
+        value=item.value,
+        version=item.version,
     )

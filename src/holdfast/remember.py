@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from . import names, passages
-from .errors import Conflict, InvalidInput, NotFound, Stale, shown
+from .errors import AlreadyExists, Conflict, InvalidInput, NotFound, Stale, shown
 from .ingest import json_text, metadata_of
 from .moments import moment
 from .once import first
@@ -98,15 +98,21 @@ async def revise(
     if not found or not isinstance(found[0], Memory):
         raise NotFound(f"There is no memory {shown(id)} in this profile.", field="id")
     head = found[0]
-    if seen is not None and seen != head.etag:
+    if not head.seen_as(seen):
         raise Stale(f"Memory {id} has changed since it was read.", fix="Read it again and decide again.")
     if not head.current:
         raise Stale(f"Memory {id} was superseded by {head.superseded_by}.", fix="Revise that one.")
     wish = _revised(head, given, now)
     if all(getattr(head, name) == getattr(wish, name) for name in REVISED):
         return await _unchanged(store, head, once)
-    memory = replace(_memory(wish, head, now), sources=head.sources, keywords=head.keywords)
-    return await _written(store, memory, head, wish, once)
+    kept: dict[str, Any] = {"sources": head.sources}
+    if wish.content == head.content:
+        kept |= {"keywords": head.keywords, "queries": head.queries, "summary": head.summary}
+    if wish.occurred_at == head.occurred_at:
+        kept["occurred_until"] = head.occurred_until
+    if wish.key not in (None, head.key) and await _head(store, wish) is not None:
+        raise AlreadyExists(f"The key {shown(wish.key)} of kind {wish.kind!r} is taken.", field="key")
+    return await _written(store, replace(_memory(wish, head, now), **kept), head, wish, once)
 
 
 async def answered(store: Store, done: Once) -> Memory:
@@ -142,11 +148,12 @@ def _revised(head: Memory, given: Mapping[str, Any], now: datetime) -> Wish:
     }
     if given.keys() & {"ttl", "expires_at"}:
         del kept["expires_at"]
-    wanted = kept | {name: value for name, value in given.items() if name not in ("content", "kind", "metadata")}
+    named = {name: value for name, value in given.items() if name not in ("content", "kind", "metadata")}
+    wanted = kept | named | ({"trust": head.trust} if named.get("trust") is None else {})
     merged = {**head.metadata, **metadata_of(given.get("metadata"), "metadata")}
     wanted["metadata"] = {name: value for name, value in merged.items() if value is not None}
     content = given.get("content")
-    if content is None and "value" in given and head.content == _told(head.value):
+    if content is None and given.get("value") is not None and head.content == _told(head.value):
         content = _told(given["value"])
     return checked(head.content if content is None else content, given.get("kind") or head.kind, now, **wanted)
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
@@ -17,12 +19,13 @@ import httpx2 as httpx
 import orjson
 
 from . import errors, trail
-from .errors import Closed, Forbidden, HoldfastError, NotFound, TooMany, Unreachable
+from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable, shown
 from .moments import iso
 from .profile import HEARTBEAT, LocalProfile
 from .reading import read
 from .records import Event, TracePage
 from .results import Namespace, Page, ProfileInfo
+from .types import Forgotten
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,6 +41,8 @@ class RemoteHoldfast:
     """Memory for many profiles on a server: `RemoteHoldfast(url, token)`; close it, or use `async with`."""
 
     def __init__(self, url: str, token: str, *, timeout: float = SECONDS) -> None:
+        if not token or not token.isascii():
+            raise InvalidInput("The token is empty or not ASCII; give the one that the server printed.", field="token")
         self._http = httpx.AsyncClient(
             base_url=url.rstrip("/"), headers={"authorization": f"Bearer {token}"}, timeout=timeout, trust_env=False
         )
@@ -88,16 +93,34 @@ class RemoteHoldfast:
         """One request; the answer's JSON, or the error that the server names."""
         if self._closed:
             raise Closed("This connection was closed.")
-        content = None if body is None else orjson.dumps(body, _plain, orjson.OPT_NON_STR_KEYS)
+        content = None if body is None else _json(body)
         sent = {"content-type": "application/json"} | _about_the_caller() | headers
-        try:
+        with self._reached():
             answer = await self._http.request(method, path, content=content, params=query, headers=sent)
+        return _result(answer)
+
+    async def lines(self, path: str, query: dict[str, Any]) -> AsyncIterator[str]:
+        """The lines of an answer that does not end by itself."""
+        waiting = httpx.Timeout(SECONDS, read=3 * HEARTBEAT)
+        with self._reached():
+            async with self._http.stream(
+                "GET", path, params=query, timeout=waiting, headers=_about_the_caller()
+            ) as answer:
+                if not answer.is_success:
+                    await answer.aread()
+                    _result(answer)
+                async for line in answer.aiter_lines():
+                    yield line
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        try:
+            yield
         except httpx.HTTPError as failure:
             raise Unreachable(
                 f"{self._http.base_url} does not answer: {type(failure).__name__} {failure}".rstrip() + ".",
                 fix="Is `holdfast serve` running there?",
             ) from failure
-        return _result(answer)
 
 
 def _result(answer: httpx.Response) -> Any:
@@ -110,23 +133,29 @@ def _result(answer: httpx.Response) -> Any:
         raise HoldfastError(f"The server answered {answer.status_code}: {answer.text[:200]}") from None
     if code == TooMany.code:
         raise TooMany(message, int(answer.headers.get("retry-after", "1")))
-    raise ERRORS.get(code, HoldfastError)(message, field=field)
+    wrong = ERRORS.get(code, HoldfastError)(message, field=field)
+    wrong.fix = told.get("fix")
+    raise wrong
 
 
 def call(
-    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], verb: str, path: str, within: str | None = None
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+    verb: str,
+    path: str,
+    within: str | None = None,
+    **renamed: str,
 ) -> Callable[Concatenate[RemoteProfile, P], Coroutine[Any, Any, T]]:
     """The local method as a request: what its path does not name goes into the body, or the query.
 
-    `within` names the part of the answer that is the result.
+    `within` names the part of the answer that is the result; `renamed` says what the service calls a parameter.
     """
     signature = inspect.signature(method)
     result = get_type_hints(inspect.unwrap(method))["return"]
 
     async def run(self: RemoteProfile, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        given = _given(signature, self, args, kwargs)
+        given = {renamed.get(name, name): value for name, value in _given(signature, self, args, kwargs).items()}
         headers = {
-            header: given.pop(name)
+            header: _header(given.pop(name), name)
             for name, header in (("idempotency_key", "idempotency-key"), ("etag", "if-match"))
             if name in given
         }
@@ -172,12 +201,20 @@ class RemoteProfile:
     sessions = call(LocalProfile.sessions, "GET", "/sessions", "sessions")
     forget = call(LocalProfile.forget, "DELETE", "/memories/{id}")
     forget_session = call(LocalProfile.forget_session, "DELETE", "/sessions/{session_id}")
-    forget_where = call(LocalProfile.forget_where, "POST", "/forget")
+    _forget_where = call(LocalProfile.forget_where, "POST", "/forget")
+
+    @functools.wraps(LocalProfile.forget_where)
+    async def forget_where(self, **given: Any) -> Forgotten:
+        if given.get("session_id") is not None:  # alone it would mean the whole session, with what was said in it
+            of = {"session_id": given.pop("session_id")}
+            given["filter"] = of if given.get("filter") is None else {"and": [of, given["filter"]]}
+        return await self._forget_where(**given)
+
     summary = call(LocalProfile.summary, "GET", "/summary", "summary")
     stats = call(LocalProfile.stats, "GET", "/stats")
     job = call(LocalProfile.job, "GET", "/jobs/{id}")
     jobs = call(LocalProfile.jobs, "GET", "/jobs", "jobs")
-    traces = call(LocalProfile.traces, "GET", "/traces", "traces")
+    traces = call(LocalProfile.traces, "GET", "/traces", "traces", session_id="session", turn_id="turn")
     trace = call(LocalProfile.trace, "GET", "/traces/{id}")
     ingest = call(LocalProfile.ingest, "POST", "/ingest")
     get = call(LocalProfile.get, "GET", "/memories/{id}")
@@ -194,16 +231,11 @@ class RemoteProfile:
 
     async def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> AsyncIterator[Event | None]:
         query = {} if after is None else {"after": after}
-        path, http = self._path("/events"), self._holdfast._http
-        async with http.stream("GET", path, params=query, timeout=httpx.Timeout(SECONDS, read=None)) as answer:
-            if not answer.is_success:
-                await answer.aread()
-                _result(answer)
-            async for line in answer.aiter_lines():
-                if line.startswith("data:"):
-                    yield _event(orjson.loads(line[5:]))
-                elif line.startswith(": still"):
-                    yield None
+        async for line in self._holdfast.lines(self._path("/events"), query):
+            if line.startswith("data:"):
+                yield _event(orjson.loads(line[5:]))
+            elif line.startswith(": still"):
+                yield None
 
     async def _ask(self, method: str, path: str, *more: Any, **headers: Any) -> Any:
         try:
@@ -232,6 +264,12 @@ def _event(told: dict[str, Any]) -> Event:
     return Event(n, datetime.fromisoformat(at), type, told)
 
 
+def _header(value: Any, name: str) -> str:
+    if not str(value).isascii() or not str(value).isprintable():
+        raise InvalidInput(f"{name} is {shown(value)}; over HTTP it must be printable ASCII.", field=name)
+    return str(value)
+
+
 def _about_the_caller() -> dict[str, str]:
     who = trail.caller()
     told = {"agent": who.agent, "session": who.session_id, "turn": who.turn_id}
@@ -239,7 +277,16 @@ def _about_the_caller() -> dict[str, str]:
 
 
 def _quoted(name: object) -> str:
+    if str(name) in (".", ".."):
+        raise InvalidInput(f"{str(name)!r} is a step in an address, not a name.", fix="Use another name.")
     return quote(str(name), safe="")
+
+
+def _json(body: Any) -> bytes:
+    try:
+        return json.dumps(body, default=_plain, allow_nan=False).encode()
+    except (TypeError, ValueError) as bad:
+        raise InvalidInput(f"What was given is not JSON: {bad}.") from bad
 
 
 def _plain(value: Any) -> Any:
@@ -248,6 +295,6 @@ def _plain(value: Any) -> Any:
         return iso(value)
     if isinstance(value, timedelta):
         return value.total_seconds()
-    if isinstance(value, set | frozenset | tuple):
+    if isinstance(value, Iterable):
         return [*value]
     raise TypeError(f"{value!r} is not JSON")

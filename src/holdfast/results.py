@@ -48,6 +48,8 @@ class Hit:
     trust: str = "user"
     pending: bool = False
     metadata: dict[str, Json] = field(default_factory=dict)
+    value: Json = None
+    version: int = 1
     features: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, float] = field(default_factory=dict)
     """The features that decided, and by how much each moved the score."""

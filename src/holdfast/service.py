@@ -79,9 +79,11 @@ class AsyncHoldfast:
     async def close(self) -> None:
         if not self._closed:
             self._closed = True
-            await self._worker.stop()
-            await self._recorder.stop()
-            await self._vault.close()
+            try:
+                await self._worker.stop()
+                await self._recorder.stop()
+            finally:
+                await self._vault.close()
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -129,6 +131,7 @@ class AsyncHoldfast:
             # A hash, since a deleted profile's name goes too; and before, since nothing is written after the scrub.
             await self.access.note("profile.deleted", f"{namespace}/{names.fingerprint(profile)}")
         gone = await self._vault.delete(*who)
+        self._recorder.drop(who)
         self.access.forget()
         return gone
 

@@ -12,6 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -44,10 +45,14 @@ class Loop:
             work.close()
             forked = os.getpid() != self._pid
             raise Closed("A Holdfast does not survive a fork; open one in this process." if forked else _CLOSED)
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
-            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+            return future.result()
         except concurrent.futures.CancelledError:
             raise Closed(_CLOSED) from None
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
 
     def stop(self) -> None:
         """Cancel what still runs, so that nobody waits for ever, then end the thread."""
@@ -78,8 +83,20 @@ def blocking(
     return call
 
 
+class _Ended(Exception):
+    """A stream has no more."""
+
+
 async def _next(stream: AsyncIterator[T]) -> T:
-    return await anext(stream)
+    try:
+        return await anext(stream)
+    except StopAsyncIteration:
+        raise _Ended from None
+
+
+async def _closed(stream: Any) -> None:
+    with suppress(RuntimeError):  # it is being cancelled already
+        await stream.aclose()
 
 
 class _Front:
@@ -122,8 +139,10 @@ class Profile(_Front):
         try:
             while True:
                 yield self._loop.run(_next(stream))
+        except _Ended:
+            return
         finally:
-            self._loop.run(stream.aclose())
+            self._loop.run(_closed(stream))
 
     events.__doc__ = LocalProfile.events.__doc__
 

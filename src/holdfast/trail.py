@@ -39,7 +39,7 @@ def acting(
 ) -> Iterator[None]:
     """What is done inside is traced as done by this agent, in this session and turn."""
     given = {"agent": agent, "session_id": session_id, "turn_id": turn_id, "credential": credential}
-    known: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    known: dict[str, Any] = {name: str(value) for name, value in given.items() if value is not None}
     token = _caller.set(replace(_caller.get(), **known))
     try:
         yield

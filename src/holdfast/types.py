@@ -86,6 +86,10 @@ class Memory:
         state = f"{self.id} {self.version} {self.superseded_by} {len(self.sources)}"
         return hashlib.sha256(state.encode()).hexdigest()[:16]
 
+    def seen_as(self, etag: str | None) -> bool:
+        """Whether it is still as somebody saw it: any of these tags, separated by commas, or `*`; None asks nothing."""
+        return etag is None or bool({"*", self.etag} & {each.strip() for each in etag.split(",")})
+
     @property
     def fingerprint(self) -> str:
         """What makes two memories without a key the same memory: kind, text, value and metadata."""
@@ -173,6 +177,8 @@ class Change:
     forget: tuple[str, ...] = ()
     """Items that go for good. A forgotten message takes along the memories that rest on nothing else; what a forgotten
     memory had superseded now points to its successor, or is current again when there is none."""
+    asked_in: tuple[str, ...] = ()
+    """Sessions whose traces go as well: what was asked in them is forgotten."""
     job: Job | None = None
     once: Once | None = None
     """Kept with what the change did. Raises Conflict when its key is known: somebody was first."""

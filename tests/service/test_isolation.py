@@ -203,7 +203,7 @@ def test_no_profile_ever_sees_anothers_canary(server: Server, owners: list[Owner
         bearing = {route for route, text in asking.shown.items() if CANARY.search(text)}
         assert bearing == {route for route in asking.shown if leads_to_a_profile(route)} - TELLS_NO_WORDS
         told = "".join(asking.shown.values())
-        assert {place for place in PLACES if asking.owner.words[place] in told} == set(PLACES) - {"profile"}
+        assert {place for place in PLACES if asking.owner.words[place] in told} >= set(PLACES) - {"profile"}
         assert set(asking.shown) == read_routes()
     assert sum(asking.count for asking in asked) > 1000
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -63,7 +64,8 @@ def _allow_many_connections() -> None:
     except ImportError:  # Windows
         return
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with suppress(ValueError, OSError):  # macOS may not take its own unlimited
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _export_spans() -> None:

@@ -50,7 +50,7 @@ class MemoryJournal:
         return next((trace for trace in self._traces.values() if trace.id == id), None)
 
     async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
-        if cursor is not None and not cursor.isdecimal():
+        if cursor is not None and not (cursor.isdecimal() and len(cursor) < 20):
             raise InvalidInput(
                 f"cursor {cursor!r} is none of ours; pass the cursor of the page before.", field="cursor"
             )
@@ -85,12 +85,9 @@ class MemoryJournal:
         if change.once is not None:
             done = replace(change.once, new=applied.new, memories=gone.memories, messages=gone.messages)
             self._onces[done.key] = (at, done)
-        if gone.memories or gone.messages:
-            self._scrub({*gone.memories, *gone.messages}, {item.session_id for item in state.items.values()})
-
-    def _scrub(self, ids: set[str], sessions: set[str | None]) -> None:
+        ids = {*gone.memories, *gone.messages}
         self._traces = {
-            n: replace(trace, details=without(trace.details, ids))
+            n: replace(trace, details=without(trace.details, ids)) if ids else trace
             for n, trace in self._traces.items()
-            if trace.caller.session_id is None or trace.caller.session_id in sessions
+            if trace.caller.session_id not in change.asked_in
         }

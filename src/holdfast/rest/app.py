@@ -53,7 +53,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
             CORSMiddleware, allow_origins=list(limits.origins), allow_methods=["*"], allow_headers=["*"],
             expose_headers=["ETag", "Retry-After"],
         )  # fmt: skip
-    app.add_middleware(Around, counts=app.state.counts)
+    app.add_middleware(Around, counts=app.state.counts, access=holdfast.access)
     return app
 
 

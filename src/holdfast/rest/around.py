@@ -9,11 +9,17 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..access import Access
+from . import failures
+
 log = logging.getLogger("holdfast.access")
+faults = logging.getLogger("holdfast")
 MOST_BYTES = 32 * 1024 * 1024
 """More than 500 messages of the largest size need."""
+STRANGERS_BYTES = 65_536
 SAFE = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -37,25 +43,43 @@ class Counts:
 
 
 class Around:
-    def __init__(self, app: ASGIApp, counts: Counts) -> None:
+    def __init__(self, app: ASGIApp, counts: Counts, access: Access) -> None:
         self._app = app
         self._counts = counts
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         start = time.perf_counter()
+        begun = False
 
         async def answer(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in SAFE.items():
                     headers.setdefault(name, value)
                 self._note(scope, message["status"], time.perf_counter() - start)
             await send(message)
 
-        await self._app(scope, _bounded(receive), answer)
+        try:
+            await self._app(scope, _bounded(receive, await self._most(scope)), answer)
+        except Exception as wrong:
+            faults.exception("a request failed")
+            if begun:
+                raise
+            await failures.blamed(Request(scope), wrong)(scope, receive, answer)
+
+    async def _most(self, scope: Scope) -> int:
+        """How much of a body is read: little of a stranger's, since it is read before anybody asks who they are."""
+        path = scope["path"].split("/")
+        told = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1").partition(" ")[2]
+        token = path[2] if path[1:2] == ["s"] and len(path) > 2 else told.strip()
+        known = bool(token) and await self._access.credential(token) is not None
+        return MOST_BYTES if known else STRANGERS_BYTES
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = _route(scope)
@@ -71,15 +95,15 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", "-"))
 
 
-def _bounded(receive: Receive) -> Receive:
+def _bounded(receive: Receive, most: int) -> Receive:
     taken = 0
 
     async def take() -> Message:
         nonlocal taken
         message: dict[str, Any] = dict(await receive())
         taken += len(message.get("body", b""))
-        if taken > MOST_BYTES:
-            raise HTTPException(413, f"The body is larger than {MOST_BYTES:,} bytes; send less at a time.")
+        if taken > most:
+            raise HTTPException(413, f"The body is larger than {most:,} bytes; send less at a time.")
         return message
 
     return take

@@ -73,7 +73,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HoldfastError, _ours)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _unknown)
-    app.add_exception_handler(Exception, _ours_to_blame)
 
 
 async def _ours(request: Request, wrong: Exception) -> Json:
@@ -83,10 +82,10 @@ async def _ours(request: Request, wrong: Exception) -> Json:
         code = NO_NAMESPACE
     after = wrong.after if isinstance(wrong, TooMany) else SECONDS_TO_WAIT
     headers = {"retry-after": str(after)} if status in (429, 503) else None
-    return failure(request, status, code, wrong.code, str(wrong), wrong.field, headers)
+    return failure(request, status, code, wrong.code, str(wrong), wrong.field, headers, wrong.fix)
 
 
-async def _ours_to_blame(request: Request, wrong: Exception) -> Json:
+def blamed(request: Request, wrong: Exception) -> Json:
     """A fault of ours; whoever runs the service finds it in its log."""
     said = f"The server failed ({type(wrong).__name__}); nothing is known to be lost. Its log says more."
     return failure(request, 500, 10012, "internal", said, None)
@@ -127,6 +126,7 @@ def failure(
     message: str,
     field: str | None,
     headers: dict[str, str] | None = None,
+    fix: str | None = None,
 ) -> Json:
     headers = dict(headers or {})
     if status == 409:
@@ -134,7 +134,7 @@ def failure(
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     if not request.url.path.startswith(PREFIX):
-        return Json({"error": {"code": name, "message": message, "field": field}}, status, headers)
+        return Json({"error": {"code": name, "message": message, "field": field, "fix": fix}}, status, headers)
     wrong: dict[str, Any] = {"code": code, "message": "Authentication error" if status == 401 else message}
     if field is not None:
         wrong["source"] = {"pointer": _pointer(field)}

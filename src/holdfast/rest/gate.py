@@ -121,7 +121,7 @@ async def asking(request: Request) -> Credential:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     found = await access.credential(token.strip()) if scheme.lower() == "bearer" and token else None
     if found is None or found.kind == "url":
-        raise Unauthorised("Authentication error", fix="Send Authorization: Bearer with a valid token.")
+        raise Unauthorised("Authentication error.", fix="Send Authorization: Bearer with a valid token.")
     return found
 
 

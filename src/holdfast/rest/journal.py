@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -9,7 +10,6 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import StreamingResponse
 
-from ..access import Access
 from ..errors import HoldfastError, InvalidInput, shown
 from ..profile import HEARTBEAT, LocalProfile
 from ..records import Event, JobStatus, Trace
@@ -64,7 +64,7 @@ async def events_of_url(
 def streamed(request: Request, profile: LocalProfile, after: int | None) -> StreamingResponse:
     last = request.headers.get("last-event-id")
     if last is not None and after is None:
-        if not last.isdecimal() or int(last) > LAST:
+        if not last.isdecimal() or len(last) > 19 or int(last) > LAST:
             raise InvalidInput(f"Last-Event-ID is {shown(last)}; give the id of an event.", field="last-event-id")
         after = int(last)
     return StreamingResponse(_lines(request, profile, after), media_type="text/event-stream")
@@ -72,19 +72,19 @@ def streamed(request: Request, profile: LocalProfile, after: int | None) -> Stre
 
 async def _lines(request: Request, profile: LocalProfile, after: int | None) -> AsyncIterator[bytes]:
     """Events as lines; a comment now and then keeps the connection, as long as the credential is good."""
-    access: Access = request.app.state.access
     with request.app.state.counts.streams.track_inprogress():
         yield b": listening\n\n"
+        asked = time.monotonic()
         async for event in profile.events(after=after, heartbeat=HEARTBEAT):
-            if event is not None:
-                yield _line(event)
-            elif await _still(access, request):
-                yield b": still here\n\n"
-            else:
-                return
+            if event is None or time.monotonic() - asked >= HEARTBEAT:
+                if not await _still(request):
+                    return
+                asked = time.monotonic()
+            yield b": still here\n\n" if event is None else _line(event)
 
 
-async def _still(access: Access, request: Request) -> bool:
+async def _still(request: Request) -> bool:
+    """Whether the credential is still good."""
     try:
         await asking(request)
     except HoldfastError:

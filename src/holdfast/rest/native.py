@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from ..errors import InvalidInput, Stale
+from ..errors import InvalidInput
 from ..results import Answer, Context, Receipt, Stats
 from ..types import Forgotten, Memory, Message
 from . import shapes
@@ -26,6 +26,7 @@ class Said(Body):
     role: str
     content: str
     speaker: str | None = None
+    agent: str | None = None
     timestamp: Moment = None
     metadata: dict[str, Any] | None = None
 
@@ -152,7 +153,7 @@ async def list_memories(request: Request, body: Listing) -> Json:
 async def get(request: Request, id: str, if_none_match: Annotated[str | None, Header()] = None) -> Response:
     """One memory, current or not, or message."""
     found = await (await profile_of(request)).get(id)
-    if isinstance(found, Memory) and if_none_match is not None and tag(if_none_match) == found.etag:
+    if isinstance(found, Memory) and if_none_match is not None and found.seen_as(tag(if_none_match)):
         return Response(status_code=304, headers={"etag": f'"{found.etag}"'})
     return shown(found) if isinstance(found, Memory) else Json(plain(found))
 
@@ -175,9 +176,8 @@ async def history(request: Request, id: str) -> Json:
 async def forget(request: Request, id: str, dry_run: bool = False, match: Match = None, once: Once = None) -> Json:
     """Remove a memory, its versions and the messages they rest on, or a message, for good."""
     profile = await profile_of(request)
-    if match is not None and (found := await profile.get(id)) and tag(match) != getattr(found, "etag", None):
-        raise Stale(f"Memory {id} has changed since it was read.", fix="Read it again and decide again.")
-    return Json(plain(await profile.forget(id, dry_run=dry_run, idempotency_key=once)))
+    etag = None if match is None else tag(match)
+    return Json(plain(await profile.forget(id, dry_run=dry_run, etag=etag, idempotency_key=once)))
 
 
 @router.post(OF + "/forget", dependencies=[Depends(needs("forget"))], response_model=Forgotten)
@@ -236,5 +236,5 @@ def shown(memory: Memory, status: int = 200) -> Json:
 
 
 def tag(header: str) -> str:
-    """The ETag in a header; proxies may have made it weak."""
-    return header.strip().removeprefix("W/").strip('"')
+    """The ETags of a header, without quotes; proxies may have made them weak."""
+    return ",".join(each.strip().removeprefix("W/").strip('"') for each in header.split(","))

@@ -5,6 +5,7 @@ Writes to a profile keep theirs in the profile (once.py); these have no profile.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -20,12 +21,17 @@ MOST = 10_000
 
 class Repeats:
     def __init__(self) -> None:
+        self._turn = asyncio.Lock()
         self._kept: dict[tuple[str, str], tuple[float, str, Json]] = {}
 
     async def first(self, request: Request, once: str | None, asked: Any, make: Callable[[], Awaitable[Json]]) -> Json:
         """What `make` answers, or what it answered when this credential sent this key before."""
         if once is None:
             return await make()
+        async with self._turn:
+            return await self._first(request, once, asked, make)
+
+    async def _first(self, request: Request, once: str, asked: Any, make: Callable[[], Awaitable[Json]]) -> Json:
         place, wish = (request.state.credential.id, once), f"{request.method} {request.url.path} {asked!r}"
         at, wished, answer = self._kept.get(place, (0.0, "", None))
         if answer is not None and time.monotonic() - at < SECONDS:

@@ -1,4 +1,4 @@
-"""The memory API of the secret URL: three calls for one profile, the secret in the path or as a bearer token."""
+"""The memory API of the secret URL: three calls for one profile; under /api with a key that is bound to one."""
 
 from __future__ import annotations
 

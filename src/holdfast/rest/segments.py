@@ -22,7 +22,7 @@ class Segments:
         raw: bytes = scope.get("raw_path") or b""
         if scope["type"] == "http" and b"%2f" in raw.lower():
             parts = raw.partition(b"?")[0].decode("ascii").split("/")
-            scope = {**scope, "path": "/".join(unquote(part).replace("/", SLASH) for part in parts)}
+            scope["path"] = "/".join(unquote(part).replace("/", SLASH) for part in parts)
         await self._app(scope, receive, send)
 
 

@@ -98,6 +98,7 @@ async def _first_url(holdfast: AsyncHoldfast, base: str) -> str:
 def _first_steps(base: str, admin: str | None, url: str) -> list[str]:
     namespace, profile = FIRST
     token = admin or "$HOLDFAST_ADMIN_TOKEN"
+    given = admin or "the preset token"
     return [
         "Shown once, keep them:",
         *([f"  admin token {admin}"] if admin else []),
@@ -109,8 +110,9 @@ def _first_steps(base: str, admin: str | None, url: str) -> list[str]:
         f"  curl -s '{url}/api/search?q=seats'",
         "",
         "Python:",
-        f'  memory = holdfast.Holdfast.connect("{base}", token="{token}")',
-        f'  memory.profile("{namespace}", "{profile}").recall("Which seat do I like?").answer',
+        "  import holdfast",
+        f'  memory = holdfast.Holdfast.connect("{base}", token="{given}")',
+        f'  print(memory.profile("{namespace}", "{profile}").recall("Which seat do I like?").answer)',
         "",
         "wrangler and other Agent Memory clients:",
         f"  export CLOUDFLARE_API_BASE_URL={base}/client/v4 CLOUDFLARE_ACCOUNT_ID=local",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,6 +20,7 @@ from . import rows
 from .file import File, query
 
 _TRACE = "n, id, at, operation, credential, agent, session, turn, took, details"
+_ID = re.compile(r'"([^"\\]+)"')
 _ONCE = "key, request, answer, new, memories, messages"
 
 
@@ -71,7 +73,7 @@ class SqliteJournal:
         return _trace(found[0]) if found else None
 
     async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
-        if cursor is not None and not cursor.isdecimal():
+        if cursor is not None and not (cursor.isdecimal() and len(cursor) < 20):
             raise InvalidInput(
                 f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
             )
@@ -113,8 +115,8 @@ def recorded(db: apsw.Connection, change: Change, applied: Applied) -> None:
         )
     if change.once is not None:
         _keep(db, change.once, applied, at)
-    if change.forget:
-        _scrub(db, applied.gone)
+    if change.forget or change.asked_in:
+        _scrub(db, applied.gone, change.asked_in)
 
 
 def _keep(db: apsw.Connection, once: Once, applied: Applied, at: int) -> None:
@@ -129,18 +131,16 @@ def _keep(db: apsw.Connection, once: Once, applied: Applied, at: int) -> None:
         raise Conflict(f"The idempotency key {once.key!r} was used meanwhile.") from known
 
 
-def _scrub(db: apsw.Connection, gone: Forgotten) -> None:
-    """Take forgotten ids out of every trace, and what was asked in a session of which nothing is left."""
+def _scrub(db: apsw.Connection, gone: Forgotten, sessions: tuple[str, ...]) -> None:
+    """Take forgotten ids out of every trace, and what was asked in forgotten sessions."""
+    for session in sessions:
+        db.execute("DELETE FROM trace WHERE session = ?", (session,))
     ids = {*gone.memories, *gone.messages}
     if not ids:
         return
-    db.execute(
-        "DELETE FROM trace WHERE session IS NOT NULL AND session NOT IN (SELECT session FROM message) "
-        "AND session NOT IN (SELECT session FROM memory WHERE session IS NOT NULL)"
-    )
     for n, details in query(db, "SELECT n, details FROM trace"):
         held = zlib.decompress(details).decode()
-        if any(id in held for id in ids):
+        if not ids.isdisjoint(_ID.findall(held)):
             db.execute("UPDATE trace SET details = ? WHERE n = ?", (_squeezed(without(json.loads(held), ids)), n))
 
 

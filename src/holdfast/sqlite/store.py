@@ -214,7 +214,7 @@ def _position(cursor: str) -> int:
         data = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         if len(data) != 8:
             raise ValueError
-        return int.from_bytes(data)
+        return min(int.from_bytes(data), 2**62)
     except (ValueError, TypeError):
         raise InvalidInput(
             f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"

@@ -1,0 +1,3 @@
+"""One PostgreSQL, every profile in it."""
+
+from __future__ import annotations

@@ -1,0 +1,107 @@
+"""The schema: migrations under one lock, each table in hash partitions by profile, behind row-level security.
+
+A transaction names its profile by SET LOCAL and acts as a role that owns nothing and cannot bypass the policies: one
+that names none sees no row. Migrations are hash-checked and have SQLite's numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from importlib import resources
+
+import psycopg
+from psycopg import sql
+
+from ..errors import StorageError, TooNew
+from ..moments import micros, now
+
+PARTITIONS = 32
+ROLE = "holdfast_profile"
+LOCK = 0x686F6C64
+VECTOR = (0, 7, 0)
+"""halfvec came with this version of pgvector."""
+_CURRENT = "nullif(current_setting('holdfast.profile', true), '')::bigint"
+_TABLE = re.compile(r"CREATE TABLE (\w+) \([^;]*\) PARTITION BY HASH")
+Migration = tuple[str, int, str, str]
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """(family, number, sha256, sql), in order."""
+    found = []
+    for family in ("catalogue", "profile"):
+        for entry in resources.files(__package__).joinpath("migrations", family).iterdir():
+            if entry.name.endswith(".sql"):
+                text = entry.read_text("utf-8")
+                found.append((family, int(entry.name[:4]), hashlib.sha256(text.encode()).hexdigest(), text))
+    return tuple(sorted(found))
+
+
+async def migrate(db: psycopg.AsyncConnection) -> None:
+    """Bring the database up to date; others that start at the same moment wait."""
+    async with db.transaction():
+        await db.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        await _check_vector(db)
+        await db.execute(
+            "CREATE TABLE IF NOT EXISTS migration "
+            "(family text, number integer, sha256 text NOT NULL, at bigint NOT NULL, PRIMARY KEY (family, number))"
+        )
+        await _make_role(db)
+        rows = await (await db.execute("SELECT family, number, sha256 FROM migration")).fetchall()
+        done = {(family, number): sha for family, number, sha in rows}
+        known = {(family, number) for family, number, _, _ in migrations()}
+        if set(done) - known:
+            raise TooNew("The database was written by a newer Holdfast.", fix="Upgrade with: pip install -U holdfast")
+        for family, number, sha, text in migrations():
+            if done.get((family, number), sha) != sha:
+                raise StorageError(f"Migration {number} ({family}) is not the one this database was built with.")
+            if (family, number) not in done:
+                await db.execute(text)
+                for table in _TABLE.findall(text):
+                    await _divide(db, table)
+                if (family, number) == ("catalogue", 1):
+                    await _guard_profiles(db)
+                row = (family, number, sha, micros(now()))
+                await db.execute("INSERT INTO migration VALUES (%s, %s, %s, %s)", row)
+
+
+async def _check_vector(db: psycopg.AsyncConnection) -> None:
+    await db.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    row = await (await db.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")).fetchone()
+    version = "0" if row is None else str(row[0])
+    if tuple(map(int, version.split("."))) < VECTOR:
+        needed = ".".join(map(str, VECTOR))
+        raise StorageError(f"pgvector is {version}; Holdfast needs {needed} or newer.", fix="Upgrade the extension.")
+
+
+async def _make_role(db: psycopg.AsyncConnection) -> None:
+    found = await (await db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,))).fetchone()
+    if found is None:
+        await db.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(ROLE)))
+    await db.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(ROLE)))
+
+
+async def _guard_profiles(db: psycopg.AsyncConnection) -> None:
+    """A profile's role sees its own row; the catalogue's owner sees them all."""
+    role = sql.Identifier(ROLE)
+    await db.execute("ALTER TABLE profile ENABLE ROW LEVEL SECURITY")
+    await db.execute(sql.SQL("CREATE POLICY own ON profile TO {} USING ({})").format(role, sql.SQL("id = " + _CURRENT)))
+    await db.execute(sql.SQL("GRANT SELECT, UPDATE ON profile TO {}").format(role))
+
+
+async def _divide(db: psycopg.AsyncConnection, table: str) -> None:
+    name, role = sql.Identifier(table), sql.Identifier(ROLE)
+    for n in range(PARTITIONS):
+        await db.execute(
+            sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES WITH (MODULUS {}, REMAINDER {})").format(
+                sql.Identifier(f"{table}_{n:02}"), name, sql.Literal(PARTITIONS), sql.Literal(n)
+            )
+        )
+    own = sql.SQL("profile = " + _CURRENT)
+    await db.execute(sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(name))
+    await db.execute(sql.SQL("ALTER TABLE {} FORCE ROW LEVEL SECURITY").format(name))
+    await db.execute(sql.SQL("CREATE POLICY own ON {} TO {} USING ({}) WITH CHECK ({})").format(name, role, own, own))
+    await db.execute(sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO {}").format(name, role))
+    await db.execute(sql.SQL("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {}").format(role))

@@ -1,0 +1,219 @@
+"""What every channel of one profile proposes for a probe, with the raw numbers. No score of PostgreSQL's is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import psycopg
+
+from ..moments import micros
+from ..types import Candidate, Floats, Probe, Proposals
+from ..vectors import best, unpacked
+from ..words import bm25
+from .base import query
+from .where import condition
+
+REACH = 1
+RESCORED = 40
+"""So many more than asked for are read by the database's own distance, since its half-precision may misplace a few."""
+MOST_TIMELY = 5_000
+
+_TIMELY = """
+SELECT part.n FROM (
+  SELECT n AS item, coalesce(said_at, created_at) AS at FROM message
+   WHERE profile = %(p)s AND coalesce(said_at, created_at) >= %(start)s AND coalesce(said_at, created_at) < %(stop)s
+  UNION ALL
+  SELECT -n, coalesce(occurred_at, created_at) FROM memory
+   WHERE profile = %(p)s AND coalesce(occurred_at, created_at) >= %(start)s
+     AND coalesce(occurred_at, created_at) < %(stop)s
+) AS told JOIN part ON part.profile = %(p)s AND part.item = told.item
+ORDER BY told.at DESC, part.n DESC LIMIT %(limit)s
+"""
+_NEIGHBOURS = """
+SELECT DISTINCT beside.n FROM part
+  JOIN message ON message.profile = part.profile AND message.n = part.item
+  JOIN message AS other ON other.profile = part.profile AND other.session = message.session
+   AND other.position BETWEEN message.position - %(reach)s AND message.position + %(reach)s
+  JOIN part AS beside ON beside.profile = part.profile AND beside.item = other.n
+ WHERE part.profile = %(p)s AND part.n = ANY(%(parts)s)
+"""
+_ROWS = """
+SELECT part.n, part.item, part.number, part.length, part.tokens, part.asks,
+       coalesce(message.id, memory.id), coalesce(message.session, memory.session), coalesce(message.position, -1),
+       message.role, message.speaker,
+       coalesce(message.said_at, message.created_at, memory.occurred_at, memory.created_at), meaning.data
+  FROM part
+  LEFT JOIN message ON message.profile = part.profile AND message.n = part.item
+  LEFT JOIN memory ON memory.profile = part.profile AND memory.n = -part.item
+  LEFT JOIN meaning ON meaning.profile = part.profile AND meaning.part = part.n AND meaning.model = %(model)s
+ WHERE part.profile = %(p)s AND part.n = ANY(%(parts)s) ORDER BY part.n
+"""
+
+
+@dataclass
+class Search:
+    """One probe of one profile."""
+
+    db: psycopg.AsyncConnection
+    profile: int
+    probe: Probe
+    channels: dict[int, dict[str, int]] = field(default_factory=dict)
+    """Part → channel → rank."""
+
+    async def run(self) -> Proposals:
+        counted = await query(self.db, "SELECT parts, words FROM profile WHERE id = %s", (self.profile,))
+        parts, words = counted[0] if counted else (0, 0)
+        mean = words / parts if parts else 0.0
+        postings = await self._postings()
+        frequency = tuple(len(postings.get(word, {})) for word in self.probe.words)
+        await self._by_words(postings, frequency, parts, mean)
+        await self._by_meaning()
+        self._offer("key", await self._keyed())
+        self._offer("time", await self._timely())
+        leading = [part for part, ranks in self.channels.items() if min(ranks.values()) <= self.probe.with_neighbours]
+        beside = await query(self.db, _NEIGHBOURS, {"p": self.profile, "parts": leading, "reach": REACH})
+        wanted = sorted({*self.channels, *(n for (n,) in beside)})
+        told = {"p": self.profile, "parts": wanted, "model": self.probe.model}
+        return self._measured(await query(self.db, _ROWS, told), postings, (parts, mean, frequency))
+
+    async def _postings(self) -> dict[str, dict[int, tuple[int, int]]]:
+        """Word → part → (times, the part's length)."""
+        found: dict[str, dict[int, tuple[int, int]]] = {}
+        statement = "SELECT word, part, times, length FROM posting WHERE profile = %s AND word = ANY(%s)"
+        for word, part, times, length in await query(self.db, statement, (self.profile, list(self.probe.words))):
+            found.setdefault(word, {})[part] = (times, length)
+        return found
+
+    async def _by_words(self, postings: Any, frequency: tuple[int, ...], parts: int, mean: float) -> None:
+        weights: dict[int, float] = {}
+        for word, count in zip(self.probe.words, frequency, strict=True):
+            having = postings.get(word, {})
+            if having:
+                pairs = np.array(list(having.values()), float)
+                scores = bm25(pairs[:, :1], pairs[:, 1], [count], parts, mean)[:, 0]
+                for part, score in zip(having, scores.tolist(), strict=True):
+                    weights[part] = weights.get(part, 0.0) + score
+        for memory, mine in (await self._allowed(list(weights))).items():
+            order = sorted(mine)
+            top = best(np.array([weights[part] for part in order]), self._most(memory))
+            self._offer("words" if memory else "messages", [order[at] for at in top])
+
+    async def _by_meaning(self) -> None:
+        if self.probe.vector is None:
+            return
+        near = "[" + ",".join(f"{value:.6g}" for value in self.probe.vector.tolist()) + "]"
+        for memory in (False, True):
+            table, item = ("memory", "-memory.n") if memory else ("message", "message.n")
+            sql, bound = condition(self.probe.where, table)
+            fresh = "AND (expires_at IS NULL OR expires_at > %s)" if memory else ""
+            given = [self.profile, self.probe.model, memory, *([micros(self.probe.now)] if memory else []), *bound]
+            found = await query(
+                self.db,
+                f"SELECT meaning.part, meaning.data FROM meaning JOIN part ON part.profile = meaning.profile "
+                f"AND part.n = meaning.part JOIN {table} ON {table}.profile = part.profile AND {item} = part.item "
+                f"WHERE meaning.profile = %s AND meaning.model = %s AND meaning.memory = %s AND part.live {fresh} "
+                f"AND {sql} ORDER BY meaning.near <=> %s::halfvec LIMIT %s",
+                [*given, near, self._most(memory) + RESCORED],
+            )
+            found.sort()
+            cosines = _cosines([data for _, data in found], self.probe.vector)
+            top = best(cosines, self._most(memory))
+            self._offer("meaning" if memory else "messages", [found[at][0] for at in top])
+
+    def _most(self, memory: bool) -> int:
+        return self.probe.memories if memory else self.probe.limit
+
+    async def _allowed(self, parts: list[int]) -> dict[bool, set[int]]:
+        """Those that are live and pass the filter, messages and memories apart."""
+        found: dict[bool, set[int]] = {False: set(), True: set()}
+        if not parts:
+            return found
+        for memory in (False, True):
+            table, item = ("memory", "-memory.n") if memory else ("message", "message.n")
+            sql, bound = condition(self.probe.where, table)
+            fresh = "AND (expires_at IS NULL OR expires_at > %s)" if memory else ""
+            given = [self.profile, parts, *([micros(self.probe.now)] if memory else []), *bound]
+            statement = (
+                f"SELECT part.n FROM part JOIN {table} ON {table}.profile = part.profile AND {item} = part.item "
+                f"WHERE part.profile = %s AND part.n = ANY(%s) AND part.live {fresh} AND {sql}"
+            )
+            found[memory] = {n for (n,) in await query(self.db, statement, given)}
+        return found
+
+    async def _keyed(self) -> list[int]:
+        if not self.probe.keys:
+            return []
+        found = await query(
+            self.db,
+            "SELECT part.n FROM memory JOIN part ON part.profile = memory.profile AND part.item = -memory.n "
+            "WHERE memory.profile = %s AND memory.key = ANY(%s) AND memory.superseded_by IS NULL "
+            "ORDER BY memory.n DESC LIMIT %s",
+            (self.profile, list(self.probe.keys), self.probe.limit),
+        )
+        return await self._passing([n for (n,) in found])
+
+    async def _timely(self) -> list[int]:
+        """What was said or happened in the question's window, newest first."""
+        if self.probe.window is None:
+            return []
+        start, stop = map(micros, self.probe.window)
+        given = {"p": self.profile, "start": start, "stop": stop, "limit": MOST_TIMELY}
+        found = [n for (n,) in await query(self.db, _TIMELY, given)]
+        return (await self._passing(found))[: self.probe.limit]
+
+    async def _passing(self, parts: list[int]) -> list[int]:
+        allowed = await self._allowed(parts)
+        return [part for part in parts if part in allowed[False] or part in allowed[True]]
+
+    def _offer(self, channel: str, parts: Iterable[int]) -> None:
+        for rank, part in enumerate(parts, 1):
+            ranks = self.channels.setdefault(part, {})
+            ranks[channel] = min(rank, ranks.get(channel, rank))
+
+    def _measured(self, found: list[Any], postings: Any, whole: tuple[int, float, tuple[int, ...]]) -> Proposals:
+        items: dict[int, Candidate] = {}
+        reached: dict[int, dict[str, int]] = {}
+        for n, item, _, _, _, asks, id, session, position, role, speaker, at, _ in found:
+            items.setdefault(item, Candidate(id, item < 0, session, position, role, speaker, bool(asks), at))
+            ranks = reached.setdefault(item, {})
+            for channel, rank in self.channels.get(n, {}).items():
+                ranks[channel] = min(rank, ranks.get(channel, rank))
+        places = {item: place for place, item in enumerate(items)}
+        counts = [[postings.get(word, {}).get(row[0], (0, 0))[0] for word in self.probe.words] for row in found]
+        parts, mean, frequency = whole
+        return Proposals(
+            items=tuple(items.values()),
+            channels=tuple(reached.values()),
+            of=np.array([places[row[1]] for row in found], np.int64),
+            number=np.array([row[2] for row in found], np.int64),
+            length=np.array([row[3] for row in found], float),
+            counts=np.array(counts, float).reshape(len(found), len(self.probe.words)),
+            cosine=self._all_cosines([row[-1] for row in found]),
+            tokens=tuple(bytes(row[4]) for row in found),
+            parts=parts,
+            mean_length=mean,
+            frequency=frequency,
+        )
+
+    def _all_cosines(self, data: list[bytes | None]) -> Any:
+        cosine = np.full(len(data), np.nan)
+        having = [n for n, each in enumerate(data) if each is not None]
+        if self.probe.vector is not None and having:
+            cosine[having] = _cosines([bytes(data[n] or b"") for n in having], self.probe.vector)
+        return np.where(cosine == 0, np.nan, cosine)
+
+
+def _cosines(data: list[bytes], vector: Floats) -> Floats:
+    if not data:
+        return np.zeros(0, np.float32)
+    values = unpacked([bytes(each) for each in data])
+    return (
+        np.asarray(values @ vector, np.float32) if values.shape[1] == len(vector) else np.zeros(len(data), np.float32)
+    )
+
+
+async def propose(db: psycopg.AsyncConnection, profile: int, probe: Probe) -> Proposals:
+    return await Search(db, profile, probe).run()
