@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,7 +20,7 @@ from .records import Once
 from .trail import note
 from .types import All, Change, Json, Memory, Supersede, Test, fingerprint
 
-TRIES = 8
+TRIES = 16
 VALUE_BYTES = 262_144
 LONGEST_TTL = timedelta(days=36_525)
 REVISED = ("content", "kind", "key", "value", "metadata", "trust", "occurred_at", "expires_at")
@@ -85,6 +87,7 @@ async def remember(store: Store, wish: Wish, *, now: datetime, once: Once | None
         except Conflict:
             if attempt == TRIES - 1:
                 raise
+            await asyncio.sleep(random.random() * 0.005 * attempt)  # writers of other processes know no turns
     raise AssertionError("unreachable")
 
 

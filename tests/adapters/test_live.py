@@ -19,9 +19,12 @@ from holdfast import (
     AsyncHoldfast,
     Forbidden,
     Holdfast,
+    InvalidInput,
+    NotFound,
     TooMany,
     Unauthorised,
     Unreachable,
+    acting,
 )
 from holdfast.remote import RemoteHoldfast
 from holdfast.rest.app import Limits
@@ -282,3 +285,94 @@ async def test_without_a_loop_the_remote_client_is_the_same(site: Site) -> None:
             return [alice.search("window")[0].key, next(alice.events(after=0)).type, desk.get("fact", "seat").value]  # type: ignore[union-attr]
 
     assert await asyncio.to_thread(use) == ["seat", "memory.added", "Prefers window seats"]
+
+
+async def test_no_name_is_a_step_in_an_address(site: Site) -> None:
+    await site.told("POST", OF + "/remember", json={"content": "x", "session_id": "s"})
+    async with RemoteHoldfast(site.url, site.token) as far:
+        alice = far.profile("app", "alice")
+        for act in (
+            lambda: alice.forget(".."),
+            lambda: alice.forget_session(".."),
+            lambda: far.delete_profile("app", ".."),
+            lambda: alice.remember("x", session_id=".."),
+            lambda: alice.remember("x", key="."),
+        ):
+            with pytest.raises(InvalidInput):
+                await act()
+        assert len(await alice.list()) == 1
+
+
+async def test_a_token_that_is_revoked_while_it_is_used_stays_revoked(site: Site) -> None:
+    for _ in range(10):
+        made, token = await site.holdfast.access.issue("key", "k", ["read"])
+        access = site.holdfast.access
+        await asyncio.gather(access.credential(token), access.revoke(made.id), access.credential(token))
+        assert await access.credential(token) is None
+        with pytest.raises(NotFound):
+            await access.rotate(made.id)
+
+
+async def test_a_busy_stream_ends_with_its_credential_too(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.rest.journal.HEARTBEAT", 0.2)
+    made, secret = await site.holdfast.access.issue("url", "u", ["read"], namespace="app", profile="alice")
+    async with site.http.stream("GET", f"/s/{secret}/events") as answer:
+        await site.holdfast.access.revoke(made.id)
+
+        async def write() -> None:
+            for n in range(30):
+                await site.holdfast.profile("app", "alice").remember(f"thing {n}")
+                await asyncio.sleep(0.05)
+
+        writing = asyncio.create_task(write())
+        async with asyncio.timeout(1.4):  # the writing goes on for longer
+            async for _ in answer.aiter_lines():
+                pass
+        assert not writing.done()
+        writing.cancel()
+
+
+async def test_strangers_are_not_listened_to_for_long(site: Site) -> None:
+    large = {"content": "x" * 100_000}
+    answer = await httpx.AsyncClient(base_url=site.url).post(OF + "/remember", json=large)
+    assert answer.status_code == 413
+    assert (await site.ask("POST", OF + "/remember", json=large)).status_code == 400  # known, and told the real limit
+
+
+async def test_far_away_means_the_same_as_here(site: Site) -> None:
+    async with RemoteHoldfast(site.url, site.token) as far:
+        alice = far.profile("app", "alice")
+        with acting(session_id="s1", turn_id="t1"):
+            await alice.ingest(
+                ({"role": "user", "content": word, "agent": "a"} for word in ("one", "two")), session_id="x"
+            )
+        await alice.remember("kept", session_id="x")
+        assert [trace.operation for trace in await alice.traces(session_id="s1", turn_id="t1")] == ["ingest"]
+        assert not len(await alice.traces(session_id="nobody"))
+        gone = await alice.forget_where(session_id="x")
+        assert (len(gone.memories), gone.messages) == (1, ())
+        for wrong in ({"filter": {}}, {"key_prefix": ""}):
+            with pytest.raises(InvalidInput, match="Say which") as caught:
+                await alice.forget_where(**wrong)  # type: ignore[arg-type]
+            assert caught.value.fix
+        with pytest.raises(InvalidInput, match="not JSON"):
+            await alice.remember("x", value=float("nan"))
+
+
+async def test_a_fault_of_ours_is_told_counted_and_safe(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("holdfast.profile.LocalProfile.stats", broken)
+    await site.told("POST", OF + "/remember", json={"content": "x"})
+    answer = await site.ask("GET", OF + "/stats")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert 'status="500"' in (await site.ask("GET", "/metrics")).text
+
+
+@pytest.mark.parametrize("path", ["/memories/list", "/traces?cursor=" + "9" * 5000])
+async def test_a_cursor_of_somebody_else_is_refused_kindly(site: Site, path: str) -> None:
+    await site.told("POST", OF + "/remember", json={"content": "x"})
+    method, body = ("POST", {"cursor": "__________8"}) if "list" in path else ("GET", None)
+    assert (await site.ask(method, OF + path, json=body)).status_code in (200, 400)

@@ -1,4 +1,4 @@
-"""Both backends keep the one storage contract."""
+"""Every backend keeps the one storage contract."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from databases import database
 from holdfast.conformance import StoreContract, VaultContract
 from holdfast.memory import MemoryVault
 from holdfast.ports import Vault
+from holdfast.postgres.vault import PostgresVault
 from holdfast.sqlite.vault import SqliteVault
 
 
@@ -27,6 +29,15 @@ class InFiles:
         await vault.close()
 
 
+class InDatabase:
+    @pytest.fixture
+    async def vault(self) -> AsyncIterator[Vault]:
+        with database() as dsn:
+            vault = PostgresVault(dsn, connections=4)
+            yield vault
+            await vault.close()
+
+
 class TestMemoryVault(InMemory, VaultContract): ...
 
 
@@ -37,3 +48,9 @@ class TestSqliteVault(InFiles, VaultContract): ...
 
 
 class TestSqliteStore(InFiles, StoreContract): ...
+
+
+class TestPostgresVault(InDatabase, VaultContract): ...
+
+
+class TestPostgresStore(InDatabase, StoreContract): ...

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import AsyncHoldfast, Event, KeyReused, LocalProfile, NotFound, Stale, acting, recorder
+from holdfast import AsyncHoldfast, Event, Holdfast, KeyReused, LocalProfile, NotFound, Stale, acting, recorder
 from holdfast.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from holdfast.types import Draft
+from holdfast.types import Draft, Memory
 
 
 def opened(path: Path, **more: Any) -> AsyncHoldfast:
@@ -198,6 +198,75 @@ async def test_a_trace_explains_a_search_and_never_holds_a_memorys_text(tmp_path
         assert "aisle" not in repr(everything)
         await alice.forget(seat.id)
         assert seat.id not in repr([await alice.trace(each.id) for each in await alice.traces()])
+
+
+async def test_what_is_forgotten_leaves_the_traces_that_are_still_on_their_way(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        seat = await alice.remember("Prefers aisle seats", session_id="s1")
+        with acting(session_id="s1"):
+            await alice.search("what about my secret aisle?")
+        await alice.search("seats")
+        await alice.forget_session("s1")
+        traces = [await alice.trace(each.id) for each in await alice.traces()]
+        assert seat.id not in repr(traces)
+        assert "secret" not in repr(traces)
+        await alice.search("another secret")
+        await memory.delete_profile("app", "alice")
+        await alice.remember("anew")
+        assert "secret" not in repr(await alice.traces())
+
+
+async def test_questions_of_other_sessions_stay_when_something_is_forgotten(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        kept = await alice.remember("x")
+        with acting(session_id="only-asks"):
+            await alice.search("x")
+        await alice.traces()
+        await alice.forget(kept.id)
+        assert len(await alice.traces(session_id="only-asks")) == 1
+
+
+async def test_a_listener_hears_a_profile_that_was_deleted_and_begun_anew(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        for n in range(3):
+            await alice.remember(f"old {n}")
+        listening = asyncio.create_task(heard(alice, 2))
+        await asyncio.sleep(0.05)
+        await memory.delete_profile("app", "alice")
+        await alice.remember("anew")
+        assert [event.type for event in await asyncio.wait_for(listening, 2)] == ["reset", "memory.added"]
+
+
+async def test_what_was_set_by_hand_is_not_outdated_by_chatter(tmp_path: Path) -> None:
+    async with await AsyncHoldfast.open(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        drink = await alice.remember("The user drinks tea.", kind="preference", key="drink")
+        await alice.settle()
+        await alice.ingest([{"role": "user", "content": "I switched from tea to coffee now."}], wait=True)
+        found = await alice.get(drink.id)
+        assert isinstance(found, Memory)
+        assert found.current
+
+
+async def test_one_forget_sent_twice_at_once_is_one_forget(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        kept = await alice.remember("x", key="k")
+        gone = await asyncio.gather(*(alice.forget(kept.id, idempotency_key="f") for _ in range(4)))
+        assert {each.memories for each in gone} == {(kept.id,)}
+
+
+def test_a_blocking_listener_ends_when_its_holdfast_does(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path, embedder=HashingEmbedder()) as memory:
+        alice = memory.profile("app", "alice")
+        alice.remember("x")
+        events = alice.events(after=0)
+        assert next(events) is not None
+        memory._inner._live.end()
+        assert list(events) == []
 
 
 async def test_failures_leave_a_trace_and_traces_survive_a_restart(tmp_path: Path) -> None:
