@@ -129,10 +129,12 @@ async def _heads(store: Store, asked: Asked, drawn: list[Memory], question: Ques
     """Message → the current memory that superseded what it said about the question."""
     heads: dict[str, Memory] = {}
     for memory in drawn:
-        if not memory.current and set(asked.words) & set(words.tokens(memory.content)):
+        spoken = set(asked.words) & set(words.tokens(memory.content))
+        if not memory.current and spoken:
             head = (await store.history(memory.id))[0]
             over = head.expires_at is not None and head.expires_at <= question.now
-            if head.current and not over and passes(question.where, head):
+            sure = head.key == memory.key is not None or spoken <= set(words.tokens(head.content))
+            if head.current and sure and not over and passes(question.where, head):
                 heads |= dict.fromkeys(memory.sources, head)
     return heads
 
