@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Any
 
+from .. import stored
 from ..credentials import Credential
 from ..moments import at_micros, micros
 from ..records import Act
 from .base import Base, query
-
-_COLUMNS = "id, kind, name, rights, namespace, profile, created_at, expires_at, revoked_at, used_at"
 
 
 class PostgresCredentials:
@@ -19,15 +17,8 @@ class PostgresCredentials:
         self._base = base
 
     async def add(self, credential: Credential, digest: bytes) -> None:
-        def time(at: datetime | None) -> int | None:
-            return None if at is None else micros(at)
-
-        row = (
-            credential.id, credential.kind, credential.name, json.dumps(sorted(credential.rights)),
-            credential.namespace, credential.profile, micros(credential.created_at), time(credential.expires_at),
-            time(credential.revoked_at), time(credential.used_at), digest,
-        )  # fmt: skip
-        columns = [*_COLUMNS.split(", "), "digest"]
+        row = (*stored.credential_row(credential), digest)
+        columns = [*stored.CREDENTIAL.split(", "), "digest"]
         renewed = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])
         await self._run(
             f"INSERT INTO credential ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(row))}) "
@@ -36,12 +27,12 @@ class PostgresCredentials:
         )
 
     async def find(self, id: str) -> tuple[Credential, bytes] | None:
-        found = await self._run(f"SELECT {_COLUMNS}, digest FROM credential WHERE id = %s", id)
-        return (_credential(found[0][:-1]), bytes(found[0][-1])) if found else None
+        found = await self._run(f"SELECT {stored.CREDENTIAL}, digest FROM credential WHERE id = %s", id)
+        return (stored.credential(found[0][:-1]), bytes(found[0][-1])) if found else None
 
     async def listed(self) -> list[Credential]:
-        found = await self._run(f'SELECT {_COLUMNS} FROM credential ORDER BY created_at DESC, id COLLATE "C"')
-        return [_credential(row) for row in found]
+        found = await self._run(f'SELECT {stored.CREDENTIAL} FROM credential ORDER BY created_at DESC, id COLLATE "C"')
+        return [stored.credential(row) for row in found]
 
     async def end(self, id: str, at: datetime) -> bool:
         still = "(revoked_at IS NULL OR revoked_at > %s)"
@@ -62,11 +53,3 @@ class PostgresCredentials:
     async def _run(self, statement: str, *bound: Any) -> list[tuple[Any, ...]]:
         async with self._base.transaction() as db:
             return await query(db, statement, bound)
-
-
-def _credential(row: tuple[Any, ...]) -> Credential:
-    id, kind, name, rights, namespace, profile, created, *others = row
-    expires, revoked, used = (None if at is None else at_micros(at) for at in others)
-    return Credential(
-        id, kind, name, frozenset(json.loads(rights)), at_micros(created), namespace, profile, expires, revoked, used
-    )

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import psycopg
 
+from .. import stored
 from ..errors import Conflict, InvalidInput
 from ..happened import happened
-from ..moments import at_micros, micros, now
-from ..records import Caller, Event, Job, Once, Trace, TracePage, without
+from ..moments import micros, now
+from ..records import Event, Job, Once, Trace, TracePage, without
 from ..types import Applied, Change, Forgotten
-from . import rows
 from .base import Base, query
-
-_TRACE = "n, id, at, operation, credential, agent, session, turn, took, details"
-_ID = re.compile(r'"([^"\\]+)"')
-_ONCE = "key, request, answer, new, memories, messages"
 
 
 class PostgresJournal:
@@ -30,9 +25,9 @@ class PostgresJournal:
         self._profile = profile
 
     async def events(self, after: int, limit: int) -> list[Event]:
-        statement = "SELECT n, at, type, data FROM event WHERE profile = %s AND n > %s ORDER BY n LIMIT %s"
+        statement = f"SELECT {stored.EVENT} FROM event WHERE profile = %s AND n > %s ORDER BY n LIMIT %s"
         found = await self._read(statement, min(after, 2**62), limit)
-        return [Event(n, at_micros(at), type, json.loads(data)) for n, at, type, data in found]
+        return [stored.event(row) for row in found]
 
     async def reach(self) -> tuple[int, int]:
         ((oldest, newest),) = await self._read(
@@ -41,40 +36,28 @@ class PostgresJournal:
         return oldest, newest
 
     async def once(self, key: str) -> Once | None:
-        found = await self._read(f"SELECT {_ONCE} FROM once WHERE profile = %s AND key = %s", key)
-        if not found:
-            return None
-        key, request, answer, new, memories, messages = found[0]
-        return Once(
-            key, request, answer, frozenset(json.loads(new)), tuple(json.loads(memories)), tuple(json.loads(messages))
-        )
+        found = await self._read(f"SELECT {stored.ONCE} FROM once WHERE profile = %s AND key = %s", key)
+        return stored.once(found[0]) if found else None
 
     async def job(self, id: str) -> Job | None:
-        found = await self._read("SELECT id, kind, created_at, messages FROM job WHERE profile = %s AND id = %s", id)
-        return _job(found[0]) if found else None
+        found = await self._read(f"SELECT {stored.JOB} FROM job WHERE profile = %s AND id = %s", id)
+        return stored.job(found[0]) if found else None
 
     async def jobs(self, limit: int) -> list[Job]:
-        statement = "SELECT id, kind, created_at, messages FROM job WHERE profile = %s ORDER BY n DESC LIMIT %s"
-        return [_job(row) for row in await self._read(statement, limit)]
+        statement = f"SELECT {stored.JOB} FROM job WHERE profile = %s ORDER BY n DESC LIMIT %s"
+        return [stored.job(row) for row in await self._read(statement, limit)]
 
     async def note(self, traces: Sequence[Trace]) -> None:
-        written = [
-            (
-                self._profile, t.id, micros(t.at), t.operation, t.caller.credential, t.caller.agent,
-                t.caller.session_id, t.caller.turn_id, round(t.milliseconds * 1000), _squeezed(t.details),
-            )
-            for t in traces
-        ]  # fmt: skip
-        columns = _TRACE.removeprefix("n, ")
+        places = ", ".join(["%s"] * (1 + len(stored.TRACE.split(","))))
+        written = [(self._profile, *stored.trace_row(trace)) for trace in traces]
         async with self._base.transaction(self._profile) as db, db.cursor() as cursor:
             await cursor.executemany(
-                f"INSERT INTO trace (profile, {columns}) VALUES ({', '.join(['%s'] * 10)}) ON CONFLICT DO NOTHING",
-                written,
+                f"INSERT INTO trace (profile, {stored.TRACE}) VALUES ({places}) ON CONFLICT DO NOTHING", written
             )
 
     async def trace(self, id: str) -> Trace | None:
-        found = await self._read(f"SELECT {_TRACE} FROM trace WHERE profile = %s AND id = %s", id)
-        return _trace(found[0]) if found else None
+        found = await self._read(f"SELECT {stored.TRACE} FROM trace WHERE profile = %s AND id = %s", id)
+        return stored.trace(found[0]) if found else None
 
     async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
         if cursor is not None and not (cursor.isdecimal() and len(cursor) < 20):
@@ -82,13 +65,13 @@ class PostgresJournal:
                 f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
             )
         statement = (
-            f"SELECT {_TRACE} FROM trace WHERE profile = %s AND (%s::text IS NULL OR session = %s) "
+            f"SELECT {stored.TRACE}, n FROM trace WHERE profile = %s AND (%s::text IS NULL OR session = %s) "
             "AND (%s::text IS NULL OR turn = %s) AND n < %s ORDER BY n DESC LIMIT %s"
         )
         before = min(int(cursor), 2**62) if cursor else 2**62
         found = await self._read(statement, session_id, session_id, turn_id, turn_id, before, limit + 1)
-        more = str(found[limit - 1][0]) if len(found) > limit else None
-        return TracePage(tuple(_trace(row) for row in found[:limit]), more)
+        more = str(found[limit - 1][-1]) if len(found) > limit else None
+        return TracePage(tuple(stored.trace(row[:-1]) for row in found[:limit]), more)
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         p, at = self._profile, micros(before)
@@ -115,16 +98,14 @@ async def recorded(db: psycopg.AsyncConnection, profile: int, change: Change, ap
     if change.settle or change.defer:
         counted = "SELECT count(*) FROM message WHERE profile = %s AND state = 'waiting'"
         waiting = int((await query(db, counted, (profile,)))[0][0])
-    events = [(profile, at, type, rows.packed(data)) for type, data in happened(change, applied, lambda: waiting)]
+    events = [(profile, at, type, stored.packed(data)) for type, data in happened(change, applied, lambda: waiting)]
     if events:
         async with db.cursor() as cursor:
             await cursor.executemany("INSERT INTO event (profile, at, type, data) VALUES (%s, %s, %s, %s)", events)
     if change.job is not None:
-        job = change.job
         await db.execute(
-            "INSERT INTO job (profile, id, kind, created_at, messages) VALUES (%s, %s, %s, %s, %s) "
-            "ON CONFLICT DO NOTHING",
-            (profile, job.id, job.kind, micros(job.created_at), rows.packed(job.messages)),
+            f"INSERT INTO job (profile, {stored.JOB}) VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            (profile, *stored.job_row(change.job)),
         )
     if change.once is not None:
         await _keep(db, profile, change.once, applied, at)
@@ -135,13 +116,10 @@ async def recorded(db: psycopg.AsyncConnection, profile: int, change: Change, ap
 
 
 async def _keep(db: psycopg.AsyncConnection, profile: int, once: Once, applied: Applied, at: int) -> None:
-    gone = applied.gone
-    row = (
-        profile, once.key, once.request, once.answer, rows.packed(sorted(applied.new)), rows.packed(gone.memories),
-        rows.packed(gone.messages), at,
-    )  # fmt: skip
+    done = replace(once, new=applied.new, memories=applied.gone.memories, messages=applied.gone.messages)
+    row = (profile, *stored.once_row(done), at)
     try:
-        await db.execute(f"INSERT INTO once (profile, {_ONCE}, at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", row)
+        await db.execute(f"INSERT INTO once (profile, {stored.ONCE}, at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", row)
     except psycopg.errors.UniqueViolation as known:
         raise Conflict(f"The idempotency key {once.key!r} was used meanwhile.") from known
 
@@ -154,22 +132,7 @@ async def _scrub(db: psycopg.AsyncConnection, profile: int, gone: Forgotten, ses
     if not ids:
         return
     for n, details in await query(db, "SELECT n, details FROM trace WHERE profile = %s", (profile,)):
-        held = zlib.decompress(details).decode()
-        if not ids.isdisjoint(_ID.findall(held)):
-            cleaned = _squeezed(without(json.loads(held), ids))
+        held = stored.opened(details)
+        if not ids.isdisjoint(stored.texts(held)):
+            cleaned = stored.squeezed(without(json.loads(held), ids))
             await db.execute("UPDATE trace SET details = %s WHERE profile = %s AND n = %s", (cleaned, profile, n))
-
-
-def _squeezed(details: dict[str, Any]) -> bytes:
-    return zlib.compress(json.dumps(details, ensure_ascii=False, separators=(",", ":")).encode(), 1)
-
-
-def _job(row: tuple[Any, ...]) -> Job:
-    id, kind, created, messages = row
-    return Job(id, kind, at_micros(created), tuple(json.loads(messages)))
-
-
-def _trace(row: tuple[Any, ...]) -> Trace:
-    _, id, at, operation, credential, agent, session, turn, took, details = row
-    caller = Caller(credential, agent, session, turn)
-    return Trace(id, at_micros(at), operation, caller, took / 1000, json.loads(zlib.decompress(details)))

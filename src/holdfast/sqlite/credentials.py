@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
-from typing import Any
 
 import apsw
 
+from .. import stored
 from ..credentials import Credential
 from ..moments import at_micros, micros
 from ..records import Act
 from .file import File, query
-
-_COLUMNS = "id, kind, name, rights, namespace, profile, created_at, expires_at, revoked_at, used_at"
 
 
 class SqliteCredentials:
@@ -21,25 +18,20 @@ class SqliteCredentials:
         self._catalogue = catalogue
 
     async def add(self, credential: Credential, digest: bytes) -> None:
-        def time(at: datetime | None) -> int | None:
-            return None if at is None else micros(at)
-
-        row = (
-            credential.id, credential.kind, credential.name, json.dumps(sorted(credential.rights)),
-            credential.namespace, credential.profile, micros(credential.created_at), time(credential.expires_at),
-            time(credential.revoked_at), time(credential.used_at), digest,
-        )  # fmt: skip
-        statement = f"INSERT OR REPLACE INTO credential ({_COLUMNS}, digest) VALUES ({', '.join('?' * len(row))})"
+        row = (*stored.credential_row(credential), digest)
+        statement = (
+            f"INSERT OR REPLACE INTO credential ({stored.CREDENTIAL}, digest) VALUES ({', '.join('?' * len(row))})"
+        )
         await self._catalogue.write(lambda db: query(db, statement, row))
 
     async def find(self, id: str) -> tuple[Credential, bytes] | None:
-        statement = f"SELECT {_COLUMNS}, digest FROM credential WHERE id = ?"
+        statement = f"SELECT {stored.CREDENTIAL}, digest FROM credential WHERE id = ?"
         found = await self._catalogue.read(lambda db: query(db, statement, (id,)))
-        return (_credential(found[0][:-1]), found[0][-1]) if found else None
+        return (stored.credential(found[0][:-1]), found[0][-1]) if found else None
 
     async def listed(self) -> list[Credential]:
-        statement = f"SELECT {_COLUMNS} FROM credential ORDER BY created_at DESC, id"
-        return [_credential(row) for row in await self._catalogue.read(lambda db: query(db, statement))]
+        statement = f"SELECT {stored.CREDENTIAL} FROM credential ORDER BY created_at DESC, id"
+        return [stored.credential(row) for row in await self._catalogue.read(lambda db: query(db, statement))]
 
     async def end(self, id: str, at: datetime) -> bool:
         still = "(revoked_at IS NULL OR revoked_at > ?1)"
@@ -68,12 +60,4 @@ def dropped(db: apsw.Connection, namespace: str, profile: str | None) -> None:
         db,
         "DELETE FROM credential WHERE namespace = ?1 AND (?2 IS NULL OR profile = ?2)",
         (namespace, profile),
-    )
-
-
-def _credential(row: tuple[Any, ...]) -> Credential:
-    id, kind, name, rights, namespace, profile, created, *others = row
-    expires, revoked, used = (None if at is None else at_micros(at) for at in others)
-    return Credential(
-        id, kind, name, frozenset(json.loads(rights)), at_micros(created), namespace, profile, expires, revoked, used
     )

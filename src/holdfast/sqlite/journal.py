@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import apsw
 
+from .. import stored
 from ..errors import Conflict, InvalidInput
 from ..happened import happened
-from ..moments import at_micros, micros, now
-from ..records import Caller, Event, Job, Once, Trace, TracePage, without
+from ..moments import micros, now
+from ..records import Event, Job, Once, Trace, TracePage, without
 from ..types import Applied, Change, Forgotten
-from . import rows
 from .file import File, query
-
-_TRACE = "n, id, at, operation, credential, agent, session, turn, took, details"
-_ID = re.compile(r'"([^"\\]+)"')
-_ONCE = "key, request, answer, new, memories, messages"
 
 
 class SqliteJournal:
@@ -29,9 +23,9 @@ class SqliteJournal:
         self._file = file
 
     async def events(self, after: int, limit: int) -> list[Event]:
-        statement = "SELECT n, at, type, data FROM event WHERE n > ? ORDER BY n LIMIT ?"
+        statement = f"SELECT {stored.EVENT} FROM event WHERE n > ? ORDER BY n LIMIT ?"
         found = await self._file.read(lambda db: query(db, statement, (after, limit)))
-        return [Event(n, at_micros(at), type, json.loads(data)) for n, at, type, data in found]
+        return [stored.event(row) for row in found]
 
     async def reach(self) -> tuple[int, int]:
         statement = "SELECT coalesce((SELECT min(n) FROM event), 0), coalesce((SELECT max(n) FROM event), 0)"
@@ -39,38 +33,28 @@ class SqliteJournal:
         return oldest, newest
 
     async def once(self, key: str) -> Once | None:
-        found = await self._file.read(lambda db: query(db, f"SELECT {_ONCE} FROM once WHERE key = ?", (key,)))
-        if not found:
-            return None
-        key, request, answer, new, memories, messages = found[0]
-        return Once(
-            key, request, answer, frozenset(json.loads(new)), tuple(json.loads(memories)), tuple(json.loads(messages))
-        )
+        statement = f"SELECT {stored.ONCE} FROM once WHERE key = ?"
+        found = await self._file.read(lambda db: query(db, statement, (key,)))
+        return stored.once(found[0]) if found else None
 
     async def job(self, id: str) -> Job | None:
-        statement = "SELECT id, kind, created_at, messages FROM job WHERE id = ?"
+        statement = f"SELECT {stored.JOB} FROM job WHERE id = ?"
         found = await self._file.read(lambda db: query(db, statement, (id,)))
-        return _job(found[0]) if found else None
+        return stored.job(found[0]) if found else None
 
     async def jobs(self, limit: int) -> list[Job]:
-        statement = "SELECT id, kind, created_at, messages FROM job ORDER BY n DESC LIMIT ?"
-        return [_job(row) for row in await self._file.read(lambda db: query(db, statement, (limit,)))]
+        statement = f"SELECT {stored.JOB} FROM job ORDER BY n DESC LIMIT ?"
+        return [stored.job(row) for row in await self._file.read(lambda db: query(db, statement, (limit,)))]
 
     async def note(self, traces: Sequence[Trace]) -> None:
-        written = [
-            (
-                t.id, micros(t.at), t.operation, t.caller.credential, t.caller.agent, t.caller.session_id,
-                t.caller.turn_id, round(t.milliseconds * 1000), _squeezed(t.details),
-            )
-            for t in traces
-        ]  # fmt: skip
-        columns = _TRACE.removeprefix("n, ")
-        statement = f"INSERT OR IGNORE INTO trace ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        await self._file.write(lambda db: db.executemany(statement, written))
+        places = ", ".join("?" * len(stored.TRACE.split(",")))
+        statement = f"INSERT OR IGNORE INTO trace ({stored.TRACE}) VALUES ({places})"
+        rows_ = [stored.trace_row(trace) for trace in traces]
+        await self._file.write(lambda db: db.executemany(statement, rows_))
 
     async def trace(self, id: str) -> Trace | None:
-        found = await self._file.read(lambda db: query(db, f"SELECT {_TRACE} FROM trace WHERE id = ?", (id,)))
-        return _trace(found[0]) if found else None
+        found = await self._file.read(lambda db: query(db, f"SELECT {stored.TRACE} FROM trace WHERE id = ?", (id,)))
+        return stored.trace(found[0]) if found else None
 
     async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
         if cursor is not None and not (cursor.isdecimal() and len(cursor) < 20):
@@ -78,13 +62,13 @@ class SqliteJournal:
                 f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
             )
         statement = (
-            f"SELECT {_TRACE} FROM trace WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR turn = ?2) AND n < ?3 "
+            f"SELECT {stored.TRACE}, n FROM trace WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR turn = ?2) AND n < ?3 "
             "ORDER BY n DESC LIMIT ?4"
         )
         before = min(int(cursor), 2**62) if cursor else 2**62
         found = await self._file.read(lambda db: query(db, statement, (session_id, turn_id, before, limit + 1)))
-        more = str(found[limit - 1][0]) if len(found) > limit else None
-        return TracePage(tuple(_trace(row) for row in found[:limit]), more)
+        more = str(found[limit - 1][-1]) if len(found) > limit else None
+        return TracePage(tuple(stored.trace(row[:-1]) for row in found[:limit]), more)
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         def trim(db: apsw.Connection) -> None:
@@ -104,15 +88,10 @@ def recorded(db: apsw.Connection, change: Change, applied: Applied) -> None:
     events = happened(change, applied, lambda: int(query(db, waiting)[0][0]))
     db.executemany(
         "INSERT INTO event (at, type, data) VALUES (?, ?, ?)",
-        [(at, type, rows.packed(data)) for type, data in events],
+        [(at, type, stored.packed(data)) for type, data in events],
     )
     if change.job is not None:
-        job = change.job
-        listed = rows.packed(job.messages)
-        db.execute(
-            "INSERT OR IGNORE INTO job (id, kind, created_at, messages) VALUES (?, ?, ?, ?)",
-            (job.id, job.kind, micros(job.created_at), listed),
-        )
+        db.execute(f"INSERT OR IGNORE INTO job ({stored.JOB}) VALUES (?, ?, ?, ?)", stored.job_row(change.job))
     if change.once is not None:
         _keep(db, change.once, applied, at)
     if change.forget or change.asked_in:
@@ -120,13 +99,10 @@ def recorded(db: apsw.Connection, change: Change, applied: Applied) -> None:
 
 
 def _keep(db: apsw.Connection, once: Once, applied: Applied, at: int) -> None:
-    gone = applied.gone
-    row = (
-        once.key, once.request, once.answer, rows.packed(sorted(applied.new)), rows.packed(gone.memories),
-        rows.packed(gone.messages), at,
-    )  # fmt: skip
+    done = replace(once, new=applied.new, memories=applied.gone.memories, messages=applied.gone.messages)
+    row = (*stored.once_row(done), at)
     try:
-        db.execute(f"INSERT INTO once ({_ONCE}, at) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        db.execute(f"INSERT INTO once ({stored.ONCE}, at) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     except apsw.ConstraintError as known:
         raise Conflict(f"The idempotency key {once.key!r} was used meanwhile.") from known
 
@@ -139,21 +115,7 @@ def _scrub(db: apsw.Connection, gone: Forgotten, sessions: tuple[str, ...]) -> N
     if not ids:
         return
     for n, details in query(db, "SELECT n, details FROM trace"):
-        held = zlib.decompress(details).decode()
-        if not ids.isdisjoint(_ID.findall(held)):
-            db.execute("UPDATE trace SET details = ? WHERE n = ?", (_squeezed(without(json.loads(held), ids)), n))
-
-
-def _squeezed(details: dict[str, Any]) -> bytes:
-    return zlib.compress(json.dumps(details, ensure_ascii=False, separators=(",", ":")).encode(), 1)
-
-
-def _job(row: tuple[Any, ...]) -> Job:
-    id, kind, created, messages = row
-    return Job(id, kind, at_micros(created), tuple(json.loads(messages)))
-
-
-def _trace(row: tuple[Any, ...]) -> Trace:
-    _, id, at, operation, credential, agent, session, turn, took, details = row
-    caller = Caller(credential, agent, session, turn)
-    return Trace(id, at_micros(at), operation, caller, took / 1000, json.loads(zlib.decompress(details)))
+        held = stored.opened(details)
+        if not ids.isdisjoint(stored.texts(held)):
+            cleaned = stored.squeezed(without(json.loads(held), ids))
+            db.execute("UPDATE trace SET details = ? WHERE n = ?", (cleaned, n))

@@ -1,0 +1,149 @@
+"""Pure: values ↔ the rows that SQL backends keep of them. Times are whole microseconds, lists and objects JSON text."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from datetime import datetime
+from typing import Any
+
+from .credentials import Credential
+from .moments import at_micros, micros
+from .records import Caller, Event, Job, Once, Trace
+from .types import Memory, Message
+
+Row = tuple[Any, ...]
+MESSAGE = "id, session, position, role, speaker, agent, content, said_at, created_at, metadata"
+MEMORY = (
+    "id, kind, key, summary, content, value, metadata, keywords, queries, session, agent, trust, occurred_at, "
+    "occurred_until, created_at, updated_at, expires_at, version, superseded_by, extractor, confidence, fingerprint"
+)
+STATE = "state, failures"
+TRACE = "id, at, operation, credential, agent, session, turn, took, details"
+ONCE = "key, request, answer, new, memories, messages"
+JOB = "id, kind, created_at, messages"
+EVENT = "n, at, type, data"
+CREDENTIAL = "id, kind, name, rights, namespace, profile, created_at, expires_at, revoked_at, used_at"
+_TEXT = re.compile(r'"([^"\\]+)"')
+
+
+def packed(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _time(at: datetime | None) -> int | None:
+    return None if at is None else micros(at)
+
+
+def _moment(at: int | None) -> datetime | None:
+    return None if at is None else at_micros(at)
+
+
+def message_row(message: Message, position: int) -> Row:
+    return (
+        message.id, message.session_id, position, message.role, message.speaker, message.agent, message.content,
+        _time(message.timestamp), micros(message.created_at), packed(message.metadata),
+    )  # fmt: skip
+
+
+def message(row: Row) -> Message:
+    """From MESSAGE and then STATE."""
+    id, session, position, role, speaker, agent, content, said, created, metadata, state, failures = row
+    return Message(
+        id, session, role, content, at_micros(created), speaker, _moment(said), agent, json.loads(metadata), position,
+        state == "waiting", failures, state == "aside",
+    )  # fmt: skip
+
+
+def memory_row(memory: Memory) -> Row:
+    return (
+        memory.id, memory.kind, memory.key, memory.summary, memory.content, packed(memory.value),
+        packed(memory.metadata), packed(memory.keywords), packed(memory.queries), memory.session_id, memory.agent,
+        memory.trust, _time(memory.occurred_at), _time(memory.occurred_until), micros(memory.created_at),
+        micros(memory.updated_at), _time(memory.expires_at), memory.version, memory.superseded_by, memory.extractor,
+        memory.confidence, memory.fingerprint,
+    )  # fmt: skip
+
+
+def memory(row: Row) -> Memory:
+    """From MEMORY and then its sources as a JSON array."""
+    (id, kind, key, summary, content, value, metadata, keywords, queries, session, agent, trust, occurred, until,
+     created, updated, expires, version, superseded_by, extractor, confidence, _, sources) = row  # fmt: skip
+    return Memory(
+        id=id, kind=kind, key=key, summary=summary, content=content, value=json.loads(value),
+        metadata=json.loads(metadata), keywords=tuple(json.loads(keywords)), queries=tuple(json.loads(queries)),
+        session_id=session, agent=agent, trust=trust, sources=tuple(json.loads(sources)),
+        occurred_at=_moment(occurred), occurred_until=_moment(until), created_at=at_micros(created),
+        updated_at=at_micros(updated), expires_at=_moment(expires), version=version, superseded_by=superseded_by,
+        extractor=extractor, confidence=confidence,
+    )  # fmt: skip
+
+
+def trace_row(trace: Trace) -> Row:
+    who = trace.caller
+    return (
+        trace.id, micros(trace.at), trace.operation, who.credential, who.agent, who.session_id, who.turn_id,
+        round(trace.milliseconds * 1000), squeezed(trace.details),
+    )  # fmt: skip
+
+
+def trace(row: Row) -> Trace:
+    """From TRACE."""
+    id, at, operation, credential, agent, session, turn, took, details = row
+    caller = Caller(credential, agent, session, turn)
+    return Trace(id, at_micros(at), operation, caller, took / 1000, json.loads(opened(details)))
+
+
+def squeezed(details: dict[str, Any]) -> bytes:
+    return zlib.compress(packed(details).encode(), 1)
+
+
+def opened(details: bytes) -> str:
+    return zlib.decompress(details).decode()
+
+
+def texts(held: str) -> list[str]:
+    """Every plain string of a JSON text: enough to see whether it names an id."""
+    return _TEXT.findall(held)
+
+
+def event(row: Row) -> Event:
+    n, at, type, data = row
+    return Event(n, at_micros(at), type, json.loads(data))
+
+
+def job_row(job: Job) -> Row:
+    return job.id, job.kind, micros(job.created_at), packed(job.messages)
+
+
+def job(row: Row) -> Job:
+    id, kind, created, messages = row
+    return Job(id, kind, at_micros(created), tuple(json.loads(messages)))
+
+
+def once(row: Row) -> Once:
+    key, request, answer, new, memories, messages = row
+    gone = tuple(json.loads(memories)), tuple(json.loads(messages))
+    return Once(key, request, answer, frozenset(json.loads(new)), *gone)
+
+
+def once_row(done: Once) -> Row:
+    new, memories, messages = packed(sorted(done.new)), packed(done.memories), packed(done.messages)
+    return done.key, done.request, done.answer, new, memories, messages
+
+
+def credential_row(credential: Credential) -> Row:
+    return (
+        credential.id, credential.kind, credential.name, json.dumps(sorted(credential.rights)), credential.namespace,
+        credential.profile, micros(credential.created_at), _time(credential.expires_at), _time(credential.revoked_at),
+        _time(credential.used_at),
+    )  # fmt: skip
+
+
+def credential(row: Row) -> Credential:
+    id, kind, name, rights, namespace, profile, created, *others = row
+    expires, revoked, used = map(_moment, others)
+    return Credential(
+        id, kind, name, frozenset(json.loads(rights)), at_micros(created), namespace, profile, expires, revoked, used
+    )
