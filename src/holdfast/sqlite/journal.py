@@ -49,8 +49,8 @@ class SqliteJournal:
     async def note(self, traces: Sequence[Trace]) -> None:
         places = ", ".join("?" * len(stored.TRACE.split(",")))
         statement = f"INSERT OR IGNORE INTO trace ({stored.TRACE}) VALUES ({places})"
-        rows_ = [stored.trace_row(trace) for trace in traces]
-        await self._file.write(lambda db: db.executemany(statement, rows_))
+        written = [stored.trace_row(trace) for trace in traces]
+        await self._file.write(lambda db: db.executemany(statement, written))
 
     async def trace(self, id: str) -> Trace | None:
         found = await self._file.read(lambda db: query(db, f"SELECT {stored.TRACE} FROM trace WHERE id = ?", (id,)))
@@ -62,8 +62,8 @@ class SqliteJournal:
                 f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
             )
         statement = (
-            f"SELECT {stored.TRACE}, n FROM trace WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR turn = ?2) AND n < ?3 "
-            "ORDER BY n DESC LIMIT ?4"
+            f"SELECT {stored.TRACE}, n FROM trace WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR turn = ?2) "
+            "AND n < ?3 ORDER BY n DESC LIMIT ?4"
         )
         before = min(int(cursor), 2**62) if cursor else 2**62
         found = await self._file.read(lambda db: query(db, statement, (session_id, turn_id, before, limit + 1)))
