@@ -9,6 +9,8 @@ from pathlib import Path
 from server import ADMIN, Server
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+OF_ITS_OWN = "SystemError: AST constructor recursion depth mismatch"
+"""A fault of CPython 3.11 that the tool runs into now and then while it describes its own functions."""
 PLACE = "/v1/namespaces/fuzz/profiles/alice"
 
 
@@ -29,14 +31,20 @@ def test_every_route_keeps_to_its_description(server: Server, tmp_path: Path) ->
         "path.key" = ["seat", "a/b"]
         """
     )
-    done = subprocess.run(
+    done = _asked(server, tmp_path)
+    if OF_ITS_OWN in done.stdout:
+        done = _asked(server, tmp_path)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout
+
+
+def _asked(server: Server, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [
             sys.executable, "-m", "schemathesis.cli", "run", f"{server.client.base_url}/openapi.json",
-            "--checks", CHECKS, "--max-examples", "8", "--phases", "examples,coverage,fuzzing", "--workers", "2",
+            "--checks", CHECKS, "--max-examples", "8", "--phases", "examples,coverage,fuzzing", "--workers", "1",
             "--exclude-path-regex", r"(events|{namespace}|{profile})$",  # endless; and those that delete the place
             "--suppress-health-check", "all", "--generation-database", "none", "--no-color",
         ],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=150, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert " passed" in done.stdout
