@@ -79,6 +79,7 @@ class AsyncHoldfast:
     async def close(self) -> None:
         if not self._closed:
             self._closed = True
+            self._live.end()
             try:
                 await self._worker.stop()
                 await self._recorder.stop()

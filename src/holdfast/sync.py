@@ -142,7 +142,8 @@ class Profile(_Front):
         except _Ended:
             return
         finally:
-            self._loop.run(_closed(stream))
+            with suppress(Closed):
+                self._loop.run(_closed(stream))
 
     events.__doc__ = LocalProfile.events.__doc__
 

@@ -269,6 +269,23 @@ def test_a_blocking_listener_ends_when_its_holdfast_does(tmp_path: Path) -> None
         assert list(events) == []
 
 
+def test_a_blocking_listener_may_be_left_open(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path, embedder=HashingEmbedder()) as memory:
+        alice = memory.profile("app", "alice")
+        alice.remember("x")
+        left_open = alice.events(after=0)
+        assert next(left_open) is not None
+    left_open.close()  # type: ignore[attr-defined]
+
+
+async def test_a_listener_ends_when_its_holdfast_is_closed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        await memory.profile("app", "alice").remember("x")
+        listening = asyncio.create_task(heard(memory.profile("app", "alice"), 1))
+        await asyncio.sleep(0.05)
+    assert await asyncio.wait_for(listening, 1) == []
+
+
 async def test_failures_leave_a_trace_and_traces_survive_a_restart(tmp_path: Path) -> None:
     async with opened(tmp_path) as memory:
         alice = memory.profile("app", "alice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 
 from fastapi import Depends, FastAPI
@@ -21,6 +22,7 @@ from .segments import Segments
 from .shapes import Health
 from .wire import Json
 
+log = logging.getLogger("holdfast")
 ROUTERS = (
     agent_memory.router, native.router, journal.router, keyed.router, administration.router, secret_url.router,
 )  # fmt: skip
@@ -69,7 +71,8 @@ def _tell_of_itself(app: FastAPI) -> None:
         try:
             await app.state.holdfast.namespaces()
         except HoldfastError as wrong:
-            return Json({"ok": False, "error": {"code": wrong.code, "message": str(wrong), "field": None}}, 503)
+            log.warning("the storage does not answer: %s", wrong)  # anybody may ask, so the answer tells no more
+            return Json({"ok": False}, 503)
         return Json({"ok": True})
 
     @app.get("/metrics", tags=["Service"], dependencies=[Depends(needs("admin"))], response_class=Response)
