@@ -47,6 +47,9 @@ async def figures_of(embedder: Embedder, names: tuple[str, ...], fold: dict[str,
 
 
 async def main() -> None:
+    unknown = set(sys.argv[1:]) - {"--quick", "--reuse"}
+    if unknown:
+        sys.exit(__doc__)
     names, rows, others = await training_rows()
     fold = fold_models(names, rows, others)
     quick = "--quick" in sys.argv
