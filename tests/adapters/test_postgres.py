@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -14,7 +16,8 @@ from holdfast import AsyncHoldfast, Busy
 from holdfast.conformance import memory, message, unit, written
 from holdfast.postgres.schema import ROLE
 from holdfast.postgres.vault import TABLES, PostgresVault
-from holdfast.testing import HashingEmbedder, ScriptedExtractor
+from holdfast.sqlite.vault import SqliteVault
+from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 
 
 @pytest.fixture
@@ -90,6 +93,34 @@ async def test_a_message_is_digested_once_by_two_workers(dsn: str) -> None:
         assert await two.profile("app", "alice").settle(10)
         stats = await one.profile("app", "alice").stats()
         assert (stats.messages, stats.pending, stats.set_aside) == (30, 0, 0)
+
+
+async def test_rankings_are_those_of_files(dsn: str, tmp_path: Path) -> None:
+    """The store proposes, one scorer disposes: every hit, in the same order, with the same score."""
+    dice = random.Random(5)
+    topics = ["tram", "ferry", "tea", "coffee", "cello", "garden", "invoice", "harbour", "window", "seat", "porto"]
+    told = [
+        {"role": "user", "content": f"{' '.join(dice.choices(topics, k=5))} on day {n}", "timestamp": 1.7e9 + n * 9e4}
+        for n in range(120)
+    ]
+    clock = FrozenClock()
+    found = []
+    for vault in (SqliteVault(tmp_path), PostgresVault(dsn, connections=4)):
+        async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(), clock=clock) as holdfast:
+            profile = holdfast.profile("app", "alice")
+            for start in range(0, len(told), 20):
+                await profile.ingest(told[start : start + 20], session_id=f"s{start}", wait=True)
+            for n, topic in enumerate(topics):
+                await profile.remember(f"The user cares about {topic}", key=topic, metadata={"n": n})
+            await profile.settle()
+            asked = [*(f"what about {topic} and {topics[0]}?" for topic in topics), "what happened in December 2023?"]
+            hits = [await profile.search(question, limit=30) for question in asked]
+            hits.append(await profile.search("tea", filter={"metadata.n": {"gte": 3}}))
+            found.append([{hit.content: hit.score for hit in each} for each in hits])
+    for ours, theirs in zip(*found, strict=True):
+        assert list(ours) == list(theirs)
+        assert all(abs(score - theirs[hit]) < 1e-3 for hit, score in ours.items())
+    assert sum(map(len, found[0])) > 300
 
 
 async def test_a_database_that_is_away_is_named() -> None:

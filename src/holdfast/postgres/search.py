@@ -120,7 +120,8 @@ class Search:
             )
             found.sort()
             cosines = _cosines([data for _, data in found], self.probe.vector)
-            top = best(cosines, self._most(memory))
+            near_at_all = np.flatnonzero(cosines)
+            top = near_at_all[best(cosines[near_at_all], self._most(memory))]
             self._offer("meaning" if memory else "messages", [found[at][0] for at in top])
 
     def _most(self, memory: bool) -> int:
