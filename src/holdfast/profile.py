@@ -230,6 +230,7 @@ class LocalProfile:
         session_id = None if session_id is None else names.session(session_id)
         return tuple(await (await self._store()).said(session_id, limit=_limit(limit, most=100_000)))
 
+    @traced
     async def sessions(self) -> tuple[Session, ...]:
         """Every conversation, in the order in which they began."""
         found: dict[str, Session] = {}
@@ -288,6 +289,7 @@ class LocalProfile:
         await self._caught_up()
         return await summary.summary(await self._store(), session_id=session_id, now=self._holdfast._clock())
 
+    @traced
     async def stats(self) -> Stats:
         return await (await self._store()).stats(self._holdfast._embedder.model)
 

@@ -15,9 +15,9 @@ SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "postgres", "memory", "models", "cli", "rest")
 PURE = {
-    "alike", "conditions", "credentials", "errors", "features", "filters", "happened", "moments", "names", "pack",
-    "passages", "question", "rank", "reading", "reckon", "reconcile", "records", "results", "statics", "stored",
-    "support", "trail", "types", "vectors", "when", "wordpiece", "words",
+    "alike", "conditions", "credentials", "cursors", "errors", "features", "filters", "happened", "moments",
+    "names", "pack", "passages", "question", "rank", "reading", "reckon", "reconcile", "records", "results",
+    "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {"ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once"}
 OUTER = {

@@ -341,7 +341,7 @@ async def test_old_traces_go_and_none_are_kept_when_none_are_wanted(
         clock.advance(timedelta(days=3))
         await alice.stats()
         await alice.list()
-        assert [each.operation for each in await alice.traces()] == ["list"]
+        assert [each.operation for each in await alice.traces()] == ["list", "stats"]
     async with opened(tmp_path / "b", trace_days=0) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("x")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ..errors import Conflict, InvalidInput
+from .. import cursors
+from ..errors import Conflict
 from ..happened import happened
 from ..moments import now
 from ..records import Event, Job, Once, Trace, TracePage, without
@@ -50,17 +51,14 @@ class MemoryJournal:
         return next((trace for trace in self._traces.values() if trace.id == id), None)
 
     async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
-        if cursor is not None and not (cursor.isdecimal() and len(cursor) < 20):
-            raise InvalidInput(
-                f"cursor {cursor!r} is none of ours; pass the cursor of the page before.", field="cursor"
-            )
+        before = cursors.opened(cursor)
         found = [
             (n, trace)
             for n, trace in sorted(self._traces.items(), reverse=True)
             if session_id in (None, trace.caller.session_id) and turn_id in (None, trace.caller.turn_id)
-            if cursor is None or n < int(cursor)
+            if n < before
         ]
-        more = str(found[limit - 1][0]) if len(found) > limit else None
+        more = cursors.sealed(found[limit - 1][0]) if len(found) > limit else None
         return TracePage(tuple(trace for _, trace in found[:limit]), more)
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:

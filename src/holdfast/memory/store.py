@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from .. import filters
-from ..errors import InvalidInput
+from .. import cursors, filters
 from ..results import Page, Stats
 from ..types import (
     Applied,
@@ -71,18 +70,15 @@ class MemoryStore:
         cursor: str | None = None,
         superseded: bool = False,
     ) -> Page:
-        if cursor is not None and not (isinstance(cursor, str) and cursor.isdecimal()):
-            raise InvalidInput(
-                f"cursor {cursor!r} is none of ours; pass the cursor of the page before.", field="cursor"
-            )
+        before = cursors.opened(cursor)
         order = self._state.order
         found = [
             memory
             for memory in sorted(self._memories(), key=lambda memory: -order[memory.id])
             if (superseded or memory.current) and not expired(memory, now) and filters.passes(where, memory)
-            if cursor is None or order[memory.id] < int(cursor)
+            if order[memory.id] < before
         ]
-        more = str(order[found[limit - 1].id]) if len(found) > limit else None
+        more = cursors.sealed(order[found[limit - 1].id]) if len(found) > limit else None
         return Page(tuple(found[:limit]), more)
 
     async def said(self, session_id: str | None, *, before: int | None = None, limit: int = 1000) -> list[Message]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import psycopg
 
-from .. import stored
-from ..errors import Conflict, InvalidInput
+from .. import cursors, stored
+from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
 from ..records import Event, Job, Once, Trace, TracePage, without
@@ -60,17 +60,13 @@ class PostgresJournal:
         return stored.trace(found[0]) if found else None
 
     async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
-        if cursor is not None and not (cursor.isdecimal() and len(cursor) < 20):
-            raise InvalidInput(
-                f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
-            )
         statement = (
             f"SELECT {stored.TRACE}, n FROM trace WHERE profile = %s AND (%s::text IS NULL OR session = %s) "
             "AND (%s::text IS NULL OR turn = %s) AND n < %s ORDER BY n DESC LIMIT %s"
         )
-        before = min(int(cursor), 2**62) if cursor else 2**62
+        before = cursors.opened(cursor)
         found = await self._read(statement, session_id, session_id, turn_id, turn_id, before, limit + 1)
-        more = str(found[limit - 1][-1]) if len(found) > limit else None
+        more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return TracePage(tuple(stored.trace(row[:-1]) for row in found[:limit]), more)
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from ..errors import InvalidInput
+from .. import cursors
 from ..moments import micros
 from ..results import Page, Stats
 from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Where
@@ -63,7 +62,7 @@ class PostgresStore:
         superseded: bool = False,
     ) -> Page:
         sql, bound = condition(where, "memory")
-        before = 2**62 if cursor is None else _position(cursor)
+        before = cursors.opened(cursor)
         statement = (
             f"SELECT {rows.MEMORY}, {rows.SOURCES}, memory.n FROM memory WHERE profile = %s "
             f"AND (%s OR superseded_by IS NULL) AND (expires_at IS NULL OR expires_at > %s) AND memory.n < %s "
@@ -73,7 +72,7 @@ class PostgresStore:
         given = [self._profile, superseded, expired, before, *bound, min(limit + 1, 2**31)]
         async with self._base.transaction(self._profile) as db:
             found = await query(db, statement, given)
-        more = _cursor(found[limit - 1][-1]) if len(found) > limit else None
+        more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return Page(tuple(rows.memory(row[:-1]) for row in found[:limit]), more)
 
     async def said(self, session_id: str | None, *, before: int | None = None, limit: int = 1000) -> list[Message]:
@@ -173,19 +172,3 @@ class PostgresStore:
 
     async def close(self) -> None:
         return None
-
-
-def _cursor(n: int) -> str:
-    return base64.urlsafe_b64encode(n.to_bytes(8)).decode().rstrip("=")
-
-
-def _position(cursor: str) -> int:
-    try:
-        data = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        if len(data) != 8:
-            raise ValueError
-        return min(int.from_bytes(data), 2**62)
-    except (ValueError, TypeError):
-        raise InvalidInput(
-            f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
-        ) from None

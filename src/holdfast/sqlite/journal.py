@@ -9,8 +9,8 @@ from datetime import datetime
 
 import apsw
 
-from .. import stored
-from ..errors import Conflict, InvalidInput
+from .. import cursors, stored
+from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
 from ..records import Event, Job, Once, Trace, TracePage, without
@@ -57,17 +57,13 @@ class SqliteJournal:
         return stored.trace(found[0]) if found else None
 
     async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
-        if cursor is not None and not (cursor.isdecimal() and len(cursor) < 20):
-            raise InvalidInput(
-                f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
-            )
         statement = (
             f"SELECT {stored.TRACE}, n FROM trace WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR turn = ?2) "
             "AND n < ?3 ORDER BY n DESC LIMIT ?4"
         )
-        before = min(int(cursor), 2**62) if cursor else 2**62
+        before = cursors.opened(cursor)
         found = await self._file.read(lambda db: query(db, statement, (session_id, turn_id, before, limit + 1)))
-        more = str(found[limit - 1][-1]) if len(found) > limit else None
+        more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return TracePage(tuple(stored.trace(row[:-1]) for row in found[:limit]), more)
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -10,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from ..errors import InvalidInput
+from .. import cursors
 from ..moments import micros
 from ..results import Page, Stats
 from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Where
@@ -67,7 +66,7 @@ class SqliteStore:
         superseded: bool = False,
     ) -> Page:
         sql, bound = condition(where, "memory")
-        before = 2**62 if cursor is None else _position(cursor)
+        before = cursors.opened(cursor)
         statement = (
             f"SELECT {rows.MEMORY}, {rows.SOURCES}, memory.n FROM memory WHERE (? OR superseded_by IS NULL) "
             f"AND (expires_at IS NULL OR expires_at > ?) AND memory.n < ? AND {sql} ORDER BY memory.n DESC LIMIT ?"
@@ -76,7 +75,7 @@ class SqliteStore:
         found = await self._file.read(
             lambda db: query(db, statement, [superseded, expired, before, *bound, min(limit + 1, 2**31)])
         )
-        more = _cursor(found[limit - 1][-1]) if len(found) > limit else None
+        more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return Page(tuple(rows.memory(row[:-1]) for row in found[:limit]), more)
 
     async def said(self, session_id: str | None, *, before: int | None = None, limit: int = 1000) -> list[Message]:
@@ -203,19 +202,3 @@ def _stats(db: apsw.Connection, model: str) -> Stats:
         - one("SELECT count(*) FROM vector JOIN part ON part.n = vector.part WHERE part.embed AND model = ?", model),
         bytes=one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
     )
-
-
-def _cursor(n: int) -> str:
-    return base64.urlsafe_b64encode(n.to_bytes(8)).decode().rstrip("=")
-
-
-def _position(cursor: str) -> int:
-    try:
-        data = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        if len(data) != 8:
-            raise ValueError
-        return min(int.from_bytes(data), 2**62)
-    except (ValueError, TypeError):
-        raise InvalidInput(
-            f"cursor {cursor!r} is none of ours; pass the cursor of the page before, unchanged.", field="cursor"
-        ) from None
