@@ -11,6 +11,7 @@ from pathlib import Path
 from .errors import InvalidInput, shown
 
 EMBEDDERS = ("arctic", "potion")
+SCHEMES = ("postgres", "postgresql")
 TOKEN_CHARS = 20
 RATE_LIMIT = "100/second"
 
@@ -24,8 +25,16 @@ class Settings:
 
     data: Path | None = None
     """The data folder; by default the platform's user-data folder."""
+    store: str | None = None
+    """A database in place of the folder: postgres://user@host/name. Any number of processes may share it."""
+    replica: str | None = None
+    """A streaming replica of that database, for reads."""
+    connections: int = 10
+    """How many connections a process has to each of them at most."""
+    sealed: bool = False
+    """Whether new profiles in the database are encrypted there; a data folder always is."""
     keyring: Path | None = None
-    """Where the master key is kept; by default in the data folder."""
+    """Where the master key is kept; by default in the data folder. Servers that share sealed profiles share it."""
     embedder: str = "arctic"
     """arctic (finds more) or potion (two hundred times cheaper)."""
     open_files: int = 128
@@ -56,8 +65,13 @@ class Settings:
                 found[name] = value
         _check_known(given, known, "There is")
         found |= {name: value for name, value in given.items() if value is not None}
+        _placed(found, given.get("data"))
         return cls(
             data=_path(found.get("data")),
+            store=_address("store", found.get("store")),
+            replica=_address("replica", found.get("replica")),
+            connections=_count("connections", found.get("connections", 10), most=1_000),
+            sealed=_truth("sealed", found.get("sealed", False)),
             keyring=_path(found.get("keyring")),
             embedder=_choice("embedder", found.get("embedder", "arctic"), EMBEDDERS),
             open_files=_count("open_files", found.get("open_files", 128)),
@@ -89,6 +103,35 @@ def _check_known(given: Mapping[str, object], known: set[str], start: str) -> No
 
 def _path(value: object) -> Path | None:
     return None if value is None else Path(str(value)).expanduser()
+
+
+def _placed(found: dict[str, object], given: object) -> None:
+    """A data folder may be given as sqlite:///folder, and a database in its place; an argument wins over settings."""
+    if given is not None:
+        scheme, address, rest = str(given).partition("://")
+        if address and scheme != "sqlite":
+            found["store"], found["data"] = given, None
+        else:
+            found["store"], found["data"] = None, rest if address else given
+
+
+def _address(name: str, value: object) -> str | None:
+    if value is None or not str(value):
+        return None
+    scheme, _, rest = str(value).partition("://")
+    if scheme not in SCHEMES or not rest:  # the rest may have a password in it
+        raise InvalidInput(
+            f"The setting {name} begins with {shown(scheme)}; write it like postgres://user@host/database.", field=name
+        )
+    return str(value)
+
+
+def _truth(name: str, value: object) -> bool:
+    if str(value).lower() in ("1", "true", "yes", "on"):
+        return True
+    if str(value).lower() in ("0", "false", "no", "off", ""):
+        return False
+    raise InvalidInput(f"The setting {name} is {shown(value)}; use true or false.", field=name)
 
 
 def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:

@@ -108,7 +108,7 @@ async def _digested(work: Digesting, claimed: list[Message], *, last_try: bool) 
     except Exception as failure:  # whatever a model does, the message stays, and the reason is seen
         if last_try:
             log.warning("digesting message %s failed, it waits: %s", claimed[0].id, failure)
-            await _set_back(work.store, claimed, failure, work.now)
+            await _set_back(work, claimed, failure)
         return False
 
 
@@ -118,7 +118,8 @@ async def _write(work: Digesting, drafts: Sequence[Draft], claimed: list[Message
         known = await _known(work, drafts, messages)
         change = reconcile(drafts, known, messages, now=work.now, extractor=work.extractor.name)
         try:
-            await work.store.apply(replace(change, settle=tuple(message.id for message in claimed)))
+            settled = tuple(message.id for message in claimed)
+            await work.store.apply(replace(change, settle=settled, lease=work.now + LEASE))
             return
         except Conflict:
             if attempt == 2:
@@ -201,12 +202,12 @@ def _cosines(found: Proposals) -> dict[str, float]:
     return near
 
 
-async def _set_back(store: Store, claimed: list[Message], failure: Exception, now: datetime) -> None:
+async def _set_back(work: Digesting, claimed: list[Message], failure: Exception) -> None:
     """Wait longer after each failure; after the last, set aside in sight."""
     reason = f"{type(failure).__name__}: {failure}"[:500]
     hopeless = isinstance(failure, InvalidInput)
     late = []
     for message in claimed:
         last = hopeless or message.failures + 1 >= TRIES
-        late.append(Deferral(message.id, None if last else now + FIRST_WAIT * 4**message.failures, reason))
-    await store.apply(Change(defer=tuple(late)))
+        late.append(Deferral(message.id, None if last else work.now + FIRST_WAIT * 4**message.failures, reason))
+    await work.store.apply(Change(defer=tuple(late), lease=work.now + LEASE))

@@ -15,6 +15,7 @@ from .config import Settings
 from .errors import HoldfastError
 
 if TYPE_CHECKING:
+    from .postgres.check import Health as DatabaseHealth
     from .sqlite.check import Health, Listed
 
 Level = Literal["ok", "warn", "fail"]
@@ -29,7 +30,7 @@ class Finding:
     fix: str = ""
 
 
-def findings(data: Path | None = None) -> list[Finding]:
+def findings(data: str | Path | None = None) -> list[Finding]:
     """Every check's outcome. A check that breaks is a finding, never an exception."""
     try:
         settings = Settings.read(data=data)
@@ -37,9 +38,8 @@ def findings(data: Path | None = None) -> list[Finding]:
         return [*_libraries(), _failed(bad)]
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _libraries,
-        _storage_library,
         lambda: _model(settings.embedder),
-        lambda: _folder(settings),
+        *((_storage_library, lambda: _folder(settings)) if settings.store is None else (lambda: _database(settings),)),
     )
     return [finding for check in checks for finding in _survived(check)]
 
@@ -114,6 +114,57 @@ def _folder(settings: Settings) -> Iterator[Finding]:
     else:
         yield Finding("fail", f"Data folder {folder} cannot be written.", f"Check its owner and: chmod u+rwx {folder}")
     yield from _locked_up(folder, settings.keyring or folder / "keyring")
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    try:
+        from .postgres import check
+    except ImportError as absent:
+        yield Finding("fail", f"The setting store names a database: {absent}.", "pip install 'holdfast[postgres]'")
+        return
+    address = settings.store or ""
+    try:
+        health = check.health(address)
+    except Exception as bad:  # whatever the driver says about an address is what its owner must know
+        yield Finding("fail", f"The database does not answer: {str(bad).strip()}", "Check HOLDFAST_STORE.")
+        return
+    yield Finding("ok", f"PostgreSQL {health.server} answers; tables: {health.spread}")
+    if health.vector_will_do:
+        yield Finding("ok", f"pgvector {health.vector}")
+    else:
+        fix = "Install pgvector 0.7 or newer on the database server; the first start enables it."
+        level: Level = "warn" if health.vector is None else "fail"
+        yield Finding(level, f"pgvector is {health.vector or 'not enabled in this database'}.", fix)
+    if health.changed or health.level > health.newest:
+        what = f"The schema is another one ({', '.join(health.changed) or health.level})."
+        yield Finding("fail", what, "Use the Holdfast release that wrote it, or: pip install -U holdfast")
+    elif health.level:
+        yield from _database_contents(health)
+    if settings.replica is not None:
+        yield _replica(address, settings.replica)
+
+
+def _database_contents(health: DatabaseHealth) -> Iterator[Finding]:
+    if not health.walled:
+        fix = "ALTER ROLE holdfast_profile NOSUPERUSER NOBYPASSRLS"
+        yield Finding("fail", "The profiles' role can bypass row-level security, or is missing.", fix)
+    yield Finding(
+        "ok",
+        f"{health.profiles:,} profiles, {health.sealed:,} sealed; {health.waiting:,} being worked on; "
+        f"{health.processes} processes at work",
+    )
+
+
+def _replica(address: str, replica: str) -> Finding:
+    from .postgres import check
+
+    try:
+        behind = check.lag(address, replica)
+    except Exception as bad:
+        return Finding("fail", f"The replica does not answer: {str(bad).strip()}", "Check HOLDFAST_REPLICA.")
+    if behind < 0:
+        return Finding("fail", "HOLDFAST_REPLICA is no replica: it replays nothing.", "Name a streaming standby.")
+    return Finding("ok", f"The replica answers, {behind:,} bytes behind")
 
 
 def _locked_up(folder: Path, keyring: Path) -> Iterator[Finding]:

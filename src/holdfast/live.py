@@ -21,7 +21,6 @@ class Live:
         self._bells: dict[Who, set[asyncio.Event]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended = False
-        vault.watch(self._changed)
 
     async def follow(self, who: Who, after: int | None, heartbeat: float) -> AsyncIterator[Event | None]:
         """Events after that number, or from now on; None after each quiet `heartbeat` seconds.
@@ -82,7 +81,7 @@ class Live:
             if not self._bells[who]:
                 del self._bells[who]
 
-    def _changed(self, namespace: str, profile: str) -> None:
+    def changed(self, namespace: str, profile: str) -> None:
         """Called in any thread."""
         if (namespace, profile) in self._bells and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ring, (namespace, profile))

@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 from .credentials import Credential
 from .records import Act, Event, Job, Once, Trace, TracePage
 from .results import Namespace, Page, ProfileInfo, Stats
-from .types import Applied, Change, Draft, Floats, Item, Memory, Message, Part, Probe, Proposals, Where
+from .types import Applied, Change, Draft, Floats, Item, Memory, Message, Part, Probe, Proposals, Vector, Where
 
 
 @runtime_checkable
@@ -73,6 +73,10 @@ class Store(Protocol):
 
     async def bare(self, model: str, limit: int) -> list[Part]:
         """Parts that should have a vector under this model and have none, oldest first, without their words."""
+        ...
+
+    async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
+        """What the index holds of these items: each part, without its words, and its vector where it has one."""
         ...
 
     async def stats(self, model: str) -> Stats: ...
@@ -154,10 +158,16 @@ class Vault(Protocol):
     """Every profile. Namespaces are created on purpose; a profile appears at its first write."""
 
     @property
+    def shared(self) -> bool:
+        """Whether other processes may work on the same profiles."""
+        ...
+
+    @property
     def credentials(self) -> Credentials: ...
 
-    def watch(self, changed: Callable[[str, str], None]) -> None:
-        """From now on call this with namespace and profile after every change, in any thread."""
+    def watch(self, changed: Callable[[str, str], None], catalogue: Callable[[], None]) -> None:
+        """From now on call `changed` with namespace and profile after every change, in any thread; and `catalogue` when
+        another process changed credentials, namespaces or profiles."""
         ...
 
     async def namespaces(self) -> list[Namespace]: ...
@@ -183,7 +193,11 @@ class Vault(Protocol):
         ...
 
     async def waiting(self, model: str) -> list[tuple[str, str]]:
-        """Profiles that may have undigested messages, or parts without a vector of this model."""
+        """Profiles that may have undigested messages, or parts without a vector of this model.
+
+        Asked at the start and every so often. Where several processes share a vault, each profile is named to one of
+        them, and what a process leaves behind to another.
+        """
         ...
 
     async def expect_work(self, namespace: str, profile: str) -> None:

@@ -350,7 +350,7 @@ class LocalProfile:
         return self._holdfast._clock() if reference is None else moments.moment(reference, "reference_date")
 
     async def _caught_up(self) -> None:
-        await self._holdfast._worker.settled(self._who, CATCH_UP_SECONDS)
+        await self._holdfast._worker.caught_up(self._who, CATCH_UP_SECONDS)
 
     async def _store(self) -> Store:
         if self._holdfast._closed:

@@ -115,6 +115,9 @@ class Stats:
     superseded: int
     sessions: int
     pending: int
+    """Messages that wait to be digested."""
+    failing: int
+    """How many of these wait because digesting them failed."""
     set_aside: int
     unembedded: int
     bytes: int

@@ -50,6 +50,7 @@ class AsyncHoldfast:
         self.access = Access(vault.credentials, clock)
         self._recorder = Recorder(vault, clock, timedelta(days=trace_days))
         self._live = Live(vault)
+        vault.watch(self._live.changed, self._know_nothing)
 
     @classmethod
     async def open(cls, path: str | Path | None = None, *, reranker: Reranker | None = None, **settings: Any) -> Self:
@@ -117,8 +118,7 @@ class AsyncHoldfast:
     async def delete_namespace(self, name: str) -> None:
         """Delete a namespace and every profile in it, for good."""
         await self._vault.delete_namespace(names.namespace(name))
-        self._spaces.clear()
-        self.access.forget()
+        self._know_nothing()
         await self.access.note("namespace.deleted", name)
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
@@ -142,6 +142,11 @@ class AsyncHoldfast:
         said = Message("classified", "classified", "user", content, at, timestamp=at)
         found = await self._extractor.extract([said], [])
         return max(found, key=lambda draft: draft.confidence).kind if found else "fact"
+
+    def _know_nothing(self) -> None:
+        """Look every token and namespace up again."""
+        self._spaces.clear()
+        self.access.forget()
 
     def _turn(self, who: tuple[str, str]) -> asyncio.Lock:
         """Writers of one profile take turns to decide what they supersede; without it they would only collide."""

@@ -25,6 +25,16 @@ class Trail:
         return round((time.perf_counter() - self.started) * 1000, 3)
 
 
+@dataclass(slots=True)
+class Marks:
+    """Places in the change of a whole database: which one readers must have reached, and which one writers reached."""
+
+    needed: str | None = None
+    bookmark: str | None = None
+
+
+READS = frozenset(("search", "recall", "context", "list", "get", "history", "messages", "sessions", "summary", "stats"))
+_marks: ContextVar[Marks | None] = ContextVar("marks", default=None)
 _caller: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039  (frozen)
 _trail: ContextVar[Trail | None] = ContextVar("trail", default=None)
 
@@ -36,14 +46,22 @@ def acting(
     session_id: str | None = None,
     turn_id: str | None = None,
     credential: str | None = None,
-) -> Iterator[None]:
-    """What is done inside is traced as done by this agent, in this session and turn."""
+    after: str | None = None,
+) -> Iterator[Marks]:
+    """What is done inside is traced as done by this agent, in this session and turn.
+
+    With a replica, reads inside see at least what was written up to the bookmark `after`; the bookmark of what was
+    written inside is the result's.
+    """
     given = {"agent": agent, "session_id": session_id, "turn_id": turn_id, "credential": credential}
     known: dict[str, Any] = {name: str(value) for name, value in given.items() if value is not None}
     token = _caller.set(replace(_caller.get(), **known))
+    marks = Marks(after or needed())
+    marked = _marks.set(marks)
     try:
-        yield
+        yield marks
     finally:
+        _marks.reset(marked)
         _caller.reset(token)
 
 
@@ -54,6 +72,25 @@ def act(who: Caller) -> None:
 
 def caller() -> Caller:
     return _caller.get()
+
+
+def needed() -> str | None:
+    """What a read must see: up to where its caller was told of a write, and to what was written on the way."""
+    marks = _marks.get()
+    return None if marks is None else marks.bookmark or marks.needed
+
+
+def reached(bookmark: str) -> None:
+    """A write is this far."""
+    marks = _marks.get()
+    if marks is not None:
+        marks.bookmark = bookmark
+
+
+def reads() -> bool:
+    """Whether the operation only reads: nothing is decided by what it sees."""
+    trail = _trail.get()
+    return trail is not None and trail.operation in READS
 
 
 @contextmanager

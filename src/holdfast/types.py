@@ -172,6 +172,8 @@ class Change:
     settle: tuple[str, ...] = ()
     """Messages whose digestion is done."""
     defer: tuple[Deferral, ...] = ()
+    lease: datetime | None = None
+    """Settle and defer only what is still lent until this moment; Conflict when something to settle no longer is."""
     refused: tuple[tuple[str, int], ...] = ()
     """(item, part number) that the embedder cannot take: found by words alone from now on."""
     forget: tuple[str, ...] = ()

@@ -39,10 +39,25 @@ def wired(
             raise InvalidInput(f"{name} is {shown(given)}; give a name or an object with its methods.", field=name)
     named = embedder if isinstance(embedder, str) else None
     chosen = Settings.read(**{"data": path, "embedder": named} | settings)
-    folder = chosen.data or Path(platformdirs.user_data_dir("holdfast", appauthor=False))
     model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(chosen.embedder)
-    vault = SqliteVault(folder, keyring=chosen.keyring, open_files=chosen.open_files)
-    return Wired(vault, model, extractor or RuleExtractor(model), chosen.trace_days)
+    return Wired(vault(chosen), model, extractor or RuleExtractor(model), chosen.trace_days)
+
+
+def vault(chosen: Settings) -> Vault:
+    """The database that the settings name, or the data folder."""
+    if chosen.store is None:
+        folder = chosen.data or Path(platformdirs.user_data_dir("holdfast", appauthor=False))
+        return SqliteVault(folder, keyring=chosen.keyring, open_files=chosen.open_files)
+    try:
+        from .postgres.vault import PostgresVault
+    except ImportError as absent:
+        raise InvalidInput(
+            f"The setting store names a PostgreSQL database, and its driver is not there: {absent}.", field="store",
+            fix="Run: pip install 'holdfast[postgres]'",
+        ) from absent  # fmt: skip
+    return PostgresVault(
+        chosen.store, chosen.connections, replica=chosen.replica, keyring=chosen.keyring, sealed=chosen.sealed
+    )
 
 
 def _embedder(name: str) -> Embedder:

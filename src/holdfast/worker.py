@@ -22,8 +22,9 @@ from .ports import Embedder, Extractor, Vault
 Who = tuple[str, str]
 log = logging.getLogger("holdfast")
 IDLE_SECONDS = 5.0
-RETRY_SECONDS = 15.0
-"""When to look again at a profile whose work failed or is lent to somebody else."""
+LOOK_SECONDS = 10.0
+"""How often to look for work that failed, that is lent to somebody else, or that another process left behind."""
+PEEK_SECONDS = 0.05
 
 
 @dataclass(slots=True)
@@ -45,16 +46,15 @@ class Worker:
         self._marked: set[Who] = set()
         self._writing: Counter[Who] = Counter()
         self._marking = asyncio.Lock()
-        self._retries: dict[Who, asyncio.TimerHandle] = {}
         self._task: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         if self._task is not None:
             return
-        for who in await self._vault.waiting(self._embedder.model):
-            await self._mark(who)
-            self.notify(who)
+        await self._look()
         self._task = asyncio.create_task(self._run(), name="holdfast-worker")
+        self._looking = asyncio.create_task(self._keep_looking(), name="holdfast-looking")
 
     @asynccontextmanager
     async def expecting(self, who: Who) -> AsyncIterator[None]:
@@ -74,14 +74,30 @@ class Worker:
 
     async def settled(self, who: Who, timeout: float | None) -> bool:
         """Wait until nothing of this profile waits; False when that takes longer than `timeout` seconds."""
-        due = self._due.get(who)
-        if due is None:
-            return True
         try:
-            await asyncio.wait_for(due.done.wait(), timeout)
+            async with asyncio.timeout(timeout):
+                await self.caught_up(who, None)
+                while await self._lent(who):  # noqa: ASYNC110  (it is another process that works)
+                    await asyncio.sleep(PEEK_SECONDS)
         except TimeoutError:
             return False
         return True
+
+    async def caught_up(self, who: Who, timeout: float | None) -> None:
+        """Wait for what was written through this process, no longer than `timeout` seconds."""
+        due = self._due.get(who)
+        if due is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(due.done.wait(), timeout)
+
+    async def _lent(self, who: Who) -> bool:
+        """Whether another process is digesting what was said here."""
+        if not self._vault.shared:
+            return False
+        with suppress(NotFound):
+            stats = await (await self._vault.open(*who, create=False)).stats(self._embedder.model)
+            return stats.pending > stats.failing
+        return False
 
     def forget(self, who: Who) -> None:
         """The profile is deleted."""
@@ -90,8 +106,9 @@ class Worker:
 
     async def stop(self) -> None:
         """Finish the batch in hand; what still waits is durable and goes on at the next start."""
-        for retry in self._retries.values():
-            retry.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
         while self._task is not None and not self._task.done():
             self._task.cancel()  # again if need be: wait_for can swallow one that comes with its result
             await asyncio.wait([self._task], timeout=0.1)
@@ -159,12 +176,19 @@ class Worker:
                     store = await self._vault.open(*who, create=False)
                     stats = await store.stats(self._embedder.model)
                     if stats.pending or stats.unembedded:
-                        self._look_again(who)
                         continue
                     await self._vault.rested(*who, self._embedder.model)
                 self._marked.discard(who)
 
-    def _look_again(self, who: Who) -> None:
-        if who in self._retries and self._retries[who].when() > asyncio.get_running_loop().time():
-            return
-        self._retries[who] = asyncio.get_running_loop().call_later(RETRY_SECONDS, self.notify, who)
+    async def _look(self) -> None:
+        for who in await self._vault.waiting(self._embedder.model):
+            await self._mark(who)
+            self.notify(who)
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self._look()
+            except HoldfastError as failure:
+                log.warning("cannot look for work: %s", failure)

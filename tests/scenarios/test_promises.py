@@ -18,8 +18,10 @@ import apsw
 import numpy as np
 import pytest
 
+from databases import database
 from holdfast import AsyncHoldfast, Conflict, Holdfast, HoldfastError, LocalProfile, NotFound, Profile, moments, worker
-from holdfast.ports import Embedder, Extractor
+from holdfast.ports import Embedder, Extractor, Vault
+from holdfast.postgres.vault import PostgresVault
 from holdfast.remote import RemoteHoldfast
 from holdfast.results import Hit
 from holdfast.sqlite.vault import SqliteVault
@@ -37,7 +39,11 @@ async def running(
     clock: Callable[[], datetime] = moments.now,
     open_files: int = 128,
 ) -> AsyncIterator[AsyncHoldfast]:
-    vault = SqliteVault(path, open_files=open_files)
+    vault = (
+        PostgresVault(PLACE["database"], connections=4)
+        if PLACE["database"]
+        else SqliteVault(path, open_files=open_files)
+    )
     memory = AsyncHoldfast(vault, embedder or HashingEmbedder(), extractor or ScriptedExtractor(), clock=clock)
     async with await memory.start():
         if PLACE["far"]:
@@ -52,19 +58,24 @@ async def running(
 class Far(RemoteHoldfast):
     """The same, over HTTP; its vault is for tests that look inside."""
 
-    _vault: SqliteVault
+    _vault: Vault
 
 
-PLACE = {"far": False}
+PLACE: dict[str, Any] = {"far": False, "database": None}
 TOKEN = "a-token-of-these-tests"
 
 
-@pytest.fixture(params=[False, True], ids=["here", "far"], autouse=True)
+@pytest.fixture(params=["here", "far", "database"], autouse=True)
 def place(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every promise is kept by a Holdfast in this process and by one behind HTTP."""
-    PLACE["far"] = request.param
-    yield
-    PLACE["far"] = False
+    """Every promise is kept by a Holdfast in this process, by one behind HTTP, and by one with a PostgreSQL."""
+    PLACE["far"] = request.param == "far"
+    if request.param == "database":
+        with database() as dsn:
+            PLACE["database"] = dsn
+            yield
+    else:
+        yield
+    PLACE.update(far=False, database=None)
 
 
 def said(*contents: str) -> list[dict[str, Any]]:
@@ -419,7 +430,7 @@ async def eventually(true: Callable[[], Any], seconds: float = 5.0) -> bool:
 async def test_failed_work_is_tried_again_without_a_further_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module_and_name in ("worker.IDLE_SECONDS", "worker.RETRY_SECONDS"):
+    for module_and_name in ("worker.IDLE_SECONDS", "worker.LOOK_SECONDS"):
         monkeypatch.setattr(f"holdfast.{module_and_name}", 0.05)
     monkeypatch.setattr("holdfast.digest.FIRST_WAIT", timedelta(seconds=0.2))
     extractor = ScriptedExtractor({"hello": RuntimeError("busy")})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -85,7 +86,9 @@ def demo(place: Place) -> Reply:
     """
     from .demo import played
 
-    return played(place.data, quiet=place.as_json)
+    if place.data is not None and "://" in place.data:
+        raise InvalidInput("The demo plays in a folder.", field="data", fix="Give --data DIR, or nothing.")
+    return played(None if place.data is None else Path(place.data), quiet=place.as_json)
 
 
 def version(_: Place) -> Reply:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +16,7 @@ from ..sync import Holdfast, Profile
 from .output import Reply, show
 
 Data = Annotated[
-    Path | None,
+    str | None,
     typer.Option("--data", metavar="DIR", help="Data folder [env var: HOLDFAST_DATA; default: the user's own]."),
 ]
 NamespaceName = Annotated[
@@ -33,7 +32,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")
 class Place:
     """What the common options say."""
 
-    data: Path | None
+    data: str | None
     namespace: str
     profile: str
     as_json: bool

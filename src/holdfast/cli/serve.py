@@ -40,7 +40,7 @@ def serve(
     _allow_many_connections()
 
     async def run() -> None:
-        async with await AsyncHoldfast.open(chosen.data, config=config) as holdfast:
+        async with await AsyncHoldfast.open(data, config=config) as holdfast:
             await serving(holdfast, chosen, lambda line: print(line, flush=True))
 
     # Requests are what runs in parallel here; threads of one small product would only spin.

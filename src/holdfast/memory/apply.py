@@ -71,16 +71,22 @@ def note(state: State, change: Change) -> None:
         if isinstance(memory, Memory) and message in state.items and message not in memory.sources:
             state.items[id] = replace(memory, sources=(*memory.sources, message))
     for id in change.settle:
+        if not _ours(state, change, id) and id in state.items:
+            raise Conflict("The lease on a message ran out, and somebody else digests it.")
         state.wait_until.pop(id, None)
         state.aside.pop(id, None)
     for late in change.defer:
-        if late.message in state.wait_until:
+        if late.message in state.wait_until and _ours(state, change, late.message):
             state.wait_until.pop(late.message)
             state.failures[late.message] = state.failures.get(late.message, 0) + 1
             if late.until is None:
                 state.aside[late.message] = late.reason
             else:
                 state.wait_until[late.message] = late.until
+
+
+def _ours(state: State, change: Change, id: str) -> bool:
+    return change.lease is None or state.wait_until.get(id) == change.lease
 
 
 def _in_its_place(state: State, memory: Memory) -> str | None:

@@ -18,6 +18,7 @@ from ..types import (
     Part,
     Probe,
     Proposals,
+    Vector,
     Where,
 )
 from ..vectors import packed, unpacked
@@ -122,6 +123,15 @@ class MemoryStore:
             if part.embed and n not in has
         ][:limit]
 
+    async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
+        found: list[tuple[Part, Vector | None]] = []
+        for n, part in self._state.parts.items():
+            if part.item in ids:
+                model, values = self._state.vectors.get(n, ("", None))
+                vector = None if values is None else Vector(part.item, part.number, model, values)
+                found.append((Part(part.item, part.number, part.start, part.stop, embed=part.embed), vector))
+        return found
+
     async def stats(self, model: str) -> Stats:
         current = [memory.kind for memory in self._memories() if memory.current]
         return Stats(
@@ -131,6 +141,7 @@ class MemoryStore:
             superseded=len(self._memories()) - len(current),
             sessions=len({message.session_id for message in self._messages()}),
             pending=len(self._state.wait_until),
+            failing=sum(id in self._state.failures for id in self._state.wait_until),
             set_aside=len(self._state.aside),
             unembedded=len(await self.bare(model, 2**31)),
             bytes=0,

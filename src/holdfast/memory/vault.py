@@ -20,11 +20,13 @@ class MemoryVault:
         self._credentials = MemoryCredentials()
         self._changed: Callable[[str, str], None] = lambda namespace, profile: None
 
+    shared = False
+
     @property
     def credentials(self) -> MemoryCredentials:
         return self._credentials
 
-    def watch(self, changed: Callable[[str, str], None]) -> None:
+    def watch(self, changed: Callable[[str, str], None], catalogue: Callable[[], None]) -> None:
         self._changed = changed
 
     async def namespaces(self) -> list[Namespace]:

@@ -13,8 +13,9 @@ from ..moments import micros
 from ..types import Applied, Change, Forgotten, Memory, Part, Supersede
 from ..vectors import packed, unpacked
 from . import rows
-from .base import Row, query
+from .base import Db, Row, query
 from .journal import recorded
+from .seal import FINGERPRINT, MEMORY, MESSAGE, Seal
 
 _PLACES = ", ".join(["%s"] * len(rows.WRITTEN_MEMORY.split(",")))
 _IN_ITS_PLACE = """
@@ -39,13 +40,14 @@ _ITEM = (
 class Applying:
     """Run it in a transaction of its profile."""
 
-    def __init__(self, change: Change, profile: int) -> None:
+    def __init__(self, change: Change, profile: int, seal: Seal) -> None:
         self._change = change
         self._profile = profile
+        self._seal = seal
         self._new: set[str] = set()
         self._items: dict[str, int] = {}
 
-    async def run(self, db: psycopg.AsyncConnection) -> Applied:
+    async def run(self, db: Db) -> Applied:
         change, p = self._change, self._profile
         if not await query(db, "SELECT 1 FROM profile WHERE id = %s FOR UPDATE", (p,)):
             raise Conflict("The profile was deleted meanwhile.")
@@ -68,24 +70,31 @@ class Applying:
             )
         await self._note_digestion(db)
         applied = Applied(frozenset(self._new), await self._forget(db))
-        await recorded(db, p, change, applied)
+        await recorded(db, p, change, applied, self._seal)
         return applied
 
-    async def _note_digestion(self, db: psycopg.AsyncConnection) -> None:
+    async def _note_digestion(self, db: Db) -> None:
+        lease = None if self._change.lease is None else micros(self._change.lease)
+        still_ours = "AND (%s::bigint IS NULL OR (state = 'waiting' AND wait_until = %s))"
         if self._change.settle:
-            await db.execute(
-                "UPDATE message SET state = 'digested' WHERE profile = %s AND id = ANY(%s)",
-                (self._profile, list(self._change.settle)),
+            ids = list(self._change.settle)
+            there = await query(db, "SELECT id FROM message WHERE profile = %s AND id = ANY(%s)", (self._profile, ids))
+            done = await query(
+                db,
+                f"UPDATE message SET state = 'digested' WHERE profile = %s AND id = ANY(%s) {still_ours} RETURNING id",
+                (self._profile, ids, lease, lease),
             )
+            if len(done) < len(there):
+                raise Conflict("The lease on a message ran out, and somebody else digests it.")
         for late in self._change.defer:
             state, until = ("aside", 0) if late.until is None else ("waiting", micros(late.until))
             await db.execute(
                 "UPDATE message SET state = %s, wait_until = %s, failures = failures + 1, failure = %s "
-                "WHERE profile = %s AND id = %s AND state = 'waiting'",
-                (state, until, late.reason, self._profile, late.message),
+                f"WHERE profile = %s AND id = %s AND state = 'waiting' {still_ours}",
+                (state, until, late.reason, self._profile, late.message, lease, lease),
             )
 
-    async def _add_messages(self, db: psycopg.AsyncConnection) -> None:
+    async def _add_messages(self, db: Db) -> None:
         places: dict[str, int] = {}
         for message in self._change.messages:
             if message.session_id not in places:
@@ -99,7 +108,7 @@ class Applying:
                 db,
                 f"INSERT INTO message (profile, {rows.WRITTEN_MESSAGE}) VALUES ({', '.join(['%s'] * 11)}) "
                 "ON CONFLICT (profile, id) DO NOTHING RETURNING n",
-                (self._profile, *rows.message_row(message, places[message.session_id])),
+                (self._profile, *self._seal.shut_row(rows.message_row(message, places[message.session_id]), MESSAGE)),
             )
             if added:
                 places[message.session_id] += 1
@@ -112,7 +121,7 @@ class Applying:
                     (self._profile, message.id),
                 )
 
-    async def _add_memories(self, db: psycopg.AsyncConnection) -> None:
+    async def _add_memories(self, db: Db) -> None:
         """Each memory after what it supersedes, so that one change may carry several versions of a key."""
         ids = [memory.id for memory in self._change.memories]
         if not ids:
@@ -127,12 +136,12 @@ class Applying:
                     await self._supersede(db, pair)
             await self._add_memory(db, memory)
 
-    async def _rests_on_something(self, db: psycopg.AsyncConnection, memory: Memory) -> bool:
+    async def _rests_on_something(self, db: Db, memory: Memory) -> bool:
         """Not on messages that were all forgotten while the memory was being drawn from them."""
         found = "SELECT 1 FROM message WHERE profile = %s AND id = ANY(%s) LIMIT 1"
         return not memory.sources or bool(await query(db, found, (self._profile, list(memory.sources))))
 
-    async def _supersede(self, db: psycopg.AsyncConnection, pair: Supersede) -> None:
+    async def _supersede(self, db: Db, pair: Supersede) -> None:
         statement = (
             "UPDATE memory SET superseded_by = %s WHERE profile = %s AND id = %s AND superseded_by IS NULL RETURNING n"
         )
@@ -140,12 +149,12 @@ class Applying:
             raise Conflict(f"Memory {pair.old} is no longer current; somebody superseded or forgot it first.")
         await self._set_live(db, pair.old, False)
 
-    async def _add_memory(self, db: psycopg.AsyncConnection, memory: Memory) -> None:
+    async def _add_memory(self, db: Db, memory: Memory) -> None:
         try:
             added = await query(
                 db,
                 f"INSERT INTO memory (profile, {rows.WRITTEN_MEMORY}) VALUES (%s, {_PLACES}) RETURNING n",
-                (self._profile, *rows.memory_row(memory)),
+                (self._profile, *self._memory_row(memory)),
             )
         except psycopg.errors.UniqueViolation as taken:
             what = "The same thing" if memory.key is None else f"The key {memory.key!r} of kind {memory.kind!r}"
@@ -159,7 +168,11 @@ class Applying:
             [(self._profile, n, place, message) for place, message in enumerate(memory.sources)],
         )
 
-    async def _add_parts(self, db: psycopg.AsyncConnection) -> None:
+    def _memory_row(self, memory: Memory) -> Row:
+        row = self._seal.shut_row(rows.memory_row(memory), MEMORY)
+        return (*row[:FINGERPRINT], self._seal.mark(row[FINGERPRINT]), *row[FINGERPRINT + 1 :])
+
+    async def _add_parts(self, db: Db) -> None:
         parts = {(part.item, part.number): part for part in self._change.parts if part.item in self._new}
         if not parts:
             return
@@ -167,7 +180,8 @@ class Applying:
         for part in parts.values():
             n = (await query(db, _PART, self._part_row(part)))[0][0]
             postings += [
-                (self._profile, word, n, times, len(part.words)) for word, times in Counter(part.words).items()
+                (self._profile, self._seal.mark(word), n, times, len(part.words))
+                for word, times in Counter(part.words).items()
             ]
         await self._many(
             db, "INSERT INTO posting (profile, word, part, times, length) VALUES (%s, %s, %s, %s, %s)", postings
@@ -178,15 +192,15 @@ class Applying:
     def _part_row(self, part: Part) -> Row:
         return (
             self._profile, self._items[part.item], part.number, part.start, part.stop, len(part.words), part.embed,
-            part.asks, part.tokens,
+            part.asks, self._seal.shut(part.tokens),
         )  # fmt: skip
 
-    async def _count(self, db: psycopg.AsyncConnection, parts: int, words: int) -> None:
+    async def _count(self, db: Db, parts: int, words: int) -> None:
         await db.execute(
             "UPDATE profile SET parts = parts + %s, words = words + %s WHERE id = %s", (parts, words, self._profile)
         )
 
-    async def _add_vectors(self, db: psycopg.AsyncConnection) -> None:
+    async def _add_vectors(self, db: Db) -> None:
         for vector in self._change.vectors:
             data = packed(vector.values)
             near = "[" + ",".join(f"{value:.6g}" for value in unpacked([data])[0].tolist()) + "]"
@@ -200,7 +214,7 @@ class Applying:
                  "id": vector.item},
             )  # fmt: skip
 
-    async def _forget(self, db: psycopg.AsyncConnection) -> Forgotten:
+    async def _forget(self, db: Db) -> Forgotten:
         """Decided here, inside the transaction: a memory drawn meanwhile from a forgotten message goes with it."""
         p, messages, memories = self._profile, [], list(self._change.forget)
         for id in self._change.forget:
@@ -212,7 +226,7 @@ class Applying:
         gone = [id for id in dict.fromkeys(memories) if await self._forget_memory(db, id)]
         return Forgotten(tuple(gone), tuple(messages))
 
-    async def _forget_memory(self, db: psycopg.AsyncConnection, id: str) -> bool:
+    async def _forget_memory(self, db: Db, id: str) -> bool:
         statement = "DELETE FROM memory WHERE profile = %s AND id = %s RETURNING n, superseded_by"
         for n, successor in await query(db, statement, (self._profile, id)):
             await self._drop_parts(db, -n)
@@ -221,7 +235,7 @@ class Applying:
             return True
         return False
 
-    async def _relink(self, db: psycopg.AsyncConnection, id: str, successor: str | None) -> None:
+    async def _relink(self, db: Db, id: str, successor: str | None) -> None:
         """What the forgotten one superseded is current again, unless something else stands in its place by now."""
         older = "SELECT n, id FROM memory WHERE profile = %s AND superseded_by = %s ORDER BY n DESC"
         for n, old in await query(db, older, (self._profile, id)):
@@ -232,7 +246,7 @@ class Applying:
             )
             await self._set_live(db, old, next_one is None)
 
-    async def _drop_parts(self, db: psycopg.AsyncConnection, item: int) -> None:
+    async def _drop_parts(self, db: Db, item: int) -> None:
         gone = await query(
             db, "DELETE FROM part WHERE profile = %s AND item = %s RETURNING n, length", (self._profile, item)
         )
@@ -241,14 +255,14 @@ class Applying:
         await db.execute("DELETE FROM meaning WHERE profile = %s AND part = ANY(%s)", (self._profile, parts))
         await self._count(db, -len(parts), -sum(length for _, length in gone))
 
-    async def _set_live(self, db: psycopg.AsyncConnection, id: str, live: bool) -> None:
+    async def _set_live(self, db: Db, id: str, live: bool) -> None:
         await db.execute(
             "UPDATE part SET live = %s WHERE profile = %s AND item = "
             "(SELECT -n FROM memory WHERE profile = %s AND id = %s)",
             (live, self._profile, self._profile, id),
         )
 
-    async def _many(self, db: psycopg.AsyncConnection, statement: str, bound: Sequence[Any]) -> None:
+    async def _many(self, db: Db, statement: str, bound: Sequence[Any]) -> None:
         if bound:
             async with db.cursor() as cursor:
                 await cursor.executemany(statement, bound)

@@ -1,69 +1,216 @@
-"""One database: a pool of connections, transactions in a profile's name, every refusal translated into our errors.
+"""One database, and perhaps a replica: pools of connections, transactions in a profile's name, refusals translated.
 
-Nothing is prepared on the server, so that a pooler in transaction mode may stand in between.
+Nothing is prepared on the server and nothing set beyond a transaction, so that a pooler in transaction mode may stand
+in between. What broke off before its commit is tried again for a few seconds, through a failover; what broke off while
+committing is not, since nobody knows whether it was written.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import psycopg
+from psycopg.errors import (
+    CannotConnectNow,
+    DeadlockDetected,
+    DiskFull,
+    LockNotAvailable,
+    QueryCanceled,
+    ReadOnlySqlTransaction,
+    SerializationFailure,
+)
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from .. import trail
 from ..errors import Busy, Closed, Conflict, HoldfastError, StorageError, StorageFull
+from .replica import Replica, numbered
 from .schema import ROLE, migrate
 
+T = TypeVar("T")
 Row = tuple[Any, ...]
-CONNECT_SECONDS = 10.0
-STATEMENT_MS = 30_000
+Db = psycopg.AsyncConnection[Row]
+Work = Callable[[Db], Awaitable[T]]
+log = logging.getLogger("holdfast")
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # we say ourselves what is wrong
+PATIENCE = 5.0
+"""How many seconds a request waits for a database that is away."""
+STATEMENT_MS, LOCK_MS = 30_000, 10_000
+KNOWN_WRITES = 10_000
 
 
 class Base:
-    def __init__(self, dsn: str, connections: int = 10) -> None:
+    def __init__(self, dsn: str, connections: int = 10, replica: str | None = None) -> None:
         self.dsn = dsn
-        self._pool = AsyncConnectionPool(
-            dsn, min_size=1, max_size=connections, open=False, timeout=CONNECT_SECONDS,
-            kwargs={"prepare_threshold": None, "options": f"-c statement_timeout={STATEMENT_MS}"},
-            check=AsyncConnectionPool.check_connection,
-        )  # fmt: skip
+        self._pool = pool(dsn, connections)
+        self._replica = None if replica is None else Replica(pool(replica, connections))
         self._opening = asyncio.Lock()
         self._open = False
         self._closed = False
+        self._written: dict[int, str] = {}
+        """Profile → the bookmark of what this process last wrote there."""
+
+    @property
+    def opened(self) -> bool:
+        return self._open and not self._closed
 
     async def close(self) -> None:
         self._closed = True
+        if self._replica is not None:
+            await self._replica.close()
         await self._pool.close()
 
-    @asynccontextmanager
-    async def transaction(self, profile: int | None = None) -> AsyncIterator[psycopg.AsyncConnection]:
-        """One transaction, in the name of this profile and able to see no other; of the catalogue when None."""
+    async def read(self, profile: int | None, work: Work[T]) -> T:
+        """Run it in one snapshot, able to see this profile and no other (the catalogue when None).
+
+        What a reader asks for may come from the replica, once that has everything this caller knows of.
+        """
+        if self._replica is None or profile is None or not trail.reads():
+            return await self._patiently(lambda: self._transaction(self._pool, profile, work, writes=False))
+        await self._ready()
+        needed = max(self._written.get(profile, ""), trail.needed() or "", key=numbered)
+        if await self._replica.reaches(needed, self._newest):
+            try:
+                found = await self._transaction(self._replica.pool, profile, work, writes=False)
+                trail.note(read_from="replica")
+                return found
+            except (Away, Busy, Conflict) as away:
+                log.warning("the replica gives no answer, asking the primary: %s", away)
+                self._replica.doubt()
+        trail.note(read_from="primary")
+        return await self._patiently(lambda: self._transaction(self._pool, profile, work, writes=False))
+
+    async def write(self, profile: int | None, work: Work[T]) -> T:
+        """Run it in one transaction that is on disk when this returns."""
+        return await self._patiently(lambda: self._transaction(self._pool, profile, work, writes=True))
+
+    async def alone(self, statement: str) -> None:
+        """Run what may not run in a transaction, and may take long."""
+        await self._ready()
+        with translated():
+            async with await psycopg.AsyncConnection.connect(self.dsn, autocommit=True) as db:
+                await db.execute(statement)
+
+    async def _patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        until = time.monotonic() + PATIENCE
+        wait = 0.05
+        while True:
+            try:
+                await self._ready()
+                return await attempt()
+            except Away as away:
+                if time.monotonic() + wait > until or self._closed:
+                    why = await _refusal(self.dsn) or str(away)
+                    raise Busy(f"The database does not answer: {why}", fix="Nothing was written. Try again.") from away
+                await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+                if self._open:
+                    await self._pool.check()  # one that broke is seldom the only one
+                wait = min(wait * 2, 1.0)
+
+    async def _transaction(
+        self, connections: AsyncConnectionPool[Db], profile: int | None, work: Work[T], *, writes: bool
+    ) -> T:
         if self._closed:
             raise Closed("This database was closed.")
-        with translated():
-            await self._ready()
-            async with self._pool.connection() as db, db.transaction():
-                if profile is not None:
-                    await db.execute(f"SET LOCAL ROLE {ROLE}")
-                    await db.execute(f"SET LOCAL holdfast.profile = '{int(profile)}'")
-                yield db
+        committing = False
+        try:
+            with translated():
+                async with connections.connection() as db:
+                    await db.execute(_begin(profile, writes))
+                    try:
+                        result = await work(db)
+                        committing = True
+                        if writes:
+                            self._reached(profile, await _committed(db))
+                        else:
+                            await db.execute("COMMIT")
+                        return result
+                    except ReadOnlySqlTransaction:  # no primary any more: the pool shall find the one that is
+                        await db.close()
+                        raise
+                    except BaseException:
+                        if not db.closed:
+                            await db.rollback()
+                        raise
+        except Away as away:
+            if committing and writes:
+                raise Busy(
+                    f"The database broke off while committing: {away}. It may or may not have been written.",
+                    fix="Do it again: what was written is not written twice.",
+                ) from away
+            raise
+
+    def _reached(self, profile: int | None, bookmark: str) -> None:
+        if profile is not None:
+            if len(self._written) >= KNOWN_WRITES:
+                self._written.clear()
+            self._written[profile] = bookmark
+            trail.reached(bookmark)
+
+    async def _newest(self) -> str:
+        async def ask(db: Db) -> str:
+            return str((await query(db, "SELECT pg_current_wal_insert_lsn()"))[0][0])
+
+        return await self._transaction(self._pool, None, ask, writes=False)
 
     async def _ready(self) -> None:
-        if self._open:
+        if self._open or self._closed:
             return
         async with self._opening:
             if not self._open:
-                await self._pool.open(wait=True, timeout=CONNECT_SECONDS)
-                async with self._pool.connection() as db:
-                    await migrate(db)
+                with translated():
+                    await self._pool.open()
+                    async with self._pool.connection() as db:
+                        await migrate(db)
+                if self._replica is not None:
+                    await self._replica.pool.open()
                 self._open = True
 
 
-async def query(db: psycopg.AsyncConnection, statement: str, bound: Any = ()) -> list[Row]:
+def pool(dsn: str, connections: int) -> AsyncConnectionPool[Db]:
+    return AsyncConnectionPool(
+        dsn, min_size=1, max_size=connections, open=False, timeout=PATIENCE, max_idle=300, reconnect_timeout=60,
+        kwargs={"autocommit": True, "prepare_threshold": None, "connect_timeout": 5},
+    )  # fmt: skip
+
+
+def _begin(profile: int | None, writes: bool) -> str:
+    """One round trip: the transaction, its limits, and in whose name it runs."""
+    kind = "" if writes else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    limits = f"SET LOCAL statement_timeout = {STATEMENT_MS}; SET LOCAL lock_timeout = {LOCK_MS}"
+    if profile is None:
+        return f"BEGIN{kind}; {limits}"
+    return f"BEGIN{kind}; {limits}; SET LOCAL ROLE {ROLE}; SET LOCAL holdfast.profile = '{int(profile)}'"
+
+
+async def _committed(db: Db) -> str:
+    """Commit; how far the write-ahead log is then."""
+    found = await db.execute("COMMIT; SELECT pg_current_wal_insert_lsn()")
+    found.nextset()
+    row = await found.fetchone()
+    return "" if row is None else str(row[0])
+
+
+async def _refusal(dsn: str) -> str:
+    """Why there is no connection; a pool does not tell."""
+    try:
+        async with await psycopg.AsyncConnection.connect(dsn, connect_timeout=2):
+            return ""
+    except psycopg.Error as refused:
+        return " ".join(str(refused).split())
+
+
+async def query(db: Db, statement: str, bound: Any = ()) -> list[Row]:
     found = await db.execute(statement, bound)
     return await found.fetchall() if found.description is not None else []
+
+
+class Away(Exception):
+    """The connection broke, or there is none to be had: somebody else may answer in a moment."""
 
 
 class translated:  # noqa: N801  (read as a word)
@@ -74,10 +221,16 @@ class translated:  # noqa: N801  (read as a word)
     def __exit__(self, _: Any, wrong: BaseException | None, __: Any) -> None:
         if wrong is None or isinstance(wrong, HoldfastError) or not isinstance(wrong, psycopg.Error | PoolTimeout):
             return
-        if isinstance(wrong, psycopg.errors.DiskFull):
-            raise StorageFull("The database has no space left; nothing was written.", fix="Free some space.") from wrong
-        if isinstance(wrong, psycopg.errors.SerializationFailure | psycopg.errors.DeadlockDetected):
-            raise Conflict("Somebody wrote at the same moment.") from wrong
-        if isinstance(wrong, psycopg.OperationalError | PoolTimeout | psycopg.InterfaceError):
-            raise Busy(f"The database does not answer: {wrong}.", fix="Nothing was written. Try again.") from wrong
+        match wrong:
+            case DiskFull():
+                why = "The database has no space left; nothing was written."
+                raise StorageFull(why, fix="Free some space.") from wrong
+            case SerializationFailure() | DeadlockDetected():
+                raise Conflict("Somebody wrote at the same moment.") from wrong
+            case QueryCanceled() | LockNotAvailable():
+                raise Busy(f"The database took too long: {wrong}.", fix="Nothing was written. Try again.") from wrong
+            case CannotConnectNow() | ReadOnlySqlTransaction() | PoolTimeout() | psycopg.InterfaceError():
+                raise Away(str(wrong)) from wrong
+            case psycopg.OperationalError():
+                raise Away(str(wrong).strip()) from wrong
         raise StorageError(f"The database refuses: {type(wrong).__name__}: {wrong}") from wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -16,13 +16,18 @@ from ..happened import happened
 from ..moments import micros, now
 from ..records import Event, Job, Once, Trace, TracePage, without
 from ..types import Applied, Change, Forgotten
-from .base import Base, query
+from .base import Base, Db, query
+from .seal import Seal
+
+ANSWER = (stored.ONCE.split(", ").index("answer"),)
+LATELY = timedelta(minutes=1)
 
 
 class PostgresJournal:
-    def __init__(self, base: Base, profile: int) -> None:
+    def __init__(self, base: Base, profile: int, seal: Seal) -> None:
         self._base = base
         self._profile = profile
+        self._seal = seal
 
     async def events(self, after: int, limit: int) -> list[Event]:
         statement = f"SELECT {stored.EVENT} FROM event WHERE profile = %s AND n > %s ORDER BY n LIMIT %s"
@@ -37,7 +42,7 @@ class PostgresJournal:
 
     async def once(self, key: str) -> Once | None:
         found = await self._read(f"SELECT {stored.ONCE} FROM once WHERE profile = %s AND key = %s", key)
-        return stored.once(found[0]) if found else None
+        return stored.once(self._seal.open_row(found[0], ANSWER if found[0][2] is not None else ())) if found else None
 
     async def job(self, id: str) -> Job | None:
         found = await self._read(f"SELECT {stored.JOB} FROM job WHERE profile = %s AND id = %s", id)
@@ -49,15 +54,20 @@ class PostgresJournal:
 
     async def note(self, traces: Sequence[Trace]) -> None:
         places = ", ".join(["%s"] * (1 + len(stored.TRACE.split(","))))
-        written = [(self._profile, *stored.trace_row(trace)) for trace in traces]
-        async with self._base.transaction(self._profile) as db, db.cursor() as cursor:
-            await cursor.executemany(
-                f"INSERT INTO trace (profile, {stored.TRACE}) VALUES ({places}) ON CONFLICT DO NOTHING", written
-            )
+        statement = f"INSERT INTO trace (profile, {stored.TRACE}) VALUES ({places}) ON CONFLICT DO NOTHING"
+
+        async def run(db: Db) -> None:
+            gone = await self._gone_lately(db)
+            cleaned = [replace(trace, details=without(trace.details, gone)) if gone else trace for trace in traces]
+            shut = [self._shut(stored.trace_row(trace)) for trace in cleaned]
+            async with db.cursor() as cursor:
+                await cursor.executemany(statement, [(self._profile, *row) for row in shut])
+
+        await self._base.write(self._profile, run)
 
     async def trace(self, id: str) -> Trace | None:
         found = await self._read(f"SELECT {stored.TRACE} FROM trace WHERE profile = %s AND id = %s", id)
-        return stored.trace(found[0]) if found else None
+        return stored.trace(self._opened(found[0])) if found else None
 
     async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
         statement = (
@@ -67,11 +77,12 @@ class PostgresJournal:
         before = cursors.opened(cursor)
         found = await self._read(statement, session_id, session_id, turn_id, turn_id, before, limit + 1)
         more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
-        return TracePage(tuple(stored.trace(row[:-1]) for row in found[:limit]), more)
+        return TracePage(tuple(stored.trace(self._opened(row[:-1])) for row in found[:limit]), more)
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         p, at = self._profile, micros(before)
-        async with self._base.transaction(p) as db:
+
+        async def run(db: Db) -> None:
             for table, most in (("trace", traces), ("event", events)):
                 await db.execute(
                     f"DELETE FROM {table} WHERE profile = %s AND n <= coalesce("
@@ -82,12 +93,28 @@ class PostgresJournal:
             await db.execute("DELETE FROM once WHERE profile = %s AND at < %s", (p, at))
             await db.execute("DELETE FROM job WHERE profile = %s AND created_at < %s", (p, at))
 
+        await self._base.write(p, run)
+
+    async def _gone_lately(self, db: Db) -> set[str]:
+        """Ids that somebody forgot, perhaps in another process, while the traces were on their way."""
+        statement = (
+            "SELECT data FROM (SELECT type, data, at FROM event WHERE profile = %s ORDER BY n DESC LIMIT 1000) AS last "
+            "WHERE type IN ('memory.forgotten', 'message.forgotten') AND at > %s"
+        )
+        told = await query(db, statement, (self._profile, micros(now() - LATELY)))
+        return {id for (data,) in told for id in stored.texts(data)}
+
+    def _shut(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (*row[:-1], self._seal.shut(row[-1]))
+
+    def _opened(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (*row[:-1], self._seal.open(row[-1]))
+
     async def _read(self, statement: str, *bound: Any) -> list[tuple[Any, ...]]:
-        async with self._base.transaction(self._profile) as db:
-            return await query(db, statement, (self._profile, *bound))
+        return await self._base.read(self._profile, lambda db: query(db, statement, (self._profile, *bound)))
 
 
-async def recorded(db: psycopg.AsyncConnection, profile: int, change: Change, applied: Applied) -> None:
+async def recorded(db: Db, profile: int, change: Change, applied: Applied, seal: Seal) -> None:
     """Write down, inside the change's own transaction, what it did; listeners hear of it when it commits."""
     at = micros(now())
     waiting = 0
@@ -104,23 +131,23 @@ async def recorded(db: psycopg.AsyncConnection, profile: int, change: Change, ap
             (profile, *stored.job_row(change.job)),
         )
     if change.once is not None:
-        await _keep(db, profile, change.once, applied, at)
+        await _keep(db, profile, change.once, applied, at, seal)
     if change.forget or change.asked_in:
-        await _scrub(db, profile, applied.gone, change.asked_in)
+        await _scrub(db, profile, applied.gone, change.asked_in, seal)
     if events and not change.rehearsed:
         await db.execute("SELECT pg_notify('holdfast', %s)", (str(profile),))
 
 
-async def _keep(db: psycopg.AsyncConnection, profile: int, once: Once, applied: Applied, at: int) -> None:
+async def _keep(db: Db, profile: int, once: Once, applied: Applied, at: int, seal: Seal) -> None:
     done = replace(once, new=applied.new, memories=applied.gone.memories, messages=applied.gone.messages)
-    row = (profile, *stored.once_row(done), at)
+    row = (profile, *seal.shut_row(stored.once_row(done), ANSWER if done.answer is not None else ()), at)
     try:
         await db.execute(f"INSERT INTO once (profile, {stored.ONCE}, at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", row)
     except psycopg.errors.UniqueViolation as known:
         raise Conflict(f"The idempotency key {once.key!r} was used meanwhile.") from known
 
 
-async def _scrub(db: psycopg.AsyncConnection, profile: int, gone: Forgotten, sessions: tuple[str, ...]) -> None:
+async def _scrub(db: Db, profile: int, gone: Forgotten, sessions: tuple[str, ...], seal: Seal) -> None:
     """Take forgotten ids out of every trace, and what was asked in forgotten sessions."""
     if sessions:
         await db.execute("DELETE FROM trace WHERE profile = %s AND session = ANY(%s)", (profile, list(sessions)))
@@ -128,7 +155,7 @@ async def _scrub(db: psycopg.AsyncConnection, profile: int, gone: Forgotten, ses
     if not ids:
         return
     for n, details in await query(db, "SELECT n, details FROM trace WHERE profile = %s", (profile,)):
-        held = stored.opened(details)
+        held = stored.opened(seal.open(details))
         if not ids.isdisjoint(stored.texts(held)):
-            cleaned = stored.squeezed(without(json.loads(held), ids))
+            cleaned = seal.shut(stored.squeezed(without(json.loads(held), ids)))
             await db.execute("UPDATE trace SET details = %s WHERE profile = %s AND n = %s", (cleaned, profile, n))

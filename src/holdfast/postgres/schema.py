@@ -71,9 +71,13 @@ async def _check_vector(db: psycopg.AsyncConnection) -> None:
     await db.execute("CREATE EXTENSION IF NOT EXISTS vector")
     row = await (await db.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")).fetchone()
     version = "0" if row is None else str(row[0])
-    if tuple(map(int, version.split("."))) < VECTOR:
+    if versioned(version) < VECTOR:
         needed = ".".join(map(str, VECTOR))
         raise StorageError(f"pgvector is {version}; Holdfast needs {needed} or newer.", fix="Upgrade the extension.")
+
+
+def versioned(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
 
 
 async def _make_role(db: psycopg.AsyncConnection) -> None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import psycopg
 
 from ..moments import micros
 from ..types import Candidate, Floats, Probe, Proposals
 from ..vectors import best, unpacked
 from ..words import bm25
-from .base import query
+from .base import Db, query
+from .seal import Seal
 from .where import condition
 
 REACH = 1
@@ -57,9 +57,10 @@ SELECT part.n, part.item, part.number, part.length, part.tokens, part.asks,
 class Search:
     """One probe of one profile."""
 
-    db: psycopg.AsyncConnection
+    db: Db
     profile: int
     probe: Probe
+    seal: Seal
     channels: dict[int, dict[str, int]] = field(default_factory=dict)
     """Part → channel → rank."""
 
@@ -83,8 +84,9 @@ class Search:
         """Word → part → (times, the part's length)."""
         found: dict[str, dict[int, tuple[int, int]]] = {}
         statement = "SELECT word, part, times, length FROM posting WHERE profile = %s AND word = ANY(%s)"
-        for word, part, times, length in await query(self.db, statement, (self.profile, list(self.probe.words))):
-            found.setdefault(word, {})[part] = (times, length)
+        words = {self.seal.mark(word): word for word in self.probe.words}
+        for mark, part, times, length in await query(self.db, statement, (self.profile, list(words))):
+            found.setdefault(words[mark], {})[part] = (times, length)
         return found
 
     async def _by_words(self, postings: Any, frequency: tuple[int, ...], parts: int, mean: float) -> None:
@@ -107,7 +109,7 @@ class Search:
         near = "[" + ",".join(f"{value:.6g}" for value in self.probe.vector.tolist()) + "]"
         for memory in (False, True):
             table, item = ("memory", "-memory.n") if memory else ("message", "message.n")
-            sql, bound = condition(self.probe.where, table)
+            sql, bound = condition(self.probe.where, table, self.seal.mark)
             fresh = "AND (expires_at IS NULL OR expires_at > %s)" if memory else ""
             given = [self.profile, self.probe.model, memory, *([micros(self.probe.now)] if memory else []), *bound]
             found = await query(
@@ -134,7 +136,7 @@ class Search:
             return found
         for memory in (False, True):
             table, item = ("memory", "-memory.n") if memory else ("message", "message.n")
-            sql, bound = condition(self.probe.where, table)
+            sql, bound = condition(self.probe.where, table, self.seal.mark)
             fresh = "AND (expires_at IS NULL OR expires_at > %s)" if memory else ""
             given = [self.profile, parts, *([micros(self.probe.now)] if memory else []), *bound]
             statement = (
@@ -193,7 +195,7 @@ class Search:
             length=np.array([row[3] for row in found], float),
             counts=np.array(counts, float).reshape(len(found), len(self.probe.words)),
             cosine=self._all_cosines([row[-1] for row in found]),
-            tokens=tuple(bytes(row[4]) for row in found),
+            tokens=tuple(self.seal.open(row[4]) for row in found),
             parts=parts,
             mean_length=mean,
             frequency=frequency,
@@ -214,7 +216,3 @@ def _cosines(data: list[bytes], vector: Floats) -> Floats:
     return (
         np.asarray(values @ vector, np.float32) if values.shape[1] == len(vector) else np.zeros(len(data), np.float32)
     )
-
-
-async def propose(db: psycopg.AsyncConnection, profile: int, probe: Probe) -> Proposals:
-    return await Search(db, profile, probe).run()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from .. import cursors
 from ..moments import micros
 from ..results import Page, Stats
-from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Where
+from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Vector, Where
+from ..vectors import unpacked
 from . import rows
 from .apply import Applying
-from .base import Base, query
+from .base import Base, Db, Row, query
 from .journal import PostgresJournal
-from .search import propose
+from .seal import MEMORY, MESSAGE, Seal
+from .search import Search
 from .where import condition
 
 
@@ -26,30 +29,37 @@ class Rehearsed(Exception):
 
 
 class PostgresStore:
-    def __init__(self, base: Base, profile: int) -> None:
+    def __init__(self, base: Base, profile: int, seal: Seal) -> None:
         self._base = base
-        self._profile = profile
-        self.journal = PostgresJournal(base, profile)
+        self.profile = profile
+        self._seal = seal
+        self.journal = PostgresJournal(base, profile, seal)
 
     async def apply(self, change: Change) -> Applied:
+        async def run(db: Db) -> Applied:
+            applied = await Applying(change, self.profile, self._seal).run(db)
+            if change.rehearsed:
+                raise Rehearsed(applied)
+            return applied
+
         try:
-            async with self._base.transaction(self._profile) as db:
-                applied = await Applying(change, self._profile).run(db)
-                if change.rehearsed:
-                    raise Rehearsed(applied)
-                return applied
+            return await self._base.write(self.profile, run)
         except Rehearsed as shown:
             return shown.applied
 
     async def get(self, ids: Sequence[str]) -> list[Item]:
-        found: dict[str, Item] = {}
-        async with self._base.transaction(self._profile) as db:
-            bound = (self._profile, list(ids))
-            within = "WHERE profile = %s AND id = ANY(%s)"
+        bound = (self.profile, list(ids))
+        within = "WHERE profile = %s AND id = ANY(%s)"
+
+        async def run(db: Db) -> dict[str, Item]:
+            found: dict[str, Item] = {}
             for row in await query(db, f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message {within}", bound):
-                found[row[0]] = rows.message(row)
+                found[row[0]] = self._message(row)
             for row in await query(db, f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory {within}", bound):
-                found[row[0]] = rows.memory(row)
+                found[row[0]] = self._memory(row)
+            return found
+
+        found = await self._base.read(self.profile, run) if ids else {}
         return [found[id] for id in ids if id in found]
 
     async def scan(
@@ -61,7 +71,7 @@ class PostgresStore:
         cursor: str | None = None,
         superseded: bool = False,
     ) -> Page:
-        sql, bound = condition(where, "memory")
+        sql, bound = condition(where, "memory", self._seal.mark)
         before = cursors.opened(cursor)
         statement = (
             f"SELECT {rows.MEMORY}, {rows.SOURCES}, memory.n FROM memory WHERE profile = %s "
@@ -69,11 +79,9 @@ class PostgresStore:
             f"AND {sql} ORDER BY memory.n DESC LIMIT %s"
         )
         expired = 0 if now is None else micros(now)
-        given = [self._profile, superseded, expired, before, *bound, min(limit + 1, 2**31)]
-        async with self._base.transaction(self._profile) as db:
-            found = await query(db, statement, given)
+        found = await self._read(statement, superseded, expired, before, *bound, min(limit + 1, 2**31))
         more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
-        return Page(tuple(rows.memory(row[:-1]) for row in found[:limit]), more)
+        return Page(tuple(self._memory(row[:-1]) for row in found[:limit]), more)
 
     async def said(self, session_id: str | None, *, before: int | None = None, limit: int = 1000) -> list[Message]:
         order = "ASC" if before is None else "DESC"
@@ -83,40 +91,35 @@ class PostgresStore:
             f"AND (%s::text IS NULL OR session = %s) AND (%s::bigint IS NULL OR position < %s) ORDER BY {by} {order} "
             "LIMIT %s"
         )
-        async with self._base.transaction(self._profile) as db:
-            found = await query(db, statement, (self._profile, session_id, session_id, before, before, limit))
-        messages = [rows.message(row) for row in found]
+        found = await self._read(statement, session_id, session_id, before, before, limit)
+        messages = [self._message(row) for row in found]
         return messages if before is None else messages[::-1]
 
     async def history(self, id: str) -> list[Memory]:
         statement = f"""
-        WITH RECURSIVE newer (id) AS (
-          SELECT id FROM memory WHERE profile = %(p)s AND id = %(id)s
-          UNION SELECT superseded_by FROM memory JOIN newer USING (id)
-           WHERE profile = %(p)s AND superseded_by IS NOT NULL
+        WITH RECURSIVE mine AS (SELECT %s::bigint AS p), newer (id) AS (
+          SELECT id FROM memory, mine WHERE profile = p AND id = %s
+          UNION SELECT superseded_by FROM mine, memory JOIN newer USING (id)
+           WHERE profile = p AND superseded_by IS NOT NULL
         ), chain (id) AS (
           SELECT id FROM newer
-          UNION SELECT memory.id FROM memory JOIN chain ON memory.superseded_by = chain.id WHERE memory.profile = %(p)s
+          UNION SELECT memory.id FROM mine, memory JOIN chain ON memory.superseded_by = chain.id
+           WHERE memory.profile = p
         )
-        SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %(p)s AND id IN (SELECT id FROM chain)
-         ORDER BY version DESC, n DESC
+        SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = (SELECT p FROM mine)
+           AND id IN (SELECT id FROM chain) ORDER BY version DESC, n DESC
         """
-        async with self._base.transaction(self._profile) as db:
-            return [rows.memory(row) for row in await query(db, statement, {"p": self._profile, "id": id})]
+        return [self._memory(row) for row in await self._read(statement, id)]
 
     async def propose(self, probe: Probe) -> Proposals:
-        async with self._base.transaction(self._profile) as db:
-            await db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")  # one snapshot for every channel
-            return await propose(db, self._profile, probe)
+        return await self._base.read(self.profile, lambda db: Search(db, self.profile, probe, self._seal).run())
 
     async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
         statement = (
             f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND n IN "
-            "(SELECT memory FROM source WHERE profile = %s AND message = ANY(%s)) ORDER BY n"
+            "(SELECT memory FROM source WHERE source.profile = memory.profile AND message = ANY(%s)) ORDER BY n"
         )
-        async with self._base.transaction(self._profile) as db:
-            found = await query(db, statement, (self._profile, self._profile, list(messages)))
-        return [rows.memory(row) for row in found]
+        return [self._memory(row) for row in await self._read(statement, list(messages))]
 
     async def claim(self, *, now: datetime, lease: timedelta, limit: int) -> list[Message]:
         statement = f"""
@@ -129,10 +132,11 @@ class PostgresStore:
         UPDATE message SET wait_until = %(until)s FROM ready
          WHERE message.profile = %(p)s AND message.n = ready.n RETURNING {rows.MESSAGE}, {rows.STATE}
         """
-        bound = {"p": self._profile, "now": micros(now), "until": micros(now + lease), "limit": limit}
-        async with self._base.transaction(self._profile) as db:
-            found = await query(db, statement, bound)
-        return sorted((rows.message(row) for row in found), key=lambda message: message.position)
+        bound = {"p": self.profile, "now": micros(now), "until": micros(now + lease), "limit": limit}
+        if not await self._read("SELECT 1 FROM message WHERE profile = %s AND state = 'waiting' LIMIT 1"):
+            return []
+        found = await self._base.write(self.profile, lambda db: query(db, statement, bound))
+        return sorted((self._message(row) for row in found), key=lambda message: message.position)
 
     async def bare(self, model: str, limit: int) -> list[Part]:
         statement = """
@@ -142,17 +146,31 @@ class PostgresStore:
           LEFT JOIN memory ON memory.profile = part.profile AND memory.n = -part.item
          WHERE part.profile = %s AND part.embed AND meaning.model IS DISTINCT FROM %s ORDER BY part.n LIMIT %s
         """
-        async with self._base.transaction(self._profile) as db:
-            return [Part(*row) for row in await query(db, statement, (self._profile, model, limit))]
+        return [Part(*row) for row in await self._read(statement, model, limit)]
+
+    async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
+        statement = """
+        SELECT item.id, part.number, part.start, part.stop, part.embed, meaning.model, meaning.data
+          FROM (SELECT profile, id, n FROM message UNION ALL SELECT profile, id, -n FROM memory) AS item
+          JOIN part ON part.profile = item.profile AND part.item = item.n
+          LEFT JOIN meaning ON meaning.profile = part.profile AND meaning.part = part.n
+         WHERE item.profile = %s AND item.id = ANY(%s) ORDER BY part.item, part.number
+        """
+        found = []
+        for id, number, start, stop, embed, model, data in await self._read(statement, list(ids)):
+            vector = None if data is None else Vector(id, number, model, unpacked([bytes(data)])[0])
+            found.append((Part(id, number, start, stop, embed=embed), vector))
+        return found
 
     async def stats(self, model: str) -> Stats:
-        async with self._base.transaction(self._profile) as db:
+        p = self.profile
 
+        async def run(db: Db) -> Stats:
             async def one(sql: str, *bound: object) -> int:
-                return int((await query(db, sql, (self._profile, *bound)))[0][0])
+                return int((await query(db, sql, (p, *bound)))[0][0])
 
             grouped = "SELECT kind, count(*) FROM memory WHERE profile = %s AND superseded_by IS NULL GROUP BY kind"
-            kinds: dict[str, int] = dict(await query(db, grouped, (self._profile,)))
+            kinds: dict[str, int] = dict(await query(db, grouped, (p,)))
             states = "SELECT count(*) FROM message WHERE profile = %s AND state = %s"
             return Stats(
                 messages=await one("SELECT count(*) FROM message WHERE profile = %s"),
@@ -161,14 +179,30 @@ class PostgresStore:
                 superseded=await one("SELECT count(*) FROM memory WHERE profile = %s AND superseded_by IS NOT NULL"),
                 sessions=await one("SELECT count(DISTINCT session) FROM message WHERE profile = %s"),
                 pending=await one(states, "waiting"),
+                failing=await one(f"{states} AND failures > 0", "waiting"),
                 set_aside=await one(states, "aside"),
                 unembedded=await one(
                     "SELECT count(*) FROM part LEFT JOIN meaning ON meaning.profile = part.profile "
                     "AND meaning.part = part.n WHERE part.profile = %s AND embed AND model IS DISTINCT FROM %s",
                     model,
                 ),
-                bytes=0,
+                bytes=sum([await one(_SIZE.format(table=table)) for table in ("message", "memory", "part", "meaning")]),
             )
+
+        return await self._base.read(p, run)
 
     async def close(self) -> None:
         return None
+
+    async def _read(self, statement: str, *bound: Any) -> list[Row]:
+        """Of this profile, which is the first thing bound."""
+        return await self._base.read(self.profile, lambda db: query(db, statement, (self.profile, *bound)))
+
+    def _message(self, row: Row) -> Message:
+        return rows.message(self._seal.open_row(row, MESSAGE))
+
+    def _memory(self, row: Row) -> Memory:
+        return rows.memory(self._seal.open_row(row, MEMORY))
+
+
+_SIZE = "SELECT coalesce(sum(pg_column_size({table})), 0) FROM {table} WHERE profile = %s"

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..conditions import COLUMNS, SIGNS, Sql, any_of, bound, compiled
 from ..types import Test, Where
 
 
-def condition(where: Where | None, table: str) -> Sql:
-    return compiled(where, table, _tested)
+def condition(where: Where | None, table: str, mark: Callable[[str], str]) -> Sql:
+    """`mark` makes of a fingerprint what the table holds of it."""
+
+    def tested(test: Test, table: str) -> Sql:
+        if test.field == "fingerprint":
+            marked = tuple(map(mark, test.value)) if test.op == "in" else mark(test.value)
+            test = replace(test, value=marked)
+        return _tested(test, table)
+
+    return compiled(where, table, tested)
 
 
 def _tested(test: Test, table: str) -> Sql:

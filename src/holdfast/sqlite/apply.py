@@ -67,19 +67,27 @@ class Applying:
             "WHERE memory.id = ? AND message.id = ?",
             change.sources,
         )
-        db.executemany("UPDATE message SET state = 'digested' WHERE id = ?", [(id,) for id in change.settle])
-        for late in change.defer:
-            state, until = ("aside", 0) if late.until is None else ("waiting", micros(late.until))
-            db.execute(
-                "UPDATE message SET state = ?, wait_until = ?, failures = failures + 1, failure = ? "
-                "WHERE id = ? AND state = 'waiting'",
-                (state, until, late.reason, late.message),
-            )
+        self._note_digestion(db)
         applied = Applied(frozenset(self._new), self._forget(db))
         recorded(db, change, applied)
         if change.rehearsed:
             raise Rehearsed(applied)
         return applied
+
+    def _note_digestion(self, db: apsw.Connection) -> None:
+        lease = None if self._change.lease is None else micros(self._change.lease)
+        ours = "(?1 IS NULL OR (state = 'waiting' AND wait_until = ?1))"
+        for id in self._change.settle:
+            if query(db, f"SELECT 1 FROM message WHERE id = ?2 AND NOT {ours}", (lease, id)):
+                raise Conflict("The lease on a message ran out, and somebody else digests it.")
+            db.execute("UPDATE message SET state = 'digested' WHERE id = ?", (id,))
+        for late in self._change.defer:
+            state, until = ("aside", 0) if late.until is None else ("waiting", micros(late.until))
+            db.execute(
+                "UPDATE message SET state = ?2, wait_until = ?3, failures = failures + 1, failure = ?4 "
+                f"WHERE id = ?5 AND state = 'waiting' AND {ours}",
+                (lease, state, until, late.reason, late.message),
+            )
 
     def follow(self, board: Board) -> bool:
         """Bring the board up to date; False when loading it afresh is simpler."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,7 +10,8 @@ from typing import BinaryIO
 
 import apsw
 
-from ..errors import Damaged, KeyMissing
+from .. import keyring
+from ..errors import Damaged
 from .file import connect, migrations, query, translated
 
 try:
@@ -65,15 +65,9 @@ def owner(folder: Path) -> str | None:
     return None
 
 
-def master_key(keyring: Path) -> bytes:
-    with translated(keyring):
-        try:
-            key = bytes.fromhex(json.loads(keyring.read_text())["master_key"])
-        except (ValueError, KeyError, TypeError) as bad:
-            raise KeyMissing(f"The keyring {keyring} is not readable ({bad}).", fix=RESTORE) from bad
-    if len(key) != 32:
-        raise KeyMissing(f"The keyring {keyring} holds {len(key)} bytes, not 32.", fix=RESTORE)
-    return key
+def master_key(path: Path) -> bytes:
+    with translated(path):
+        return keyring.master_key(path, new=False)
 
 
 def listed(folder: Path, key: bytes) -> list[Listed]:

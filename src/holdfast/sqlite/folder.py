@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
 from pathlib import Path
 
-from ..errors import Busy, KeyMissing
+from ..errors import Busy
+from ..keyring import master_key
 from .file import translated
 
 try:
@@ -26,7 +25,7 @@ class Folder:
         self._own()
         try:
             with translated(self.keyring):
-                self.key = self._key()
+                self.key = master_key(self.keyring, new=not (path / "catalogue.db").exists())
         except BaseException:
             self.release()
             raise
@@ -64,50 +63,3 @@ class Folder:
             ) from None
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, str(os.getpid()).encode(), 0)
-
-    def _key(self) -> bytes:
-        try:
-            text = self.keyring.read_text()
-            if not text and not (self.path / "catalogue.db").exists():
-                return self._new_key()  # a crash came before the first key was on disk
-            held = json.loads(text)
-            key = bytes.fromhex(held["master_key"])
-            if len(key) != 32:
-                raise ValueError("a master key has 32 bytes")
-            return key
-        except FileNotFoundError:
-            return self._new_key()
-        except (ValueError, KeyError, TypeError) as bad:
-            raise KeyMissing(
-                f"The keyring {self.keyring} is not readable ({bad}).",
-                fix="Restore it from a backup; without it the data folder cannot be decrypted.",
-            ) from bad
-
-    def _new_key(self) -> bytes:
-        if (self.path / "catalogue.db").exists():
-            raise KeyMissing(
-                f"The keyring {self.keyring} is missing and the data folder was encrypted with it.",
-                fix="Put it back (or set HOLDFAST_KEYRING to where it is); without it nothing can be decrypted.",
-            )
-        key = secrets.token_bytes(32)
-        self.keyring.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self.keyring.with_name(f"{self.keyring.name}.new")  # whole or not at all
-        made = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(made, "w") as out:
-            json.dump({"version": 1, "master_key": key.hex()}, out)
-            out.flush()
-            os.fsync(out.fileno())
-        fresh.replace(self.keyring)
-        _sync_folder(self.keyring.parent)
-        return key
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new file's name must survive power loss as well as its content. Windows has no such call and needs none."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -12,7 +12,8 @@ import apsw
 from .. import cursors
 from ..moments import micros
 from ..results import Page, Stats
-from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Where
+from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Vector, Where
+from ..vectors import unpacked
 from . import rows
 from .apply import Applying, Rehearsed
 from .board import Board
@@ -150,6 +151,22 @@ class SqliteStore:
             self._embedded_below[model] = found[0][0]
         return [Part(item, number, start, stop) for _, item, number, start, stop in found]
 
+    async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
+        statement = """
+        SELECT item.id, part.number, part.start, part.stop, part.embed, vector.model, vector.data
+          FROM (SELECT id, n FROM message UNION ALL SELECT id, -n FROM memory) AS item
+          JOIN part ON part.item = item.n LEFT JOIN vector ON vector.part = part.n
+         WHERE item.id IN (SELECT value FROM json_each(?)) ORDER BY part.item, part.number
+        """
+        found = []
+        listed = (rows.packed(list(ids)),)
+        for id, number, start, stop, embed, model, data in await self._file.read(
+            lambda db: query(db, statement, listed)
+        ):
+            vector = None if data is None else Vector(id, number, model, unpacked([data])[0])
+            found.append((Part(id, number, start, stop, embed=bool(embed)), vector))
+        return found
+
     async def stats(self, model: str) -> Stats:
         return await self._file.read(lambda db: _stats(db, model))
 
@@ -197,6 +214,7 @@ def _stats(db: apsw.Connection, model: str) -> Stats:
         superseded=one("SELECT count(*) FROM memory WHERE superseded_by IS NOT NULL"),
         sessions=one("SELECT count(DISTINCT session) FROM message"),
         pending=one("SELECT count(*) FROM message WHERE state = 'waiting'"),
+        failing=one("SELECT count(*) FROM message WHERE state = 'waiting' AND failures > 0"),
         set_aside=one("SELECT count(*) FROM message WHERE state = 'aside'"),
         unembedded=one("SELECT count(*) FROM part WHERE embed")
         - one("SELECT count(*) FROM vector JOIN part ON part.n = vector.part WHERE part.embed AND model = ?", model),

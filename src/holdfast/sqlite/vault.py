@@ -63,11 +63,13 @@ class SqliteVault:
             self._folder.release()
             raise
 
+    shared = False
+
     @property
     def credentials(self) -> SqliteCredentials:
         return SqliteCredentials(self._catalogue)
 
-    def watch(self, changed: Callable[[str, str], None]) -> None:
+    def watch(self, changed: Callable[[str, str], None], catalogue: Callable[[], None]) -> None:
         self._changed = changed
 
     async def namespaces(self) -> list[Namespace]:
