@@ -65,11 +65,17 @@ PLACE: dict[str, Any] = {"far": False, "database": None}
 TOKEN = "a-token-of-these-tests"
 
 
+of_files = pytest.mark.of_files
+"""Looks at the files of a data folder; what it tells of a database is in test_postgres.py."""
+
+
 @pytest.fixture(params=["here", "far", "database"], autouse=True)
 def place(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every promise is kept by a Holdfast in this process, by one behind HTTP, and by one with a PostgreSQL."""
     PLACE["far"] = request.param == "far"
     if request.param == "database":
+        if request.node.get_closest_marker("of_files"):
+            pytest.skip("it looks at files")
         with database() as dsn:
             PLACE["database"] = dsn
             yield
@@ -120,6 +126,7 @@ async def test_what_ingest_acknowledged_is_found_before_it_is_digested(tmp_path:
         assert (await alice.search("Lisbon"))[0].pending is False
 
 
+@of_files
 async def test_what_was_acknowledged_is_in_a_copy_of_the_folder_taken_that_moment(tmp_path: Path) -> None:
     gate = Gate()
     async with running(tmp_path / "data", extractor=gate) as memory:
@@ -176,6 +183,7 @@ async def test_after_a_cancelled_call_the_next_one_works(tmp_path: Path) -> None
         assert (await alice.stats()).messages == 21
 
 
+@of_files
 async def test_a_cancelled_write_that_was_committed_is_found(tmp_path: Path) -> None:
     async with running(tmp_path) as memory:
         alice = memory.profile("app", "alice")
@@ -479,6 +487,7 @@ async def test_a_write_during_the_workers_last_round_is_digested_too(
         assert (await alice.stats()).pending == 0
 
 
+@of_files
 async def test_a_write_while_the_worker_goes_to_rest_survives_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -767,6 +776,7 @@ async def test_what_expired_is_forgotten_by_the_sweep(tmp_path: Path) -> None:
             await alice.get(expired.id)
 
 
+@of_files
 async def test_forty_profiles_through_three_open_files_answer_right(tmp_path: Path) -> None:
     dice = random.Random(11)
     told: dict[int, list[str]] = {n: [] for n in range(40)}

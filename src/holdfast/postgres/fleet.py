@@ -6,7 +6,7 @@ import secrets
 import time
 from dataclasses import dataclass
 
-from .base import Base, Db, query
+from .base import Base, Db, Row, query
 
 SEEN_SECONDS = 30
 """A process that was not seen for so long is gone, and what it saw to is taken over."""
@@ -21,8 +21,11 @@ WITH busy AS MATERIALIZED (
 ), stale AS (
   DELETE FROM work USING busy WHERE work.profile = busy.id
 )
-INSERT INTO work (profile, process) SELECT id, %(me)s FROM busy
+INSERT INTO work (profile, process) SELECT id, %(me)s FROM busy RETURNING profile
 """
+_RELEASE = (
+    "UPDATE message SET wait_until = 0 WHERE profile = %s AND state = 'waiting' AND wait_until > 0 AND failures = 0"
+)
 _MINE = """
 SELECT namespace.name, profile.name FROM work JOIN profile ON profile.id = work.profile
   JOIN namespace ON namespace.id = profile.namespace WHERE work.process = %s
@@ -37,13 +40,19 @@ class Fleet:
     async def waiting(self, model: str) -> list[tuple[str, str]]:
         """What this process sees to, with what it now takes over from nobody or from the gone."""
 
-        async def run(db: Db) -> list[tuple[str, str]]:
+        async def run(db: Db) -> list[Row]:
             await query(db, _SEEN, (self.me,))
             await query(db, _GONE, (SEEN_SECONDS,))
-            await query(db, _ADOPT, {"model": model, "most": MOST_ADOPTED, "me": self.me})
-            return [(namespace, profile) for namespace, profile in await query(db, _MINE, (self.me,))]
+            return await query(db, _ADOPT, {"model": model, "most": MOST_ADOPTED, "me": self.me})
 
-        return await self._base.write(None, run)
+        for (profile,) in await self._base.write(None, run):
+            await self._release(profile)
+        mine = await self._base.read(None, lambda db: query(db, _MINE, (self.me,)))
+        return [(namespace, profile) for namespace, profile in mine]
+
+    async def _release(self, profile: int) -> None:
+        """End the leases of those who are gone: nobody else saw to this profile."""
+        await self._base.write(profile, lambda db: query(db, _RELEASE, (profile,)))
 
     async def expect(self, profile: int) -> None:
         async def run(db: Db) -> None:

@@ -166,8 +166,9 @@ class PostgresVault:
         id = await self._namespace_id(namespace)
         key = (await self._master_key()).wrapped() if self._sealed else None
         await self._write(
-            "INSERT INTO profile (namespace, name, created_at, key) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
-            id, profile, micros(now()), key,
+            "WITH made AS (INSERT INTO profile (namespace, name, created_at, key) VALUES (%s, %s, %s, %s) "
+            "ON CONFLICT DO NOTHING RETURNING id) INSERT INTO work (profile, process) SELECT id, %s FROM made",
+            id, profile, micros(now()), key, self._fleet.me,
         )  # fmt: skip
 
     async def _seal(self, wrapped: bytes | None) -> Seal:
