@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from . import statics, words
 from .types import Item, Memory, Message, Part
@@ -21,13 +22,24 @@ def parts(item: Item) -> tuple[Part, ...]:
     """The item's passages with their words. A speaker's name, a key and keywords are words of every passage."""
     extra = words.tokens(_extra_words(item))
     embed = not (isinstance(item, Memory) and item.kind == "task")
-    asks = item.content.rstrip().endswith(("?", "？"))
+    asks = _asks(item)
     found: list[Part] = []
     for start, stop in spans(item.content):
         for first, last, ids in _dense(item.content, start, stop):
             tokens = (*words.tokens(item.content[first:last]), *extra)
             found.append(Part(item.id, len(found), first, last, tokens, embed, ids, asks))
     return tuple(found)
+
+
+def filled(item: Item, part: Part) -> Part:
+    """The same part with its words again, which a store does not give back."""
+    passage = item.content[part.start : part.stop]
+    held = (*words.tokens(passage), *words.tokens(_extra_words(item)))
+    return replace(part, words=held, tokens=statics.token_ids(passage)[0], asks=_asks(item))
+
+
+def _asks(item: Item) -> bool:
+    return item.content.rstrip().endswith(("?", "？"))
 
 
 def _dense(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bytes]]:

@@ -154,12 +154,26 @@ class Credentials(Protocol):
 
 
 @runtime_checkable
+class Rates(Protocol):
+    """How often credentials ask, counted over every process that shares a vault."""
+
+    async def allows(self, credential: str, amount: int, seconds: int) -> bool:
+        """Count one more in this window of so many seconds; False when it had its amount."""
+        ...
+
+
+@runtime_checkable
 class Vault(Protocol):
     """Every profile. Namespaces are created on purpose; a profile appears at its first write."""
 
     @property
     def shared(self) -> bool:
         """Whether other processes may work on the same profiles."""
+        ...
+
+    @property
+    def rates(self) -> Rates | None:
+        """None when this process is alone and counts for itself."""
         ...
 
     @property

@@ -19,6 +19,7 @@ import httpx2 as httpx
 import orjson
 
 from . import errors, trail
+from .bookmarks import later
 from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable, shown
 from .moments import iso
 from .profile import HEARTBEAT, LocalProfile
@@ -47,6 +48,8 @@ class RemoteHoldfast:
             base_url=url.rstrip("/"), headers={"authorization": f"Bearer {token}"}, timeout=timeout, trust_env=False
         )
         self._closed = False
+        self.bookmark = ""
+        """How far the last write was; sent along, so that reads see it whoever answers them."""
 
     def profile(self, namespace: str, profile: str) -> RemoteProfile:
         """One profile's memory. It appears at its first write; reading it before is an error."""
@@ -95,8 +98,15 @@ class RemoteHoldfast:
             raise Closed("This connection was closed.")
         content = None if body is None else _json(body)
         sent = {"content-type": "application/json"} | _about_the_caller() | headers
+        seen = later(self.bookmark, trail.needed())
+        if seen:
+            sent["holdfast-bookmark"] = seen
         with self._reached():
             answer = await self._http.request(method, path, content=content, params=query, headers=sent)
+        reached = answer.headers.get("holdfast-bookmark")
+        if reached:
+            self.bookmark = later(self.bookmark, reached)
+            trail.reached(reached)
         return _result(answer)
 
     async def lines(self, path: str, query: dict[str, Any]) -> AsyncIterator[str]:

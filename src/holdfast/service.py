@@ -14,7 +14,7 @@ from . import moments, names, recall
 from .access import Access
 from .errors import NotFound
 from .live import Live
-from .ports import Embedder, Extractor, Reranker, Vault
+from .ports import Embedder, Extractor, Rates, Reranker, Vault
 from .profile import LocalProfile
 from .recorder import Recorder
 from .results import Namespace, ProfileInfo
@@ -142,6 +142,11 @@ class AsyncHoldfast:
         said = Message("classified", "classified", "user", content, at, timestamp=at)
         found = await self._extractor.extract([said], [])
         return max(found, key=lambda draft: draft.confidence).kind if found else "fact"
+
+    @property
+    def rates(self) -> Rates | None:
+        """How often credentials ask, counted over every process that shares the vault; None when this one is alone."""
+        return self._vault.rates
 
     def _know_nothing(self) -> None:
         """Look every token and namespace up again."""

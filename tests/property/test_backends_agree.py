@@ -1,10 +1,11 @@
-"""SQLite and the reference backend give the same answers after any sequence of changes."""
+"""Every backend and the reference give the same answers after any sequence of changes."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
 import tempfile
+import uuid
 from datetime import timedelta
 from math import isnan
 from pathlib import Path
@@ -14,11 +15,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from databases import migrated
 from holdfast import filters
 from holdfast.conformance import memory, message, unit, written
 from holdfast.conformance.made import AT, MODEL, direction
 from holdfast.errors import Conflict
 from holdfast.memory import MemoryVault
+from holdfast.postgres.vault import PostgresVault
 from holdfast.sqlite.vault import SqliteVault
 from holdfast.types import Change, Deferral, Item, Memory, Probe, Proposals, Supersede
 
@@ -72,14 +75,15 @@ class Agreement(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.loop = asyncio.new_event_loop()
-        self.vaults: list[Any] = [MemoryVault(), self._run(self._sqlite())]
+        self.space = f"a{uuid.uuid4().hex[:12]}"
+        self.vaults: list[Any] = [MemoryVault(), self._run(self._opened())]
         for vault in self.vaults:
-            self._run(vault.create_namespace("a"))
-        self.stores = [self._run(vault.open("a", "p", create=True)) for vault in self.vaults]
+            self._run(vault.create_namespace(self.space))
+        self.stores = [self._run(vault.open(self.space, "p", create=True)) for vault in self.vaults]
         self.items: list[Item] = []
         self.count = 0
 
-    async def _sqlite(self) -> SqliteVault:
+    async def _opened(self) -> Any:
         return SqliteVault(self.folder)
 
     def _run(self, work: Any) -> Any:
@@ -169,8 +173,9 @@ class Agreement(RuleBasedStateMachine):
     @rule(reopen=st.just(True))
     def restart(self, reopen: bool) -> None:
         self._run(self.vaults[1].close())
-        self.vaults[1] = self._run(self._sqlite())
-        self.stores[1] = self._run(self.vaults[1].open("a", "p", create=False))
+        self.vaults[1] = self._run(self._opened())
+        self.stores[1] = self._run(self.vaults[1].open(self.space, "p", create=False))
+        self._run(self.vaults[1].waiting(MODEL))
         state = self.stores[0]._state  # a new owner of the folder ends the leases of the one that is gone
         state.wait_until |= {id: AT - timedelta(days=1) for id in state.wait_until if id not in state.failures}
 
@@ -228,7 +233,23 @@ def _plain(found: Proposals) -> Any:
     return rows, items, found.parts, round(found.mean_length, 6), found.frequency
 
 
+class InDatabase(Agreement):
+    async def _opened(self) -> Any:
+        return PostgresVault(migrated(), connections=2)
+
+
+class Sealed(Agreement):
+    async def _opened(self) -> Any:
+        keyring = Path(tempfile.gettempdir()) / f"keyring-{uuid.uuid5(uuid.NAMESPACE_DNS, migrated()).hex}"
+        return PostgresVault(migrated(), connections=2, keyring=keyring, sealed=True)
+
+
 TestAgreement = Agreement.TestCase
 TestAgreement.settings = settings(
     max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
+TestInDatabase, TestSealed = InDatabase.TestCase, Sealed.TestCase
+for kind in (TestInDatabase, TestSealed):
+    kind.settings = settings(
+        max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    )

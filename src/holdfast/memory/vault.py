@@ -21,6 +21,7 @@ class MemoryVault:
         self._changed: Callable[[str, str], None] = lambda namespace, profile: None
 
     shared = False
+    rates = None
 
     @property
     def credentials(self) -> MemoryCredentials:

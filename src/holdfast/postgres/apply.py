@@ -33,7 +33,7 @@ SELECT id FROM memory WHERE profile = %s AND n IN (SELECT memory FROM source WHE
 """
 _ITEM = (
     "coalesce((SELECT n FROM message WHERE profile = %(p)s AND id = %(id)s), "
-    "(SELECT -n FROM memory WHERE profile = %(p)s AND id = %(id)s))"
+    "(SELECT n FROM memory WHERE profile = %(p)s AND id = %(id)s))"
 )
 
 
@@ -46,6 +46,7 @@ class Applying:
         self._seal = seal
         self._new: set[str] = set()
         self._items: dict[str, int] = {}
+        self._memories: set[str] = set()
 
     async def run(self, db: Db) -> Applied:
         change, p = self._change, self._profile
@@ -95,31 +96,39 @@ class Applying:
             )
 
     async def _add_messages(self, db: Db) -> None:
-        places: dict[str, int] = {}
-        for message in self._change.messages:
-            if message.session_id not in places:
-                last = await query(
-                    db,
-                    "SELECT max(position) FROM message WHERE profile = %s AND session = %s",
-                    (self._profile, message.session_id),
-                )
-                places[message.session_id] = (last[0][0] or 0) + 1
-            added = await query(
-                db,
-                f"INSERT INTO message (profile, {rows.WRITTEN_MESSAGE}) VALUES ({', '.join(['%s'] * 11)}) "
-                "ON CONFLICT (profile, id) DO NOTHING RETURNING n",
-                (self._profile, *self._seal.shut_row(rows.message_row(message, places[message.session_id]), MESSAGE)),
+        said = {message.id: message for message in self._change.messages}
+        if not said:
+            return
+        p, ids = self._profile, list(said)
+        held = await query(db, "SELECT id, state FROM message WHERE profile = %s AND id = ANY(%s)", (p, ids))
+        if any(state == "aside" for _, state in held):  # saying it again gives it another chance
+            await db.execute(
+                "UPDATE message SET state = 'waiting', failures = 0, wait_until = 0 "
+                "WHERE profile = %s AND id = ANY(%s) AND state = 'aside'",
+                (p, ids),
             )
-            if added:
-                places[message.session_id] += 1
-                self._new.add(message.id)
-                self._items[message.id] = added[0][0]
-            else:  # known; saying it again gives one that was set aside another chance
-                await db.execute(
-                    "UPDATE message SET state = 'waiting', failures = 0, wait_until = 0 "
-                    "WHERE profile = %s AND id = %s AND state = 'aside'",
-                    (self._profile, message.id),
-                )
+        known = {id for id, _ in held}
+        new = [message for message in said.values() if message.id not in known]
+        if not new:
+            return
+        sessions = list({message.session_id for message in new})
+        last = "SELECT session, max(position) FROM message WHERE profile = %s AND session = ANY(%s) GROUP BY session"
+        places: dict[str, int] = dict(await query(db, last, (p, sessions)))
+        written = []
+        for message in new:
+            places[message.session_id] = places.get(message.session_id, 0) + 1
+            row = rows.message_row(message, places[message.session_id])
+            written.append(self._seal.shut_row(row, MESSAGE))
+        added = await query(
+            db,
+            f"INSERT INTO message (profile, {rows.WRITTEN_MESSAGE}) SELECT %s, {rows.WRITTEN_MESSAGE} "
+            f"FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], "
+            f"%s::bigint[], %s::bigint[], %s::jsonb[]) AS new ({rows.WRITTEN_MESSAGE}) RETURNING id, n",
+            (p, *columns(written)),
+        )
+        for id, n in added:
+            self._new.add(id)
+            self._items[id] = n
 
     async def _add_memories(self, db: Db) -> None:
         """Each memory after what it supersedes, so that one change may carry several versions of a key."""
@@ -161,11 +170,13 @@ class Applying:
             raise Conflict(f"{what} was written meanwhile.") from taken
         n = added[0][0]
         self._new.add(memory.id)
-        self._items[memory.id] = -n
-        await self._many(
-            db,
-            "INSERT INTO source (profile, memory, place, message) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
-            [(self._profile, n, place, message) for place, message in enumerate(memory.sources)],
+        self._items[memory.id] = n
+        self._memories.add(memory.id)
+        sources = list(dict.fromkeys(memory.sources))
+        await db.execute(
+            "INSERT INTO source (profile, memory, place, message) SELECT %s, %s, place - 1, message "
+            "FROM unnest(%s::text[]) WITH ORDINALITY AS new (message, place)",
+            (self._profile, n, sources),
         )
 
     def _memory_row(self, memory: Memory) -> Row:
@@ -173,26 +184,32 @@ class Applying:
         return (*row[:FINGERPRINT], self._seal.mark(row[FINGERPRINT]), *row[FINGERPRINT + 1 :])
 
     async def _add_parts(self, db: Db) -> None:
-        parts = {(part.item, part.number): part for part in self._change.parts if part.item in self._new}
+        parts = {(self._items[part.item], part.number): part for part in self._change.parts if part.item in self._new}
         if not parts:
             return
-        postings: list[Row] = []
-        for part in parts.values():
-            n = (await query(db, _PART, self._part_row(part)))[0][0]
-            postings += [
-                (self._profile, self._seal.mark(word), n, times, len(part.words))
-                for word, times in Counter(part.words).items()
-            ]
-        await self._many(
-            db, "INSERT INTO posting (profile, word, part, times, length) VALUES (%s, %s, %s, %s, %s)", postings
+        added = await query(
+            db,
+            "INSERT INTO part (profile, item, memory, number, start, stop, length, embed, asks, tokens) "
+            "SELECT %s, * FROM unnest(%s::bigint[], %s::boolean[], %s::integer[], %s::integer[], %s::integer[], "
+            "%s::integer[], %s::boolean[], %s::boolean[], %s::bytea[]) RETURNING n, item, number",
+            (self._profile, *columns([self._part_row(part) for part in parts.values()])),
         )
-        length = sum(len(part.words) for part in parts.values())
-        await self._count(db, len(parts), length)
+        postings: list[Row] = []
+        for n, item, number in added:
+            words = parts[item, number].words
+            postings += [(self._seal.mark(word), n, times, len(words)) for word, times in Counter(words).items()]
+        if postings:
+            await db.execute(
+                "INSERT INTO posting (profile, word, part, times, length) SELECT %s, * FROM unnest("
+                "%s::text[], %s::bigint[], %s::integer[], %s::integer[])",
+                (self._profile, *columns(postings)),
+            )
+        await self._count(db, len(parts), sum(len(part.words) for part in parts.values()))
 
     def _part_row(self, part: Part) -> Row:
         return (
-            self._profile, self._items[part.item], part.number, part.start, part.stop, len(part.words), part.embed,
-            part.asks, self._seal.shut(part.tokens),
+            self._items[part.item], part.item in self._memories, part.number, part.start, part.stop, len(part.words),
+            part.embed, part.asks, self._seal.shut(part.tokens),
         )  # fmt: skip
 
     async def _count(self, db: Db, parts: int, words: int) -> None:
@@ -201,18 +218,16 @@ class Applying:
         )
 
     async def _add_vectors(self, db: Db) -> None:
-        for vector in self._change.vectors:
+        vectors = {(vector.item, vector.number): vector for vector in self._change.vectors}
+        if not vectors:
+            return
+        written = []
+        for vector in vectors.values():
             data = packed(vector.values)
-            near = "[" + ",".join(f"{value:.6g}" for value in unpacked([data])[0].tolist()) + "]"
-            await db.execute(
-                "INSERT INTO meaning (profile, part, memory, model, near, data) "
-                "SELECT %(p)s, part.n, part.item < 0, %(model)s, %(near)s::halfvec, %(data)s FROM part "
-                f"WHERE profile = %(p)s AND number = %(number)s AND item = {_ITEM} "
-                "ON CONFLICT (profile, part) DO UPDATE SET model = excluded.model, near = excluded.near, "
-                "data = excluded.data",
-                {"p": self._profile, "model": vector.model, "near": near, "data": data, "number": vector.number,
-                 "id": vector.item},
-            )  # fmt: skip
+            near = "[" + ",".join([f"{value:.6g}" for value in unpacked([data])[0].tolist()]) + "]"
+            written.append((vector.item, vector.number, vector.model, near, data))
+        ids, *rest = columns(written)
+        await db.execute(_VECTORS, {"p": self._profile, "ids": ids, **dict(zip("nmvd", rest, strict=True))})
 
     async def _forget(self, db: Db) -> Forgotten:
         """Decided here, inside the transaction: a memory drawn meanwhile from a forgotten message goes with it."""
@@ -229,7 +244,7 @@ class Applying:
     async def _forget_memory(self, db: Db, id: str) -> bool:
         statement = "DELETE FROM memory WHERE profile = %s AND id = %s RETURNING n, superseded_by"
         for n, successor in await query(db, statement, (self._profile, id)):
-            await self._drop_parts(db, -n)
+            await self._drop_parts(db, n)
             await db.execute("DELETE FROM source WHERE profile = %s AND memory = %s", (self._profile, n))
             await self._relink(db, id, successor)
             return True
@@ -258,17 +273,23 @@ class Applying:
     async def _set_live(self, db: Db, id: str, live: bool) -> None:
         await db.execute(
             "UPDATE part SET live = %s WHERE profile = %s AND item = "
-            "(SELECT -n FROM memory WHERE profile = %s AND id = %s)",
+            "(SELECT n FROM memory WHERE profile = %s AND id = %s)",
             (live, self._profile, self._profile, id),
         )
 
-    async def _many(self, db: Db, statement: str, bound: Sequence[Any]) -> None:
-        if bound:
-            async with db.cursor() as cursor:
-                await cursor.executemany(statement, bound)
+
+def columns(rows: Sequence[Row]) -> list[list[Any]]:
+    """Rows as the arrays that unnest turns into rows again: one statement for any number of them."""
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
-_PART = """
-INSERT INTO part (profile, item, number, start, stop, length, embed, asks, tokens)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING n
+_VECTORS = """
+INSERT INTO meaning (profile, part, memory, model, near, data)
+SELECT %(p)s, part.n, part.memory, new.model, new.near::halfvec, new.data
+  FROM unnest(%(ids)s::text[], %(n)s::integer[], %(m)s::text[], %(v)s::text[], %(d)s::bytea[])
+       AS new (id, number, model, near, data)
+  JOIN (SELECT id, n FROM message WHERE profile = %(p)s AND id = ANY(%(ids)s)
+        UNION ALL SELECT id, n FROM memory WHERE profile = %(p)s AND id = ANY(%(ids)s)) AS item ON item.id = new.id
+  JOIN part ON part.profile = %(p)s AND part.item = item.n AND part.number = new.number
+ON CONFLICT (profile, part) DO UPDATE SET model = excluded.model, near = excluded.near, data = excluded.data
 """

@@ -27,8 +27,9 @@ from psycopg.errors import (
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from .. import trail
+from ..bookmarks import later
 from ..errors import Busy, Closed, Conflict, HoldfastError, StorageError, StorageFull
-from .replica import Replica, numbered
+from .replica import Replica
 from .schema import ROLE, migrate
 
 T = TypeVar("T")
@@ -41,6 +42,11 @@ PATIENCE = 5.0
 """How many seconds a request waits for a database that is away."""
 STATEMENT_MS, LOCK_MS = 30_000, 10_000
 KNOWN_WRITES = 10_000
+_PLANS = (
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
+    "SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off"
+)
+"""A profile's rows are a few among everybody's, and every key begins with the profile: indexes and loops are right."""
 
 
 class Base:
@@ -72,7 +78,7 @@ class Base:
         if self._replica is None or profile is None or not trail.reads():
             return await self._patiently(lambda: self._transaction(self._pool, profile, work, writes=False))
         await self._ready()
-        needed = max(self._written.get(profile, ""), trail.needed() or "", key=numbered)
+        needed = later(self._written.get(profile), trail.needed())
         if await self._replica.reaches(needed, self._newest):
             try:
                 found = await self._transaction(self._replica.pool, profile, work, writes=False)
@@ -184,7 +190,7 @@ def _begin(profile: int | None, writes: bool) -> str:
     limits = f"SET LOCAL statement_timeout = {STATEMENT_MS}; SET LOCAL lock_timeout = {LOCK_MS}"
     if profile is None:
         return f"BEGIN{kind}; {limits}"
-    return f"BEGIN{kind}; {limits}; SET LOCAL ROLE {ROLE}; SET LOCAL holdfast.profile = '{int(profile)}'"
+    return f"BEGIN{kind}; {limits}; {_PLANS}; SET LOCAL ROLE {ROLE}; SET LOCAL holdfast.profile = '{int(profile)}'"
 
 
 async def _committed(db: Db) -> str:
@@ -207,6 +213,19 @@ async def _refusal(dsn: str) -> str:
 async def query(db: Db, statement: str, bound: Any = ()) -> list[Row]:
     found = await db.execute(statement, bound)
     return await found.fetchall() if found.description is not None else []
+
+
+Asked = tuple[str, Any]
+
+
+async def gathered(db: Db, *asked: Asked) -> list[list[Row]]:
+    """Several statements in one round trip, their results in binary."""
+    if len(asked) == 1:
+        cursor = db.cursor(binary=True)
+        return [await (await cursor.execute(*asked[0])).fetchall()]
+    async with db.pipeline():
+        cursors = [await db.cursor(binary=True).execute(*each) for each in asked]
+        return [await cursor.fetchall() for cursor in cursors]
 
 
 class Away(Exception):

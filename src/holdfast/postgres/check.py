@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from .replica import numbered
+from ..bookmarks import numbered
 from .schema import ROLE, VECTOR, migrations, versioned
 
 

@@ -121,10 +121,14 @@ async def recorded(db: Db, profile: int, change: Change, applied: Applied, seal:
     if change.settle or change.defer:
         counted = "SELECT count(*) FROM message WHERE profile = %s AND state = 'waiting'"
         waiting = int((await query(db, counted, (profile,)))[0][0])
-    events = [(profile, at, type, stored.packed(data)) for type, data in happened(change, applied, lambda: waiting)]
+    events = [(type, stored.packed(data)) for type, data in happened(change, applied, lambda: waiting)]
     if events:
-        async with db.cursor() as cursor:
-            await cursor.executemany("INSERT INTO event (profile, at, type, data) VALUES (%s, %s, %s, %s)", events)
+        types, told = zip(*events, strict=True)
+        await db.execute(
+            "INSERT INTO event (profile, at, type, data) SELECT %s, %s, type, data "
+            "FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS new (type, data, place) ORDER BY place",
+            (profile, at, list(types), list(told)),
+        )
     if change.job is not None:
         await db.execute(
             f"INSERT INTO job (profile, {stored.JOB}) VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ..errors import InvalidInput, shown
+from ..bookmarks import numbered
 
 WAIT_SECONDS = 0.1
 """How long a read waits for the replica before it goes to the primary."""
@@ -76,18 +76,3 @@ class Replica:
         if found is None or found[0] is None:
             raise psycopg.OperationalError("it is no replica, or has received nothing yet")
         self._replayed = numbered(str(found[0]))
-
-
-def numbered(bookmark: str) -> int:
-    """A place in the log as a number; before everything when empty."""
-    if not bookmark:
-        return 0
-    high, slash, low = bookmark.partition("/")
-    try:
-        if slash and len(bookmark) <= 17:
-            return (int(high, 16) << 32) | int(low, 16)
-    except ValueError:
-        pass
-    raise InvalidInput(
-        f"{shown(bookmark)} is no bookmark.", field="bookmark", fix="Send one as a write returned it, or none."
-    )

@@ -12,7 +12,7 @@ from ..moments import micros
 from ..types import Candidate, Floats, Probe, Proposals
 from ..vectors import best, unpacked
 from ..words import bm25
-from .base import Db, query
+from .base import Asked, Db, Row, gathered, query
 from .seal import Seal
 from .where import condition
 
@@ -20,13 +20,16 @@ REACH = 1
 RESCORED = 40
 """So many more than asked for are read by the database's own distance, since its half-precision may misplace a few."""
 MOST_TIMELY = 5_000
+NOTHING: Asked = ("SELECT 1 WHERE false", ())
+Postings = dict[str, dict[int, tuple[int, int]]]
+"""Word → part → (times, the part's length)."""
 
 _TIMELY = """
 SELECT part.n FROM (
   SELECT n AS item, coalesce(said_at, created_at) AS at FROM message
    WHERE profile = %(p)s AND coalesce(said_at, created_at) >= %(start)s AND coalesce(said_at, created_at) < %(stop)s
   UNION ALL
-  SELECT -n, coalesce(occurred_at, created_at) FROM memory
+  SELECT n, coalesce(occurred_at, created_at) FROM memory
    WHERE profile = %(p)s AND coalesce(occurred_at, created_at) >= %(start)s
      AND coalesce(occurred_at, created_at) < %(stop)s
 ) AS told JOIN part ON part.profile = %(p)s AND part.item = told.item
@@ -41,13 +44,13 @@ SELECT DISTINCT beside.n FROM part
  WHERE part.profile = %(p)s AND part.n = ANY(%(parts)s)
 """
 _ROWS = """
-SELECT part.n, part.item, part.number, part.length, part.tokens, part.asks,
+SELECT part.n, part.item, part.number, part.length, part.tokens, part.asks, part.memory,
        coalesce(message.id, memory.id), coalesce(message.session, memory.session), coalesce(message.position, -1),
        message.role, message.speaker,
        coalesce(message.said_at, message.created_at, memory.occurred_at, memory.created_at), meaning.data
   FROM part
   LEFT JOIN message ON message.profile = part.profile AND message.n = part.item
-  LEFT JOIN memory ON memory.profile = part.profile AND memory.n = -part.item
+  LEFT JOIN memory ON memory.profile = part.profile AND memory.n = part.item
   LEFT JOIN meaning ON meaning.profile = part.profile AND meaning.part = part.n AND meaning.model = %(model)s
  WHERE part.profile = %(p)s AND part.n = ANY(%(parts)s) ORDER BY part.n
 """
@@ -65,31 +68,56 @@ class Search:
     """Part → channel → rank."""
 
     async def run(self) -> Proposals:
-        counted = await query(self.db, "SELECT parts, words FROM profile WHERE id = %s", (self.profile,))
+        """Three round trips: what each channel finds, what of it may be seen, and everything about that."""
+        counted, postings, messages, memories, keyed, timely = await gathered(
+            self.db,
+            self._counts(),
+            self._postings(),
+            self._near(False),
+            self._near(True),
+            self._keyed(),
+            self._timely(),
+        )
         parts, words = counted[0] if counted else (0, 0)
         mean = words / parts if parts else 0.0
-        postings = await self._postings()
-        frequency = tuple(len(postings.get(word, {})) for word in self.probe.words)
-        await self._by_words(postings, frequency, parts, mean)
-        await self._by_meaning()
-        self._offer("key", await self._keyed())
-        self._offer("time", await self._timely())
+        held = self._by_word(postings)
+        frequency = tuple(len(held.get(word, {})) for word in self.probe.words)
+        weights = self._weights(held, frequency, parts, mean)
+        named, told = [n for (n,) in keyed], [n for (n,) in timely]
+        allowed = await self._allowed([*{*weights, *named, *told}])
+        for memory in (False, True):
+            mine = sorted(part for part in weights if allowed.get(part) is memory)
+            top = best(np.array([weights[part] for part in mine]), self._most(memory))
+            self._offer("words" if memory else "messages", [mine[at] for at in top])
+        self._by_meaning(False, messages)
+        self._by_meaning(True, memories)
+        self._offer("key", [part for part in named if part in allowed])
+        self._offer("time", [part for part in told if part in allowed][: self.probe.limit])
         leading = [part for part, ranks in self.channels.items() if min(ranks.values()) <= self.probe.with_neighbours]
         beside = await query(self.db, _NEIGHBOURS, {"p": self.profile, "parts": leading, "reach": REACH})
         wanted = sorted({*self.channels, *(n for (n,) in beside)})
-        told = {"p": self.profile, "parts": wanted, "model": self.probe.model}
-        return self._measured(await query(self.db, _ROWS, told), postings, (parts, mean, frequency))
+        bound = {"p": self.profile, "parts": wanted, "model": self.probe.model}
+        (found,) = await gathered(self.db, (_ROWS, bound))
+        return self._measured(found, held, (parts, mean, frequency))
 
-    async def _postings(self) -> dict[str, dict[int, tuple[int, int]]]:
-        """Word → part → (times, the part's length)."""
-        found: dict[str, dict[int, tuple[int, int]]] = {}
-        statement = "SELECT word, part, times, length FROM posting WHERE profile = %s AND word = ANY(%s)"
+    def _counts(self) -> Asked:
+        return "SELECT parts, words FROM profile WHERE id = %s", (self.profile,)
+
+    def _postings(self) -> Asked:
+        marks = [self.seal.mark(word) for word in self.probe.words]
+        return (
+            "SELECT word, part, times, length FROM posting WHERE profile = %s AND word = ANY(%s::text[])",
+            (self.profile, marks),
+        )
+
+    def _by_word(self, postings: list[Row]) -> Postings:
         words = {self.seal.mark(word): word for word in self.probe.words}
-        for mark, part, times, length in await query(self.db, statement, (self.profile, list(words))):
+        found: Postings = {}
+        for mark, part, times, length in postings:
             found.setdefault(words[mark], {})[part] = (times, length)
         return found
 
-    async def _by_words(self, postings: Any, frequency: tuple[int, ...], parts: int, mean: float) -> None:
+    def _weights(self, postings: Postings, frequency: tuple[int, ...], parts: int, mean: float) -> dict[int, float]:
         weights: dict[int, float] = {}
         for word, count in zip(self.probe.words, frequency, strict=True):
             having = postings.get(word, {})
@@ -98,28 +126,24 @@ class Search:
                 scores = bm25(pairs[:, :1], pairs[:, 1], [count], parts, mean)[:, 0]
                 for part, score in zip(having, scores.tolist(), strict=True):
                     weights[part] = weights.get(part, 0.0) + score
-        for memory, mine in (await self._allowed(list(weights))).items():
-            order = sorted(mine)
-            top = best(np.array([weights[part] for part in order]), self._most(memory))
-            self._offer("words" if memory else "messages", [order[at] for at in top])
+        return weights
 
-    async def _by_meaning(self) -> None:
+    def _near(self, memory: bool) -> Asked:
+        """The nearest by the database's own distance, some more than are wanted."""
         if self.probe.vector is None:
-            return
-        near = "[" + ",".join(f"{value:.6g}" for value in self.probe.vector.tolist()) + "]"
-        for memory in (False, True):
-            table, item = ("memory", "-memory.n") if memory else ("message", "message.n")
-            sql, bound = condition(self.probe.where, table, self.seal.mark)
-            fresh = "AND (expires_at IS NULL OR expires_at > %s)" if memory else ""
-            given = [self.profile, self.probe.model, memory, *([micros(self.probe.now)] if memory else []), *bound]
-            found = await query(
-                self.db,
-                f"SELECT meaning.part, meaning.data FROM meaning JOIN part ON part.profile = meaning.profile "
-                f"AND part.n = meaning.part JOIN {table} ON {table}.profile = part.profile AND {item} = part.item "
-                f"WHERE meaning.profile = %s AND meaning.model = %s AND meaning.memory = %s AND part.live {fresh} "
-                f"AND {sql} ORDER BY meaning.near <=> %s::halfvec LIMIT %s",
-                [*given, near, self._most(memory) + RESCORED],
-            )
+            return NOTHING
+        near = "[" + ",".join([f"{value:.6g}" for value in self.probe.vector.tolist()]) + "]"
+        table, item, fresh, bound = self._seen(memory)
+        return (
+            f"SELECT meaning.part, meaning.data FROM meaning JOIN part ON part.profile = meaning.profile "
+            f"AND part.n = meaning.part JOIN {table} ON {table}.profile = part.profile AND {item} "
+            f"WHERE meaning.profile = %s AND meaning.model = %s AND meaning.memory = %s AND part.live AND {fresh} "
+            "ORDER BY meaning.near <=> %s::halfvec LIMIT %s",
+            (self.profile, self.probe.model, memory, *bound, near, self._most(memory) + RESCORED),
+        )
+
+    def _by_meaning(self, memory: bool, found: list[Row]) -> None:
+        if self.probe.vector is not None:
             found.sort()
             cosines = _cosines([data for _, data in found], self.probe.vector)
             near_at_all = np.flatnonzero(cosines)
@@ -129,63 +153,64 @@ class Search:
     def _most(self, memory: bool) -> int:
         return self.probe.memories if memory else self.probe.limit
 
-    async def _allowed(self, parts: list[int]) -> dict[bool, set[int]]:
-        """Those that are live and pass the filter, messages and memories apart."""
-        found: dict[bool, set[int]] = {False: set(), True: set()}
-        if not parts:
-            return found
-        for memory in (False, True):
-            table, item = ("memory", "-memory.n") if memory else ("message", "message.n")
-            sql, bound = condition(self.probe.where, table, self.seal.mark)
-            fresh = "AND (expires_at IS NULL OR expires_at > %s)" if memory else ""
-            given = [self.profile, parts, *([micros(self.probe.now)] if memory else []), *bound]
-            statement = (
-                f"SELECT part.n FROM part JOIN {table} ON {table}.profile = part.profile AND {item} = part.item "
-                f"WHERE part.profile = %s AND part.n = ANY(%s) AND part.live {fresh} AND {sql}"
-            )
-            found[memory] = {n for (n,) in await query(self.db, statement, given)}
-        return found
+    def _seen(self, memory: bool) -> tuple[str, str, str, list[Any]]:
+        """(table, how a part is its, what lets a row be seen, what that binds)"""
+        table, item = ("memory", "memory.n = part.item") if memory else ("message", "message.n = part.item")
+        sql, bound = condition(self.probe.where, table, self.seal.mark)
+        if memory:
+            return table, item, f"(expires_at IS NULL OR expires_at > %s) AND {sql}", [micros(self.probe.now), *bound]
+        return table, item, sql, bound
 
-    async def _keyed(self) -> list[int]:
+    async def _allowed(self, parts: list[int]) -> dict[int, bool]:
+        """Those that are live and pass the filter, and whether each is a memory's."""
+        statements: list[Asked] = []
+        for memory in (False, True):
+            table, item, fresh, bound = self._seen(memory)
+            statements.append((
+                f"SELECT part.n FROM part JOIN {table} ON {table}.profile = part.profile AND {item} "
+                f"WHERE part.profile = %s AND part.n = ANY(%s::bigint[]) AND part.live AND {fresh}",
+                (self.profile, parts, *bound),
+            ))  # fmt: skip
+        messages, memories = await gathered(self.db, *statements) if parts else ([], [])
+        return {n: False for (n,) in messages} | {n: True for (n,) in memories}
+
+    def _keyed(self) -> Asked:
         if not self.probe.keys:
-            return []
-        found = await query(
-            self.db,
-            "SELECT part.n FROM memory JOIN part ON part.profile = memory.profile AND part.item = -memory.n "
+            return NOTHING
+        return (
+            "SELECT part.n FROM memory JOIN part ON part.profile = memory.profile AND part.item = memory.n "
             "WHERE memory.profile = %s AND memory.key = ANY(%s) AND memory.superseded_by IS NULL "
             "ORDER BY memory.n DESC LIMIT %s",
             (self.profile, list(self.probe.keys), self.probe.limit),
         )
-        return await self._passing([n for (n,) in found])
 
-    async def _timely(self) -> list[int]:
+    def _timely(self) -> Asked:
         """What was said or happened in the question's window, newest first."""
         if self.probe.window is None:
-            return []
+            return NOTHING
         start, stop = map(micros, self.probe.window)
-        given = {"p": self.profile, "start": start, "stop": stop, "limit": MOST_TIMELY}
-        found = [n for (n,) in await query(self.db, _TIMELY, given)]
-        return (await self._passing(found))[: self.probe.limit]
-
-    async def _passing(self, parts: list[int]) -> list[int]:
-        allowed = await self._allowed(parts)
-        return [part for part in parts if part in allowed[False] or part in allowed[True]]
+        return _TIMELY, {"p": self.profile, "start": start, "stop": stop, "limit": MOST_TIMELY}
 
     def _offer(self, channel: str, parts: Iterable[int]) -> None:
         for rank, part in enumerate(parts, 1):
             ranks = self.channels.setdefault(part, {})
             ranks[channel] = min(rank, ranks.get(channel, rank))
 
-    def _measured(self, found: list[Any], postings: Any, whole: tuple[int, float, tuple[int, ...]]) -> Proposals:
+    def _measured(self, found: list[Any], postings: Postings, whole: tuple[int, float, tuple[int, ...]]) -> Proposals:
         items: dict[int, Candidate] = {}
         reached: dict[int, dict[str, int]] = {}
-        for n, item, _, _, _, asks, id, session, position, role, speaker, at, _ in found:
-            items.setdefault(item, Candidate(id, item < 0, session, position, role, speaker, bool(asks), at))
+        for n, item, _, _, _, asks, memory, id, session, position, role, speaker, at, _ in found:
+            items.setdefault(item, Candidate(id, memory, session, position, role, speaker, bool(asks), at))
             ranks = reached.setdefault(item, {})
             for channel, rank in self.channels.get(n, {}).items():
                 ranks[channel] = min(rank, ranks.get(channel, rank))
         places = {item: place for place, item in enumerate(items)}
-        counts = [[postings.get(word, {}).get(row[0], (0, 0))[0] for word in self.probe.words] for row in found]
+        absent = (0, 0)
+        counts = np.zeros((len(found), len(self.probe.words)))
+        for column, word in enumerate(self.probe.words):
+            having = postings.get(word)
+            if having:
+                counts[:, column] = [having.get(row[0], absent)[0] for row in found]
         parts, mean, frequency = whole
         return Proposals(
             items=tuple(items.values()),
@@ -193,7 +218,7 @@ class Search:
             of=np.array([places[row[1]] for row in found], np.int64),
             number=np.array([row[2] for row in found], np.int64),
             length=np.array([row[3] for row in found], float),
-            counts=np.array(counts, float).reshape(len(found), len(self.probe.words)),
+            counts=counts,
             cosine=self._all_cosines([row[-1] for row in found]),
             tokens=tuple(self.seal.open(row[4]) for row in found),
             parts=parts,

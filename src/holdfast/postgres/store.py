@@ -143,7 +143,7 @@ class PostgresStore:
         SELECT coalesce(message.id, memory.id), part.number, part.start, part.stop FROM part
           LEFT JOIN meaning ON meaning.profile = part.profile AND meaning.part = part.n
           LEFT JOIN message ON message.profile = part.profile AND message.n = part.item
-          LEFT JOIN memory ON memory.profile = part.profile AND memory.n = -part.item
+          LEFT JOIN memory ON memory.profile = part.profile AND memory.n = part.item
          WHERE part.profile = %s AND part.embed AND meaning.model IS DISTINCT FROM %s ORDER BY part.n LIMIT %s
         """
         return [Part(*row) for row in await self._read(statement, model, limit)]
@@ -151,7 +151,7 @@ class PostgresStore:
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
         statement = """
         SELECT item.id, part.number, part.start, part.stop, part.embed, meaning.model, meaning.data
-          FROM (SELECT profile, id, n FROM message UNION ALL SELECT profile, id, -n FROM memory) AS item
+          FROM (SELECT profile, id, n FROM message UNION ALL SELECT profile, id, n FROM memory) AS item
           JOIN part ON part.profile = item.profile AND part.item = item.n
           LEFT JOIN meaning ON meaning.profile = part.profile AND meaning.part = part.n
          WHERE item.profile = %s AND item.id = ANY(%s) ORDER BY part.item, part.number

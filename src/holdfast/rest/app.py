@@ -43,7 +43,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
         openapi_url="/openapi.json", redirect_slashes=False, responses=failures.DOCUMENTED,
     )  # fmt: skip
     app.state.holdfast, app.state.access, app.state.counts = holdfast, holdfast.access, Counts()
-    app.state.limiter, app.state.repeats = Limiter(limits.rate), Repeats()
+    app.state.limiter, app.state.repeats = Limiter(limits.rate, holdfast.rates), Repeats()
     for router in ROUTERS:
         app.include_router(router)
     _tell_of_itself(app)

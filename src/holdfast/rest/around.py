@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .. import trail
 from ..access import Access
 from . import failures
 
@@ -20,6 +21,8 @@ faults = logging.getLogger("holdfast")
 MOST_BYTES = 32 * 1024 * 1024
 """More than 500 messages of the largest size need."""
 STRANGERS_BYTES = 65_536
+BOOKMARK = "holdfast-bookmark"
+"""On a write's answer: how far the database was then. On a read: what it must see, whichever server and replica."""
 SAFE = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -54,6 +57,7 @@ class Around:
             return
         start = time.perf_counter()
         begun = False
+        marks: trail.Marks | None = None
 
         async def answer(message: Message) -> None:
             nonlocal begun
@@ -62,21 +66,26 @@ class Around:
                 headers = MutableHeaders(scope=message)
                 for name, value in SAFE.items():
                     headers.setdefault(name, value)
+                if marks is not None and marks.bookmark:
+                    headers[BOOKMARK] = marks.bookmark
                 self._note(scope, message["status"], time.perf_counter() - start)
             await send(message)
 
+        asked = dict(scope["headers"])
+        after = asked.get(BOOKMARK.encode(), b"").decode("latin-1") or None
         try:
-            await self._app(scope, _bounded(receive, await self._most(scope)), answer)
+            with trail.acting(after=after) as marks:
+                await self._app(scope, _bounded(receive, await self._most(asked, scope["path"])), answer)
         except Exception as wrong:
             faults.exception("a request failed")
             if begun:
                 raise
             await failures.blamed(Request(scope), wrong)(scope, receive, answer)
 
-    async def _most(self, scope: Scope) -> int:
+    async def _most(self, asked: dict[bytes, bytes], where: str) -> int:
         """How much of a body is read: little of a stranger's, since it is read before anybody asks who they are."""
-        path = scope["path"].split("/")
-        told = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1").partition(" ")[2]
+        path = where.split("/")
+        told = asked.get(b"authorization", b"").decode("latin-1").partition(" ")[2]
         token = path[2] if path[1:2] == ["s"] and len(path) > 2 else told.strip()
         known = bool(token) and await self._access.credential(token) is not None
         return MOST_BYTES if known else STRANGERS_BYTES

@@ -23,6 +23,7 @@ from ..access import Access
 from ..credentials import Credential
 from ..errors import Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unauthorised
 from ..names import PROFILE_BYTES, text
+from ..ports import Rates
 from ..profile import LocalProfile
 from ..records import Caller
 from .segments import segment
@@ -44,7 +45,8 @@ class Need:
 class Limiter:
     """How much one credential may ask; admin tokens may ask anything."""
 
-    def __init__(self, rate: str | None) -> None:
+    def __init__(self, rate: str | None, shared: Rates | None = None) -> None:
+        self._shared = shared
         try:
             self._rate: RateLimitItem | None = None if rate is None else parse(rate)
         except ValueError as bad:
@@ -54,10 +56,18 @@ class Limiter:
             ) from bad
         self._counts = FixedWindowRateLimiter(MemoryStorage())
 
-    def count(self, credential: Credential) -> None:
-        if self._rate is None or credential.kind == "admin" or self._counts.hit(self._rate, credential.id):
+    async def count(self, credential: Credential) -> None:
+        if self._rate is None or credential.kind == "admin":
             return
-        ends = self._counts.get_window_stats(self._rate, credential.id).reset_time
+        if self._shared is None:
+            if self._counts.hit(self._rate, credential.id):
+                return
+            ends = self._counts.get_window_stats(self._rate, credential.id).reset_time
+        else:
+            seconds = self._rate.get_expiry()
+            if await self._shared.allows(credential.id, self._rate.amount, seconds):
+                return
+            ends = (time.time() // seconds + 1) * seconds
         after = max(1, round(ends - time.time()))
         raise TooMany(f"The credential {credential.id} asks more than {self._rate}; wait {after} s.", after)
 
@@ -71,7 +81,7 @@ def needs(right: str | None, *, bound: bool = False) -> Callable[[Request], Awai
     async def check(request: Request) -> Credential:
         credential = await asking(request)
         request.state.credential = credential
-        request.app.state.limiter.count(credential)
+        await request.app.state.limiter.count(credential)
         here = (credential.namespace, credential.profile)
         namespace, profile = here if bound else await _place(request, credential)
         if right is not None and not credential.allows(right, namespace, profile):

@@ -39,6 +39,7 @@ _WRITER = (
     "temp_store = MEMORY",
 )  # fmt: skip
 _READER = ("query_only = ON", "temp_store = MEMORY")
+WRITE, READ = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, apsw.SQLITE_OPEN_READONLY
 Row = tuple[Any, ...]
 Migration = tuple[int, str, str, str]
 
@@ -59,19 +60,25 @@ def migrations(family: str) -> tuple[Migration, ...]:
 
 
 class File:
-    """A writer and a reader connection to one file; each is used by one thread at a time."""
+    """A writer and a reader connection to one file; each is used by one thread at a time.
 
-    def __init__(self, path: Path, key: bytes, family: str, pool: ThreadPoolExecutor) -> None:
+    With `reading` there is no writer and no migration: another process owns the file and goes on writing.
+    """
+
+    def __init__(self, path: Path, key: bytes, family: str, pool: ThreadPoolExecutor, *, reading: bool = False) -> None:
         self.path = path
         self._key = key
         self._pool = pool
+        self._reading = reading
         self._turns = {True: asyncio.Lock(), False: asyncio.Lock()}
         self._open: dict[bool, apsw.Connection] = {}
         self._closed = False
         self._dirty = False
         with translated(path):
-            writer = self._connection(writing=True)
-            _migrate(writer, family, path)
+            if reading:
+                _check_level(self._connection(writing=False), family, path)
+            else:
+                _migrate(self._connection(writing=True), family, path)
 
     async def write(self, act: Callable[[apsw.Connection], T], then: Callable[[], None] | None = None) -> T:
         """Run `act` in one transaction: committed and synced when this returns, rolled back when it raises.
@@ -145,8 +152,10 @@ class File:
             return await finished(asyncio.get_running_loop().run_in_executor(self._pool, call))
 
     def _connection(self, *, writing: bool) -> apsw.Connection:
+        if writing and self._reading:
+            raise ReadOnly(f"{self.path} is another process's and was opened for reading only.")
         if writing not in self._open:
-            self._open[writing] = connect(self.path, self._key, writing=writing)
+            self._open[writing] = connect(self.path, self._key, writing=writing, flags=READ if self._reading else WRITE)
         return self._open[writing]
 
 
@@ -167,8 +176,8 @@ async def finished(work: Awaitable[T]) -> T:
         return result
 
 
-def connect(path: Path, key: bytes, *, writing: bool) -> apsw.Connection:
-    db = apsw.Connection(str(path))
+def connect(path: Path, key: bytes, *, writing: bool, flags: int = WRITE) -> apsw.Connection:
+    db = apsw.Connection(str(path), flags=flags)
     db.set_busy_timeout(5000)
     # Closing the last connection would checkpoint and unlink the log: 10–22 ms on a busy disk.
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -179,17 +188,11 @@ def connect(path: Path, key: bytes, *, writing: bool) -> apsw.Connection:
 
 
 def _migrate(db: apsw.Connection, family: str, path: Path) -> None:
-    known = migrations(family)
-    done = _applied(db)
-    if done and done[-1][0] > known[-1][0]:
-        raise TooNew(
-            f"{path.name} is at version {done[-1][0]} and this Holdfast knows versions up to {known[-1][0]}.",
-            fix="Upgrade with: pip install -U holdfast",
+    if not query(db, "SELECT 1 FROM sqlite_schema WHERE name = 'migration'"):
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, name TEXT, sha256 TEXT, at INTEGER)"
         )
-    for (number, sha), (_, name, wanted, _) in zip(done, known, strict=False):
-        if sha != wanted:
-            raise StorageError(f"{path.name}: migration {number} ({name}) is not the one this file was built with.")
-    for number, name, sha, sql in known[len(done) :]:
+    for number, name, sha, sql in _missing(_applied(db), family, path):
         db.execute("BEGIN IMMEDIATE")
         try:
             if number not in [n for n, _ in _applied(db)]:
@@ -201,11 +204,30 @@ def _migrate(db: apsw.Connection, family: str, path: Path) -> None:
             raise
 
 
-def _applied(db: apsw.Connection) -> list[Row]:
-    if not query(db, "SELECT 1 FROM sqlite_schema WHERE name = 'migration'"):
-        db.execute(
-            "CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, name TEXT, sha256 TEXT, at INTEGER)"
+def _check_level(db: apsw.Connection, family: str, path: Path) -> None:
+    missing = _missing(_applied(db), family, path)
+    if missing:
+        raise StorageError(
+            f"{path.name} is at version {missing[0][0] - 1} and this Holdfast reads version {missing[-1][0]}.",
+            fix="Stop the older process that has the folder open, or upgrade it.",
         )
+
+
+def _missing(done: list[Row], family: str, path: Path) -> tuple[Migration, ...]:
+    """The migrations that are still to be made."""
+    known = migrations(family)
+    if done and done[-1][0] > known[-1][0]:
+        raise TooNew(
+            f"{path.name} is at version {done[-1][0]} and this Holdfast knows versions up to {known[-1][0]}.",
+            fix="Upgrade with: pip install -U holdfast",
+        )
+    for (number, sha), (_, name, wanted, _) in zip(done, known, strict=False):
+        if sha != wanted:
+            raise StorageError(f"{path.name}: migration {number} ({name}) is not the one this file was built with.")
+    return known[len(done) :]
+
+
+def _applied(db: apsw.Connection) -> list[Row]:
     return query(db, "SELECT number, sha256 FROM migration ORDER BY number")
 
 

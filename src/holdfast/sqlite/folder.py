@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..errors import Busy
+from ..errors import Busy, NotFound
 from ..keyring import master_key
 from .file import translated
 
@@ -16,13 +16,20 @@ except ImportError:  # Windows has no flock; there a second process is not notic
 
 
 class Folder:
-    def __init__(self, path: Path, keyring: Path | None) -> None:
+    def __init__(self, path: Path, keyring: Path | None, *, reading: bool = False) -> None:
         self.path = path
         self.keyring = keyring or path / "keyring"
+        self._lock: int | None = None
+        if reading:
+            if not (path / "catalogue.db").exists():
+                raise NotFound(f"There is no data folder at {path}.", field="data")
+            with translated(self.keyring):
+                self.key = master_key(self.keyring, new=False)
+            return
         with translated(path):
             (path / "profiles").mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        self._own()
+        self._own(self._lock)
         try:
             with translated(self.keyring):
                 self.key = master_key(self.keyring, new=not (path / "catalogue.db").exists())
@@ -32,8 +39,9 @@ class Folder:
 
     def file(self, name: str) -> Path:
         folder = self.path / "profiles" / name[:2]
-        with translated(folder):
-            folder.mkdir(exist_ok=True, mode=0o700)
+        if self._lock is not None:
+            with translated(folder):
+                folder.mkdir(exist_ok=True, mode=0o700)
         return folder / f"{name}.db"
 
     def remove(self, name: str) -> None:
@@ -41,17 +49,18 @@ class Folder:
             Path(f"{self.file(name)}{suffix}").unlink(missing_ok=True)
 
     def release(self) -> None:
-        os.close(self._lock)
+        if self._lock is not None:
+            os.close(self._lock)
 
-    def _own(self) -> None:
+    def _own(self, lock: int) -> None:
         """Two processes on one folder would each believe their caches: the second is refused."""
         if fcntl is None:
             return
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            owner = os.pread(self._lock, 100, 0).decode(errors="replace").strip()
-            os.close(self._lock)
+            owner = os.pread(lock, 100, 0).decode(errors="replace").strip()
+            os.close(lock)
             if owner == str(os.getpid()):
                 raise Busy(
                     f"The data folder {self.path} is already open in this process.",
@@ -61,5 +70,5 @@ class Folder:
                 f"The data folder {self.path} is in use by process {owner or 'unknown'}.",
                 fix="Close that process, or talk to it instead of opening its folder.",
             ) from None
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)

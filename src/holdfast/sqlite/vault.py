@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 import apsw
 
 from .. import names
-from ..errors import AlreadyExists, Damaged, KeyMissing, NotFound
+from ..errors import AlreadyExists, Damaged, KeyMissing, NotFound, ReadOnly
 from ..moments import at_micros, micros, now
 from ..results import Namespace, ProfileInfo
 from .credentials import SqliteCredentials, dropped
@@ -41,9 +41,13 @@ _NAMESPACE = "id, name, created_at, updated_at"
 
 
 class SqliteVault:
-    def __init__(self, path: Path, *, keyring: Path | None = None, open_files: int = 128) -> None:
+    def __init__(
+        self, path: Path, *, keyring: Path | None = None, open_files: int = 128, reading: bool = False
+    ) -> None:
+        """With `reading`, beside a process that owns the folder and goes on writing: every write here is refused."""
         self._pool = ThreadPoolExecutor(8, "holdfast-sqlite")
-        self._folder = Folder(path, keyring)
+        self._reading = reading
+        self._folder = Folder(path, keyring, reading=reading)
         self._open_files = min(open_files, _affordable())
         # One store per profile as long as anybody holds it, so that its caches see every write; few of them awake.
         self._stores: WeakValueDictionary[tuple[str, str], SqliteStore] = WeakValueDictionary()
@@ -51,7 +55,7 @@ class SqliteVault:
         self._opening = asyncio.Lock()
         self._changed: Callable[[str, str], None] = lambda namespace, profile: None
         try:
-            self._catalogue = File(path / "catalogue.db", self._folder.key, "catalogue", self._pool)
+            self._catalogue = File(path / "catalogue.db", self._folder.key, "catalogue", self._pool, reading=reading)
         except Damaged as bad:
             self._folder.release()
             raise KeyMissing(
@@ -64,6 +68,7 @@ class SqliteVault:
             raise
 
     shared = False
+    rates = None
 
     @property
     def credentials(self) -> SqliteCredentials:
@@ -112,6 +117,9 @@ class SqliteVault:
         who = (namespace, profile)
         async with self._opening:
             store = self._stores.get(who)
+            if store is not None and self._reading:  # its owner may have deleted the profile, and begun it anew
+                await store.close()
+                store = None
             if store is None:
                 file = await self._opened(namespace, profile, create=create)
                 store = SqliteStore(file, lambda: self._changed(namespace, profile))
@@ -190,13 +198,16 @@ class SqliteVault:
         if found:
             ((name, key),) = found
             path = self._folder.file(name)
-            if not path.exists() or not path.stat().st_size:
+            if path.exists() and path.stat().st_size:
+                return await self._file(name, key)
+            if not self._reading or await self._catalogue.read(lambda db: query(db, find, (id, profile))) == found:
                 raise Damaged(
                     f"{path}, the file of profile {profile!r}, is missing or empty.", fix="Restore it from a backup."
                 )
-            return await self._file(name, key)
         if not create:
             raise NotFound(f"There is no profile {profile!r} in namespace {namespace!r}.", field="profile")
+        if self._reading:
+            raise ReadOnly(f"{self._folder.path} is another process's and was opened for reading only.")
         name, key = secrets.token_hex(16), secrets.token_bytes(32)
         file = await self._file(name, key)  # before its row: a crash in between leaves a stray file, not a lost profile
         row = (id, profile, name, key, micros(now()))
@@ -207,8 +218,11 @@ class SqliteVault:
     async def _file(self, name: str, key: bytes) -> File:
         path = self._folder.file(name)
         loop = asyncio.get_running_loop()
-        file = await loop.run_in_executor(self._pool, lambda: File(path, key, "profile", self._pool))
-        await file.write(release)
+        file = await loop.run_in_executor(
+            self._pool, lambda: File(path, key, "profile", self._pool, reading=self._reading)
+        )
+        if not self._reading:
+            await file.write(release)
         return file
 
 

@@ -73,11 +73,13 @@ CREATE TABLE source (
 ) PARTITION BY HASH (profile);
 CREATE INDEX source_message ON source (profile, message);
 
--- What the index sees of an item. item is message.n, or -memory.n; live is false while a memory is superseded.
+-- What the index sees of an item. item is message.n or memory.n, which are never the same; live is false while a memory
+-- is superseded.
 CREATE TABLE part (
   profile bigint NOT NULL,
   n       bigint NOT NULL DEFAULT nextval('item_number'),
   item    bigint NOT NULL,
+  memory  boolean NOT NULL,
   number  integer NOT NULL,
   start   integer NOT NULL,
   stop    integer NOT NULL,

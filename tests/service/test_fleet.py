@@ -1,0 +1,181 @@
+"""Several servers on one database behave as one: what is done at one holds at the others, and any of them may die."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from fleet import PLACE, Load, Member, everything_is_there_once, members, settled, url
+from server import ADMIN
+
+from databases import database
+
+LIMIT = 40
+HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two servers on one database, and within how many seconds one of them knows what the other did."""
+
+    one: Member
+    two: Member
+    soon: float = 1.0
+
+    def becomes(self, holds: Callable[[], bool]) -> None:
+        until = time.monotonic() + self.soon
+        while not holds():
+            assert time.monotonic() < until, f"not within {self.soon} s"
+            time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    folder = tmp_path_factory.mktemp("pair")
+    with database() as dsn, members(2, folder, url(dsn), rate_limit=f"{LIMIT}/hour") as made:
+        yield Pair(*made)
+
+
+def place(profile: str, namespace: str = "default") -> str:
+    return f"/v1/namespaces/{namespace}/profiles/{profile}"
+
+
+def issued(pair: Pair, **wish: Any) -> tuple[str, str]:
+    """A new key: its id and its token."""
+    made = pair.one.told("POST", "/v1/credentials", json={"name": "tried", **wish})
+    return made["credential"]["id"], made["token"]
+
+
+def test_a_listener_hears_what_another_server_writes(pair: Pair) -> None:
+    pair.one.told("POST", place("heard") + "/remember", json={"content": "before"})
+    path, heard = place("heard") + "/events", threading.Event()
+    ids: list[str] = []
+
+    def listen() -> None:
+        headers = {"authorization": f"Bearer {ADMIN}"}
+        with pair.two.client.stream("GET", path, headers=headers) as stream:
+            for line in stream.iter_lines():
+                if line == ": listening":
+                    heard.set()
+                elif line.startswith("data: "):
+                    ids.append(json.loads(line.removeprefix("data: "))["id"])
+                    return
+
+    listening = threading.Thread(target=listen, daemon=True)
+    listening.start()
+    assert heard.wait(10)
+    time.sleep(0.3)  # it has begun to answer; now it must also have looked where the profile is
+    kept = pair.one.told("POST", place("heard") + "/remember", json={"content": "after"})
+    listening.join(pair.soon)
+    assert ids == [kept["id"]]
+
+
+def test_a_revoked_token_ends_everywhere(pair: Pair) -> None:
+    id, token = issued(pair)
+    pair.two.told("POST", place("revoked") + "/remember", token, json={"content": "while it was good"})
+    pair.one.told("DELETE", f"/v1/credentials/{id}")
+    pair.becomes(lambda: pair.two.ask("GET", place("revoked") + "/stats", token).status_code == 401)
+
+
+def test_what_is_deleted_is_gone_everywhere(pair: Pair) -> None:
+    pair.one.told("POST", "/v1/namespaces", json={"name": "doomed"})
+    for profile in ("one", "two"):
+        pair.one.told("POST", place(profile, "doomed") + "/remember", json={"content": "soon gone"})
+        pair.two.told("GET", place(profile, "doomed") + "/stats")
+    pair.one.told("DELETE", place("one", "doomed"))
+    pair.becomes(lambda: pair.two.ask("GET", place("one", "doomed") + "/stats").status_code == 404)
+    pair.two.told("GET", place("two", "doomed") + "/stats")
+    pair.one.told("DELETE", "/v1/namespaces/doomed")
+    pair.becomes(lambda: pair.two.ask("GET", "/v1/namespaces/doomed").status_code == 404)
+    assert pair.two.ask("GET", place("two", "doomed") + "/stats").status_code == 404
+
+
+def test_a_repeat_at_another_server_is_no_second_write(pair: Pair) -> None:
+    once = {"headers": {"idempotency-key": "once"}, "json": {"content": "first", "key": "k"}}
+    kept = pair.one.told("POST", place("once") + "/remember", **once)
+    pair.two.told("POST", place("once") + "/remember", json={"content": "second", "key": "k"})
+    assert pair.two.told("POST", place("once") + "/remember", **once)["id"] == kept["id"]
+    versions = pair.one.told("GET", f"{place('once')}/memories/{kept['id']}/history")["versions"]
+    assert [version["content"] for version in versions] == ["second", "first"]
+    other = {**once, "json": {"content": "another", "key": "k"}}
+    assert pair.two.ask("POST", place("once") + "/remember", **other).status_code == 422
+
+
+def test_a_job_is_known_everywhere(pair: Pair) -> None:
+    said = [{"role": "user", "content": "I bought a lamp at the market."}]
+    job = pair.one.told("POST", place("job") + "/ingest", json={"messages": said})["job"]
+    assert pair.two.told("POST", place("job") + "/settle", params={"timeout": 10}) == {"settled": True}
+    found = pair.two.told("GET", f"{place('job')}/jobs/{job}")
+    assert (found["state"], found["total"], len(found["memories"])) == ("done", 1, 1)
+
+
+def test_a_limit_is_one_limit(pair: Pair) -> None:
+    if time.time() % HOUR > HOUR - 10:
+        time.sleep(10)  # the count begins anew with every hour
+    _, token = issued(pair, rights=["read"])
+    answers = [
+        each.ask("GET", "/v1/namespaces", token).status_code for _ in range(LIMIT) for each in (pair.one, pair.two)
+    ]
+    assert answers.count(200) == LIMIT
+    assert set(answers) == {200, 429}
+    assert int(pair.two.ask("GET", "/v1/namespaces", token).headers["retry-after"]) > 0
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[tuple[list[Member], str]]:
+    with database() as dsn, members(3, tmp_path, url(dsn)) as made:
+        yield made, dsn
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_kill_loses_or_doubles_anything(three: tuple[list[Member], str]) -> None:
+    servers, dsn = three
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")  # pytest shows it when the test fails
+    dice, cycles = random.Random(seed), 25
+    with Load(servers) as load:
+        for _ in range(cycles):
+            time.sleep(dice.uniform(0.3, 1.0))
+            one = dice.choice(servers)
+            assert one.stop(signal.SIGKILL) == -signal.SIGKILL
+            one.start()
+    told = load.told
+    took = settled(servers[0], 60)
+    assert {outcome.partition(":")[0] for outcome in told.outcomes} <= {"ok", "refused", "broken", "503"}
+    everything_is_there_once(servers[1], told)
+    with psycopg.connect(dsn) as db:
+        (digested,) = db.execute(
+            "SELECT sum((data::json ->> 'digested')::int) FROM event WHERE type = 'digestion.progress'"
+        ).fetchone() or (None,)
+    assert digested == sum(told.of("line").values()), "each message is digested once"
+    print(f"{cycles} kills, {len(told.acknowledged)} acknowledged, none lost or doubled, {dict(told.outcomes)}, "
+          f"longest gap {told.longest_gap:.1f} s, nothing left to do after {took:.0f} s")  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_rolling_restart_is_not_noticed(three: tuple[list[Member], str]) -> None:
+    """But by clients that are refused a connection or asked to wait, and then ask another server."""
+    servers, _ = three
+    rounds = 3
+    with Load(servers, keep=False, pause=0.02) as load:
+        for one in servers * rounds:
+            time.sleep(0.5)
+            assert one.stop(signal.SIGTERM) == 0, one.said()
+            one.start()
+    told = load.told
+    took = settled(servers[0], 60)
+    assert set(told.outcomes) <= {"ok", "refused", "503"}
+    everything_is_there_once(servers[1], told)
+    print(f"{rounds * len(servers)} restarts, {len(told.acknowledged)} acknowledged, none lost or doubled, "
+          f"{dict(told.outcomes)}, longest gap {told.longest_gap:.1f} s, nothing left to do after {took:.1f} s")  # fmt: skip
