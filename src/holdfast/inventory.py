@@ -11,7 +11,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -197,8 +196,4 @@ def _digest(*fields: Any) -> bytes:
 
 
 def _told(*fields: Any) -> bytes:
-    return json.dumps(fields, ensure_ascii=False, sort_keys=True, default=_micros).encode() + b"\n"
-
-
-def _micros(at: datetime) -> int:
-    return micros(at)
+    return json.dumps(fields, ensure_ascii=False, sort_keys=True, default=micros).encode() + b"\n"

@@ -9,7 +9,7 @@ from typing import Any
 import platformdirs
 
 from .config import Settings
-from .errors import InvalidInput, shown
+from .errors import Busy, InvalidInput, NotFound, shown
 from .models.local import ArcticEmbedder, PotionEmbedder
 from .models.rules import RuleExtractor
 from .ports import Embedder, Extractor, Vault
@@ -58,6 +58,18 @@ def vault(chosen: Settings) -> Vault:
     return PostgresVault(
         chosen.store, chosen.connections, replica=chosen.replica, keyring=chosen.keyring, sealed=chosen.sealed
     )
+
+
+def source(chosen: Settings) -> Vault:
+    """The same, to read from. A data folder must be there; one that another process has open is read beside it."""
+    if chosen.store is not None or chosen.data is None:
+        return vault(chosen)
+    if not (chosen.data / "catalogue.db").exists():
+        raise NotFound(f"There is no data folder at {chosen.data}.", field="source")
+    try:
+        return vault(chosen)
+    except Busy:
+        return SqliteVault(chosen.data, keyring=chosen.keyring, open_files=chosen.open_files, reading=True)
 
 
 def _embedder(name: str) -> Embedder:

@@ -40,7 +40,7 @@ async def test_a_statement_without_a_profile_sees_and_changes_nothing(dsn: str) 
     await store.apply(written(said, memory("a", sources=(said.id,)), vectors=(unit(said.id, 0),)))
     with psycopg.connect(dsn) as db:
         held = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone() for table in TABLES}
-        assert held["message"] == held["memory"] == held["meaning"] == (1,)
+        assert held["message"] == held["memory"] == (1,)
         db.execute(f"SET ROLE {ROLE}")
         for table in (*TABLES, "profile"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table

@@ -34,10 +34,18 @@ class Member(Server):
         self._told = {"HOLDFAST_STORE": store, **{f"HOLDFAST_{name.upper()}": value for name, value in more.items()}}
 
     def ask(
-        self, method: str, path: str, token: str | None = ADMIN, *, headers: Mapping[str, str] | None = None, **more: Any
+        self,
+        method: str,
+        path: str,
+        token: str | None = ADMIN,
+        *,
+        headers: Mapping[str, str] | None = None,
+        **more: Any,
     ) -> httpx.Response:
-        known = {} if token is None else {"authorization": f"Bearer {token}"}
-        return self.client.request(method, path, headers={**known, **(headers or {})}, **more)
+        return self.client.request(method, path, headers={**self.known(token), **(headers or {})}, **more)
+
+    def known(self, token: str | None = ADMIN) -> dict[str, str]:
+        return {} if token is None else {"authorization": f"Bearer {token}"}
 
     def _command(self, *arguments: str) -> list[str]:
         told = [f"{name}={value}" for name, value in self._told.items()]

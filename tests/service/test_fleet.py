@@ -14,8 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from fleet import PLACE, Load, Member, everything_is_there_once, members, settled, url
-from server import ADMIN
+from fleet import Load, Member, everything_is_there_once, members, settled, url
 
 from databases import database
 
@@ -61,8 +60,7 @@ def test_a_listener_hears_what_another_server_writes(pair: Pair) -> None:
     ids: list[str] = []
 
     def listen() -> None:
-        headers = {"authorization": f"Bearer {ADMIN}"}
-        with pair.two.client.stream("GET", path, headers=headers) as stream:
+        with pair.two.client.stream("GET", path, headers=pair.two.known()) as stream:
             for line in stream.iter_lines():
                 if line == ": listening":
                     heard.set()
@@ -159,7 +157,7 @@ def test_no_kill_loses_or_doubles_anything(three: tuple[list[Member], str]) -> N
         ).fetchone() or (None,)
     assert digested == sum(told.of("line").values()), "each message is digested once"
     print(f"{cycles} kills, {len(told.acknowledged)} acknowledged, none lost or doubled, {dict(told.outcomes)}, "
-          f"longest gap {told.longest_gap:.1f} s, nothing left to do after {took:.0f} s")  # fmt: skip
+          f"longest gap {told.longest_gap:.1f} s, all done after {took:.0f} s")  # fmt: skip
 
 
 @pytest.mark.slow
@@ -178,4 +176,4 @@ def test_a_rolling_restart_is_not_noticed(three: tuple[list[Member], str]) -> No
     assert set(told.outcomes) <= {"ok", "refused", "503"}
     everything_is_there_once(servers[1], told)
     print(f"{rounds * len(servers)} restarts, {len(told.acknowledged)} acknowledged, none lost or doubled, "
-          f"{dict(told.outcomes)}, longest gap {told.longest_gap:.1f} s, nothing left to do after {took:.1f} s")  # fmt: skip
+          f"{dict(told.outcomes)}, longest gap {told.longest_gap:.1f} s, all done after {took:.0f} s")  # fmt: skip

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,3 +60,12 @@ def test_maxsim_prefers_the_text_that_speaks_of_the_words() -> None:
     scores = statics.maxsim([("yacht", 2.0), ("sister", 1.0)], texts)
     assert scores[0] > scores[1]
     assert len(scores) == 3
+
+
+def test_embedding_leaves_nothing_in_the_users_folders(tmp_path: Path) -> None:
+    """The inference library would keep a device id there."""
+    code = "import asyncio; from holdfast.models.local import ArcticEmbedder as A; asyncio.run(A().embed(['hi']))"
+    home = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
+    kept = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", code], env=kept | home, check=True, timeout=60)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

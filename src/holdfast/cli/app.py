@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import find, folder, serve, tell
+from . import find, folder, serve, tell, transfer
 
 app = typer.Typer(
     name="holdfast",
@@ -34,5 +34,5 @@ def _root(
 ) -> None: ...
 
 
-for commands in (tell, find, folder, serve):
+for commands in (tell, find, folder, transfer, serve):
     commands.add_to(app)

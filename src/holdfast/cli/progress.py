@@ -22,15 +22,18 @@ class Meter:
         self._due = time.monotonic() + (0 if at_once else PATIENCE_SECONDS)
         self._bar: tuple[Progress, TaskID] | None = None
 
-    def reached(self, done: int) -> None:
+    def reached(self, done: int, *, total: int | None = None, note: str = "") -> None:
+        """`note` tells more than the two numbers; a `total` that became known takes the place of the old one."""
+        self._total = self._total if total is None else total
         done = max(0, min(done, self._total))
         if self._bar is not None:
-            self._bar[0].update(self._bar[1], completed=done)
+            label = f"{self._label}{note}"
+            self._bar[0].update(self._bar[1], completed=done, total=self._total, description=label)
         elif time.monotonic() >= self._due:
             if sys.stderr.isatty():
-                self._bar = _bar(self._label, self._total, done)
+                self._bar = _bar(f"{self._label}{note}", self._total, done)
             else:
-                print(f"{self._label}: {done:,} of {self._total:,}", file=sys.stderr)
+                print(f"{self._label}: {done:,} of {self._total:,}{note}", file=sys.stderr)
                 self._due = time.monotonic() + BETWEEN_LINES_SECONDS
 
     def stop(self) -> None:
@@ -41,7 +44,7 @@ class Meter:
 class Silence(Meter):
     """Machines read stderr as well; they get no progress."""
 
-    def reached(self, done: int) -> None: ...
+    def reached(self, done: int, *, total: int | None = None, note: str = "") -> None: ...
 
 
 @contextmanager

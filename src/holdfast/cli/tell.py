@@ -100,7 +100,7 @@ def forget(
         return _forget_profile(place, yes)
     with place.memory() as memory:
         gone = memory.forget(id) if id is not None else memory.forget_session(str(session))
-    counts = f"Forgot {_count(len(gone.memories), 'memory')} and {_count(len(gone.messages), 'message')}."
+    counts = f"Forgot {count(len(gone.memories), 'memory')} and {count(len(gone.messages), 'message')}."
     return Reply(gone, (counts if gone.memories or gone.messages else Note("There was nothing to forget."),))
 
 
@@ -173,13 +173,13 @@ def _waiting(memory: Profile) -> int:
 def _counted(receipt: Receipt, *, waited: bool) -> str:
     new = sum(message.new for message in receipt.messages)
     known = len(receipt.messages) - new
-    said = f"Session {receipt.session_id}: {_count(new, 'new message')}"
+    said = f"Session {receipt.session_id}: {count(new, 'new message')}"
     said += f", {known:,} known already" if known else ""
-    said += f", {_count(len(receipt.memories), 'memory')}" if waited else ""
+    said += f", {count(len(receipt.memories), 'memory')}" if waited else ""
     return said + (f", {receipt.pending:,} waiting to be digested." if receipt.pending else ".")
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 

@@ -7,6 +7,7 @@ two hundred times cheaper and finds less. docs/results has the figures.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -43,6 +44,7 @@ class ArcticEmbedder:
 
     @cached_property
     def _session(self) -> Any:
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else it keeps a device id and may call home
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -19,17 +19,19 @@ from .seal import FINGERPRINT, MEMORY, MESSAGE, Seal
 
 _PLACES = ", ".join(["%s"] * len(rows.WRITTEN_MEMORY.split(",")))
 _IN_ITS_PLACE = """
-SELECT other.id FROM memory JOIN memory AS other ON other.profile = memory.profile AND other.superseded_by IS NULL
-   AND other.n != memory.n
-   AND ((other.kind = memory.kind AND other.key = memory.key)
-        OR (other.key IS NULL AND memory.key IS NULL AND other.fingerprint = memory.fingerprint))
- WHERE memory.profile = %s AND memory.n = %s
+SELECT other.id FROM memory AS old, LATERAL (
+  SELECT id FROM memory WHERE profile = %(p)s AND kind = old.kind AND key = old.key AND superseded_by IS NULL
+   UNION ALL
+  SELECT id FROM memory WHERE profile = %(p)s AND fingerprint = old.fingerprint AND key IS NULL AND old.key IS NULL
+     AND superseded_by IS NULL
+) AS other WHERE old.profile = %(p)s AND old.n = %(n)s AND other.id <> old.id
 """
 _RESTING_ONLY_ON = """
-SELECT id FROM memory WHERE profile = %s AND n IN (SELECT memory FROM source WHERE profile = %s AND message = %s)
-   AND NOT EXISTS (
-     SELECT 1 FROM source WHERE source.profile = memory.profile AND source.memory = memory.n AND message != %s
-   )
+SELECT memory.id FROM (SELECT memory AS n FROM source WHERE profile = %(p)s AND message = %(message)s) AS resting,
+  LATERAL (SELECT id FROM memory WHERE profile = %(p)s AND memory.n = resting.n OFFSET 0) AS memory
+ WHERE NOT EXISTS (
+   SELECT 1 FROM source WHERE source.profile = %(p)s AND source.memory = resting.n AND message <> %(message)s
+ )
 """
 _ITEM = (
     "coalesce((SELECT n FROM message WHERE profile = %(p)s AND id = %(id)s), "
@@ -236,7 +238,7 @@ class Applying:
             for (n,) in await query(db, "DELETE FROM message WHERE profile = %s AND id = %s RETURNING n", (p, id)):
                 messages.append(id)
                 await self._drop_parts(db, n)
-                memories += [memory for (memory,) in await query(db, _RESTING_ONLY_ON, (p, p, id, id))]
+                memories += [memory for (memory,) in await query(db, _RESTING_ONLY_ON, {"p": p, "message": id})]
                 await db.execute("DELETE FROM source WHERE profile = %s AND message = %s", (p, id))
         gone = [id for id in dict.fromkeys(memories) if await self._forget_memory(db, id)]
         return Forgotten(tuple(gone), tuple(messages))
@@ -254,7 +256,7 @@ class Applying:
         """What the forgotten one superseded is current again, unless something else stands in its place by now."""
         older = "SELECT n, id FROM memory WHERE profile = %s AND superseded_by = %s ORDER BY n DESC"
         for n, old in await query(db, older, (self._profile, id)):
-            found = [] if successor else await query(db, _IN_ITS_PLACE, (self._profile, n))
+            found = [] if successor else await query(db, _IN_ITS_PLACE, {"p": self._profile, "n": n})
             next_one = found[0][0] if found else successor
             await db.execute(
                 "UPDATE memory SET superseded_by = %s WHERE profile = %s AND n = %s", (next_one, self._profile, n)
@@ -267,7 +269,6 @@ class Applying:
         )
         parts = [n for n, _ in gone]
         await db.execute("DELETE FROM posting WHERE profile = %s AND part = ANY(%s)", (self._profile, parts))
-        await db.execute("DELETE FROM meaning WHERE profile = %s AND part = ANY(%s)", (self._profile, parts))
         await self._count(db, -len(parts), -sum(length for _, length in gone))
 
     async def _set_live(self, db: Db, id: str, live: bool) -> None:
@@ -284,12 +285,11 @@ def columns(rows: Sequence[Row]) -> list[list[Any]]:
 
 
 _VECTORS = """
-INSERT INTO meaning (profile, part, memory, model, near, data)
-SELECT %(p)s, part.n, part.memory, new.model, new.near::halfvec, new.data
+UPDATE part SET model = new.model, near = new.near::halfvec, data = new.data
   FROM unnest(%(ids)s::text[], %(n)s::integer[], %(m)s::text[], %(v)s::text[], %(d)s::bytea[])
-       AS new (id, number, model, near, data)
-  JOIN (SELECT id, n FROM message WHERE profile = %(p)s AND id = ANY(%(ids)s)
-        UNION ALL SELECT id, n FROM memory WHERE profile = %(p)s AND id = ANY(%(ids)s)) AS item ON item.id = new.id
-  JOIN part ON part.profile = %(p)s AND part.item = item.n AND part.number = new.number
-ON CONFLICT (profile, part) DO UPDATE SET model = excluded.model, near = excluded.near, data = excluded.data
+       AS new (id, number, model, near, data),
+  LATERAL (SELECT n FROM message WHERE profile = %(p)s AND message.id = new.id
+           UNION ALL SELECT n FROM memory WHERE profile = %(p)s AND memory.id = new.id) AS item,
+  LATERAL (SELECT n FROM part WHERE profile = %(p)s AND part.item = item.n AND number = new.number OFFSET 0) AS found
+ WHERE part.profile = %(p)s AND part.n = found.n
 """

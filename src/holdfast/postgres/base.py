@@ -44,9 +44,10 @@ STATEMENT_MS, LOCK_MS = 30_000, 10_000
 KNOWN_WRITES = 10_000
 _PLANS = (
     "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
-    "SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off"
+    "SET LOCAL join_collapse_limit = 1; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off"
 )
-"""A profile's rows are a few among everybody's, and every key begins with the profile: indexes and loops are right."""
+"""A profile's rows are a few among everybody's, and every key begins with the profile: indexes, loops, and joins in the
+order in which they are written are right, whatever the statistics say."""
 
 
 class Base:
@@ -59,6 +60,14 @@ class Base:
         self._closed = False
         self._written: dict[int, str] = {}
         """Profile → the bookmark of what this process last wrote there."""
+        self._homes: dict[int, str] = {}
+
+    def lives(self, profile: int, schema: str) -> None:
+        """This profile's rows are in this schema; until told, they are found through the tables over all of them."""
+        self._homes[profile] = schema
+
+    def home(self, profile: int) -> str:
+        return self._homes.get(profile, "public")
 
     @property
     def opened(self) -> bool:
@@ -126,7 +135,7 @@ class Base:
         try:
             with translated():
                 async with connections.connection() as db:
-                    await db.execute(_begin(profile, writes))
+                    await db.execute(self._begin(profile, writes))
                     try:
                         result = await work(db)
                         committing = True
@@ -149,6 +158,17 @@ class Base:
                     fix="Do it again: what was written is not written twice.",
                 ) from away
             raise
+
+    def _begin(self, profile: int | None, writes: bool) -> str:
+        """One round trip: the transaction, its limits, and in whose name it runs."""
+        kind = "" if writes else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        limits = f"SET LOCAL statement_timeout = {STATEMENT_MS}; SET LOCAL lock_timeout = {LOCK_MS}"
+        if profile is None:
+            return f"BEGIN{kind}; {limits}"
+        return (
+            f"BEGIN{kind}; {limits}; {_PLANS}; SET LOCAL search_path = {self.home(profile)}, public; "
+            f"SET LOCAL ROLE {ROLE}; SET LOCAL holdfast.profile = '{int(profile)}'"
+        )
 
     def _reached(self, profile: int | None, bookmark: str) -> None:
         if profile is not None:
@@ -182,15 +202,6 @@ def pool(dsn: str, connections: int) -> AsyncConnectionPool[Db]:
         dsn, min_size=1, max_size=connections, open=False, timeout=PATIENCE, max_idle=300, reconnect_timeout=60,
         kwargs={"autocommit": True, "prepare_threshold": None, "connect_timeout": 5},
     )  # fmt: skip
-
-
-def _begin(profile: int | None, writes: bool) -> str:
-    """One round trip: the transaction, its limits, and in whose name it runs."""
-    kind = "" if writes else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
-    limits = f"SET LOCAL statement_timeout = {STATEMENT_MS}; SET LOCAL lock_timeout = {LOCK_MS}"
-    if profile is None:
-        return f"BEGIN{kind}; {limits}"
-    return f"BEGIN{kind}; {limits}; {_PLANS}; SET LOCAL ROLE {ROLE}; SET LOCAL holdfast.profile = '{int(profile)}'"
 
 
 async def _committed(db: Db) -> str:

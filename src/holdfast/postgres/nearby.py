@@ -15,7 +15,6 @@ import psycopg
 
 from ..errors import HoldfastError
 from .base import Base, Db, query
-from .schema import PARTITIONS
 
 log = logging.getLogger("holdfast")
 GIANT = 50_000
@@ -57,13 +56,12 @@ class Indexes:
 
     async def _build(self, profile: int, model: str) -> None:
         name, dimensions = index_name(profile, model), int(model.rsplit("/", 1)[1])
-        table = await self._base.read(None, lambda db: _partition(db, profile))
         for old in await self._base.read(None, lambda db: _held(db, profile)):
             await self._base.alone(f"DROP INDEX CONCURRENTLY IF EXISTS {old}")  # of another model, or half built
         literal = model.replace("'", "''")
         await self._base.alone(
-            f"CREATE INDEX CONCURRENTLY {name} ON {table} "
-            f"USING hnsw ((near::halfvec({dimensions})) halfvec_cosine_ops) "
+            f"CREATE INDEX CONCURRENTLY {name} ON {self._base.home(profile)}.part "
+            f"USING hnsw ((near::halfvec({dimensions})) halfvec_ip_ops) "
             f"WHERE profile = {profile} AND model = '{literal}'"
         )
         await self._base.write(
@@ -79,19 +77,8 @@ async def _held(db: Db, profile: int) -> list[str]:
     """Indexes that this profile has, unless somebody is building them right now."""
     found = await query(
         db,
-        "SELECT relname FROM pg_class WHERE relkind = 'i' AND starts_with(relname, %s) "
+        "SELECT oid::regclass::text FROM pg_class WHERE relkind = 'i' AND starts_with(relname, %s) "
         "AND NOT EXISTS (SELECT 1 FROM pg_stat_progress_create_index WHERE index_relid = pg_class.oid)",
         (f"near_{profile}_",),
     )
     return [str(name) for (name,) in found]
-
-
-async def _partition(db: Db, profile: int) -> str:
-    """The table that really holds this profile's vectors."""
-    found = await query(
-        db,
-        "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'meaning'::regclass AND "
-        "satisfies_hash_partition(inhparent, %s, substring(inhrelid::regclass::text from '..$')::int, %s::bigint)",
-        (PARTITIONS, profile),
-    )
-    return str(found[0][0]) if found else "meaning"

@@ -16,7 +16,6 @@ from .base import Asked, Db, Row, gathered, query
 from .seal import Seal
 from .where import condition
 
-REACH = 1
 RESCORED = 40
 """So many more than asked for are read by the database's own distance, since its half-precision may misplace a few."""
 MOST_TIMELY = 5_000
@@ -24,35 +23,39 @@ NOTHING: Asked = ("SELECT 1 WHERE false", ())
 Postings = dict[str, dict[int, tuple[int, int]]]
 """Word → part → (times, the part's length)."""
 
+# Each lookup is fenced (OFFSET 0) and takes its key from the one before: there is one order in which to run them, which
+# no estimate of how many rows a profile has can change.
 _TIMELY = """
 SELECT part.n FROM (
-  SELECT n AS item, coalesce(said_at, created_at) AS at FROM message
+  SELECT n, coalesce(said_at, created_at) AS at FROM message
    WHERE profile = %(p)s AND coalesce(said_at, created_at) >= %(start)s AND coalesce(said_at, created_at) < %(stop)s
   UNION ALL
   SELECT n, coalesce(occurred_at, created_at) FROM memory
    WHERE profile = %(p)s AND coalesce(occurred_at, created_at) >= %(start)s
      AND coalesce(occurred_at, created_at) < %(stop)s
-) AS told JOIN part ON part.profile = %(p)s AND part.item = told.item
+) AS told, LATERAL (SELECT n FROM part WHERE profile = %(p)s AND item = told.n OFFSET 0) AS part
 ORDER BY told.at DESC, part.n DESC LIMIT %(limit)s
 """
 _NEIGHBOURS = """
-SELECT DISTINCT beside.n FROM part
-  JOIN message ON message.profile = part.profile AND message.n = part.item
-  JOIN message AS other ON other.profile = part.profile AND other.session = message.session
-   AND other.position BETWEEN message.position - %(reach)s AND message.position + %(reach)s
-  JOIN part AS beside ON beside.profile = part.profile AND beside.item = other.n
- WHERE part.profile = %(p)s AND part.n = ANY(%(parts)s)
+SELECT DISTINCT beside.n FROM unnest(%(parts)s::bigint[]) AS wanted (n),
+  LATERAL (SELECT item FROM part WHERE profile = %(p)s AND n = wanted.n OFFSET 0) AS part,
+  LATERAL (SELECT session, position FROM message WHERE profile = %(p)s AND n = part.item OFFSET 0) AS said,
+  LATERAL (VALUES (said.position - 1), (said.position), (said.position + 1)) AS near (position),
+  LATERAL (SELECT n FROM message WHERE profile = %(p)s AND session = said.session AND position = near.position
+            OFFSET 0) AS other,
+  LATERAL (SELECT n FROM part WHERE profile = %(p)s AND item = other.n OFFSET 0) AS beside
 """
 _ROWS = """
 SELECT part.n, part.item, part.number, part.length, part.tokens, part.asks, part.memory,
        coalesce(message.id, memory.id), coalesce(message.session, memory.session), coalesce(message.position, -1),
        message.role, message.speaker,
-       coalesce(message.said_at, message.created_at, memory.occurred_at, memory.created_at), meaning.data
-  FROM part
-  LEFT JOIN message ON message.profile = part.profile AND message.n = part.item
-  LEFT JOIN memory ON memory.profile = part.profile AND memory.n = part.item
-  LEFT JOIN meaning ON meaning.profile = part.profile AND meaning.part = part.n AND meaning.model = %(model)s
- WHERE part.profile = %(p)s AND part.n = ANY(%(parts)s) ORDER BY part.n
+       coalesce(message.said_at, message.created_at, memory.occurred_at, memory.created_at),
+       CASE WHEN part.model = %(model)s THEN part.data END
+  FROM unnest(%(parts)s::bigint[]) AS wanted (n),
+  LATERAL (SELECT * FROM part WHERE profile = %(p)s AND n = wanted.n OFFSET 0) AS part
+  LEFT JOIN LATERAL (SELECT * FROM message WHERE profile = %(p)s AND n = part.item OFFSET 0) AS message ON true
+  LEFT JOIN LATERAL (SELECT * FROM memory WHERE profile = %(p)s AND n = part.item OFFSET 0) AS memory ON true
+ ORDER BY part.n
 """
 
 
@@ -94,7 +97,7 @@ class Search:
         self._offer("key", [part for part in named if part in allowed])
         self._offer("time", [part for part in told if part in allowed][: self.probe.limit])
         leading = [part for part, ranks in self.channels.items() if min(ranks.values()) <= self.probe.with_neighbours]
-        beside = await query(self.db, _NEIGHBOURS, {"p": self.profile, "parts": leading, "reach": REACH})
+        beside = await query(self.db, _NEIGHBOURS, {"p": self.profile, "parts": leading})
         wanted = sorted({*self.channels, *(n for (n,) in beside)})
         bound = {"p": self.profile, "parts": wanted, "model": self.probe.model}
         (found,) = await gathered(self.db, (_ROWS, bound))
@@ -133,13 +136,12 @@ class Search:
         if self.probe.vector is None:
             return NOTHING
         near = "[" + ",".join([f"{value:.6g}" for value in self.probe.vector.tolist()]) + "]"
-        table, item, fresh, bound = self._seen(memory)
+        seen, bound = self._seen(memory) if memory or self.probe.where else ("", [])
         return (
-            f"SELECT meaning.part, meaning.data FROM meaning JOIN part ON part.profile = meaning.profile "
-            f"AND part.n = meaning.part JOIN {table} ON {table}.profile = part.profile AND {item} "
-            f"WHERE meaning.profile = %s AND meaning.model = %s AND meaning.memory = %s AND part.live AND {fresh} "
-            "ORDER BY meaning.near <=> %s::halfvec LIMIT %s",
-            (self.profile, self.probe.model, memory, *bound, near, self._most(memory) + RESCORED),
+            f"SELECT part.n, part.data FROM part {seen} "
+            "WHERE part.profile = %s AND part.model = %s AND part.memory = %s AND part.live "
+            "ORDER BY part.near <#> %s::halfvec LIMIT %s",
+            (*bound, self.profile, self.probe.model, memory, near, self._most(memory) + RESCORED),
         )
 
     def _by_meaning(self, memory: bool, found: list[Row]) -> None:
@@ -153,23 +155,27 @@ class Search:
     def _most(self, memory: bool) -> int:
         return self.probe.memories if memory else self.probe.limit
 
-    def _seen(self, memory: bool) -> tuple[str, str, str, list[Any]]:
-        """(table, how a part is its, what lets a row be seen, what that binds)"""
-        table, item = ("memory", "memory.n = part.item") if memory else ("message", "message.n = part.item")
+    def _seen(self, memory: bool) -> tuple[str, list[Any]]:
+        """What to join a part with, so that only those are left whose item passes the filter and has not expired."""
+        table = "memory" if memory else "message"
         sql, bound = condition(self.probe.where, table, self.seal.mark)
-        if memory:
-            return table, item, f"(expires_at IS NULL OR expires_at > %s) AND {sql}", [micros(self.probe.now), *bound]
-        return table, item, sql, bound
+        fresh, at = ("AND (expires_at IS NULL OR expires_at > %s)", [micros(self.probe.now)]) if memory else ("", [])
+        return (
+            f"CROSS JOIN LATERAL (SELECT 1 FROM {table} WHERE {table}.profile = %s AND {table}.n = part.item {fresh} "
+            f"AND {sql} OFFSET 0) AS seen",
+            [self.profile, *at, *bound],
+        )
 
     async def _allowed(self, parts: list[int]) -> dict[int, bool]:
         """Those that are live and pass the filter, and whether each is a memory's."""
         statements: list[Asked] = []
         for memory in (False, True):
-            table, item, fresh, bound = self._seen(memory)
+            seen, bound = self._seen(memory)
             statements.append((
-                f"SELECT part.n FROM part JOIN {table} ON {table}.profile = part.profile AND {item} "
-                f"WHERE part.profile = %s AND part.n = ANY(%s::bigint[]) AND part.live AND {fresh}",
-                (self.profile, parts, *bound),
+                "SELECT part.n FROM unnest(%s::bigint[]) AS wanted (n), LATERAL "
+                "(SELECT n, item FROM part WHERE profile = %s AND part.n = wanted.n AND live OFFSET 0) AS part "
+                f"{seen}",
+                (parts, self.profile, *bound),
             ))  # fmt: skip
         messages, memories = await gathered(self.db, *statements) if parts else ([], [])
         return {n: False for (n,) in messages} | {n: True for (n,) in memories}
@@ -178,10 +184,11 @@ class Search:
         if not self.probe.keys:
             return NOTHING
         return (
-            "SELECT part.n FROM memory JOIN part ON part.profile = memory.profile AND part.item = memory.n "
+            "SELECT part.n FROM memory, "
+            "LATERAL (SELECT n FROM part WHERE profile = %s AND item = memory.n OFFSET 0) AS part "
             "WHERE memory.profile = %s AND memory.key = ANY(%s) AND memory.superseded_by IS NULL "
             "ORDER BY memory.n DESC LIMIT %s",
-            (self.profile, list(self.probe.keys), self.probe.limit),
+            (self.profile, self.profile, list(self.probe.keys), self.probe.limit),
         )
 
     def _timely(self) -> Asked:

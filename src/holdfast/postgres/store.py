@@ -97,29 +97,34 @@ class PostgresStore:
 
     async def history(self, id: str) -> list[Memory]:
         statement = f"""
-        WITH RECURSIVE mine AS (SELECT %s::bigint AS p), newer (id) AS (
-          SELECT id FROM memory, mine WHERE profile = p AND id = %s
-          UNION SELECT superseded_by FROM mine, memory JOIN newer USING (id)
-           WHERE profile = p AND superseded_by IS NOT NULL
+        WITH RECURSIVE newer (id) AS (
+          SELECT id FROM memory WHERE profile = %(p)s AND id = %(id)s
+          UNION SELECT next.id FROM newer, LATERAL (SELECT superseded_by AS id FROM memory
+           WHERE profile = %(p)s AND memory.id = newer.id AND superseded_by IS NOT NULL OFFSET 0) AS next
         ), chain (id) AS (
           SELECT id FROM newer
-          UNION SELECT memory.id FROM mine, memory JOIN chain ON memory.superseded_by = chain.id
-           WHERE memory.profile = p
+          UNION SELECT older.id FROM chain, LATERAL (SELECT id FROM memory
+           WHERE profile = %(p)s AND superseded_by = chain.id OFFSET 0) AS older
         )
-        SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = (SELECT p FROM mine)
-           AND id IN (SELECT id FROM chain) ORDER BY version DESC, n DESC
+        SELECT {rows.MEMORY}, {rows.SOURCES} FROM chain AS one (version_id),
+          LATERAL (SELECT * FROM memory WHERE profile = %(p)s AND memory.id = one.version_id OFFSET 0) AS memory
+         ORDER BY version DESC, n DESC
         """
-        return [self._memory(row) for row in await self._read(statement, id)]
+        bound = {"p": self.profile, "id": id}
+        found = await self._base.read(self.profile, lambda db: query(db, statement, bound))
+        return [self._memory(row) for row in found]
 
     async def propose(self, probe: Probe) -> Proposals:
         return await self._base.read(self.profile, lambda db: Search(db, self.profile, probe, self._seal).run())
 
     async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
         statement = (
-            f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND n IN "
-            "(SELECT memory FROM source WHERE source.profile = memory.profile AND message = ANY(%s)) ORDER BY n"
+            f"SELECT {rows.MEMORY}, {rows.SOURCES} "
+            "FROM (SELECT DISTINCT memory AS n FROM source WHERE profile = %s AND message = ANY(%s)) AS resting, "
+            "LATERAL (SELECT * FROM memory WHERE profile = %s AND memory.n = resting.n OFFSET 0) AS memory "
+            "ORDER BY memory.n"
         )
-        return [self._memory(row) for row in await self._read(statement, list(messages))]
+        return [self._memory(row) for row in await self._read(statement, list(messages), self.profile)]
 
     async def claim(self, *, now: datetime, lease: timedelta, limit: int) -> list[Message]:
         statement = f"""
@@ -141,23 +146,28 @@ class PostgresStore:
     async def bare(self, model: str, limit: int) -> list[Part]:
         statement = """
         SELECT coalesce(message.id, memory.id), part.number, part.start, part.stop FROM part
-          LEFT JOIN meaning ON meaning.profile = part.profile AND meaning.part = part.n
-          LEFT JOIN message ON message.profile = part.profile AND message.n = part.item
-          LEFT JOIN memory ON memory.profile = part.profile AND memory.n = part.item
-         WHERE part.profile = %s AND part.embed AND meaning.model IS DISTINCT FROM %s ORDER BY part.n LIMIT %s
+          LEFT JOIN LATERAL (SELECT id FROM message WHERE profile = part.profile AND n = part.item OFFSET 0)
+               AS message ON true
+          LEFT JOIN LATERAL (SELECT id FROM memory WHERE profile = part.profile AND n = part.item OFFSET 0)
+               AS memory ON true
+         WHERE part.profile = %s AND part.embed AND (part.model IS NULL OR part.model < %s OR part.model > %s)
+         ORDER BY part.n LIMIT %s
         """
-        return [Part(*row) for row in await self._read(statement, model, limit)]
+        return [Part(*row) for row in await self._read(statement, model, model, limit)]
 
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
         statement = """
-        SELECT item.id, part.number, part.start, part.stop, part.embed, meaning.model, meaning.data
-          FROM (SELECT profile, id, n FROM message UNION ALL SELECT profile, id, n FROM memory) AS item
-          JOIN part ON part.profile = item.profile AND part.item = item.n
-          LEFT JOIN meaning ON meaning.profile = part.profile AND meaning.part = part.n
-         WHERE item.profile = %s AND item.id = ANY(%s) ORDER BY part.item, part.number
+        SELECT wanted.id, part.number, part.start, part.stop, part.embed, part.model, part.data
+          FROM unnest(%(ids)s::text[]) AS wanted (id),
+          LATERAL (SELECT n FROM message WHERE profile = %(p)s AND message.id = wanted.id
+                   UNION ALL SELECT n FROM memory WHERE profile = %(p)s AND memory.id = wanted.id) AS item,
+          LATERAL (SELECT * FROM part WHERE profile = %(p)s AND part.item = item.n OFFSET 0) AS part
+         ORDER BY part.item, part.number
         """
+        bound = {"p": self.profile, "ids": list(ids)}
+        read = await self._base.read(self.profile, lambda db: query(db, statement, bound))
         found = []
-        for id, number, start, stop, embed, model, data in await self._read(statement, list(ids)):
+        for id, number, start, stop, embed, model, data in read:
             vector = None if data is None else Vector(id, number, model, unpacked([bytes(data)])[0])
             found.append((Part(id, number, start, stop, embed=embed), vector))
         return found
@@ -182,11 +192,12 @@ class PostgresStore:
                 failing=await one(f"{states} AND failures > 0", "waiting"),
                 set_aside=await one(states, "aside"),
                 unembedded=await one(
-                    "SELECT count(*) FROM part LEFT JOIN meaning ON meaning.profile = part.profile "
-                    "AND meaning.part = part.n WHERE part.profile = %s AND embed AND model IS DISTINCT FROM %s",
+                    "SELECT count(*) FROM part WHERE profile = %s AND embed "
+                    "AND (model IS NULL OR model < %s OR model > %s)",
+                    model,
                     model,
                 ),
-                bytes=sum([await one(_SIZE.format(table=table)) for table in ("message", "memory", "part", "meaning")]),
+                bytes=sum([await one(_SIZE.format(table=table)) for table in ("message", "memory", "part")]),
             )
 
         return await self._base.read(p, run)

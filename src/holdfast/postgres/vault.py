@@ -15,16 +15,21 @@ from .base import Base, Db, Row, query
 from .credentials import TELL, PostgresCredentials
 from .fleet import Fleet, Rates
 from .hearing import CATALOGUE, CHANNEL, GONE, MISSED, Hearing
-from .schema import ROLE
+from .schema import PARTITIONS, ROLE
 from .seal import Master, Seal
 from .store import PostgresStore
 
-TABLES = ("message", "memory", "source", "part", "posting", "meaning", "event", "once", "job", "trace")
+TABLES = ("message", "memory", "source", "part", "posting", "event", "once", "job", "trace")
 MOST_KNOWN = 100_000
 _NAMESPACE = "id, name, created_at, updated_at"
 _FIND = """
 SELECT profile.id, profile.key FROM profile JOIN namespace ON namespace.id = profile.namespace
  WHERE namespace.name = %s AND profile.name = %s
+"""
+_HOME = f"""
+SELECT nspname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+  JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE inhparent = 'public.part'::regclass
+   AND satisfies_hash_partition(inhparent, {PARTITIONS}, substring(nspname from '[0-9]+$')::integer, %s::bigint)
 """
 
 
@@ -111,6 +116,8 @@ class PostgresVault:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
                 self._awaited.clear()
+            for (schema,) in await self._read(_HOME, number):
+                self._base.lives(number, schema)
             self._known[who] = PostgresStore(self._base, number, await self._seal(key))
             self._names[number] = who
             self._awaited.discard(who)

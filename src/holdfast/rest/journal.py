@@ -67,7 +67,8 @@ def streamed(request: Request, profile: LocalProfile, after: int | None) -> Stre
         if not last.isdecimal() or len(last) > 19 or int(last) > LAST:
             raise InvalidInput(f"Last-Event-ID is {shown(last)}; give the id of an event.", field="last-event-id")
         after = int(last)
-    return StreamingResponse(_lines(request, profile, after), media_type="text/event-stream")
+    unbuffered = {"x-accel-buffering": "no"}  # or nginx would keep events until it has a page of them
+    return StreamingResponse(_lines(request, profile, after), media_type="text/event-stream", headers=unbuffered)
 
 
 async def _lines(request: Request, profile: LocalProfile, after: int | None) -> AsyncIterator[bytes]:

@@ -6,17 +6,19 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
 from ..config import Settings
-from ..errors import Busy
+from ..errors import AlreadyExists, Busy
 from ..service import AsyncHoldfast
 from .app import Limits, app_of
 
 FIRST = ("default", "me")
 """The namespace and profile that a first start makes ready."""
+KEEP_ALIVE_SECONDS = 75
+"""Longer than load balancers keep theirs, so that it is never us who close a connection they are about to use."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -30,7 +32,7 @@ async def serve(holdfast: AsyncHoldfast, chosen: Settings, say: Callable[[str], 
     # No access log of uvicorn's: it would print secret paths.
     config = uvicorn.Config(
         app, host=chosen.host, port=port, log_level="warning", access_log=False, lifespan="off",
-        timeout_graceful_shutdown=30, server_header=False, date_header=False,
+        timeout_graceful_shutdown=30, server_header=False, date_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
     await _Server(config, holdfast).serve(sockets=[listening])
 
@@ -88,7 +90,7 @@ async def _welcome(holdfast: AsyncHoldfast, chosen: Settings, port: int) -> list
 
 async def _first_url(holdfast: AsyncHoldfast, base: str) -> str:
     namespace, profile = FIRST
-    if not any(each.name == namespace for each in await holdfast.namespaces()):
+    with suppress(AlreadyExists):
         await holdfast.create_namespace(namespace)
     everything = ["read", "write", "forget"]
     _, secret = await holdfast.access.issue("url", "first", everything, namespace=namespace, profile=profile)

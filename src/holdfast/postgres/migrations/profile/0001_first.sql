@@ -74,7 +74,8 @@ CREATE TABLE source (
 CREATE INDEX source_message ON source (profile, message);
 
 -- What the index sees of an item. item is message.n or memory.n, which are never the same; live is false while a memory
--- is superseded.
+-- is superseded. model, near and data are its vector, NULL until it has one: near is for the database's own scan, data
+-- is exact, in 16-bit steps of 1/32767 (see vectors.packed).
 CREATE TABLE part (
   profile bigint NOT NULL,
   n       bigint NOT NULL DEFAULT nextval('item_number'),
@@ -88,9 +89,13 @@ CREATE TABLE part (
   embed   boolean NOT NULL,
   asks    boolean NOT NULL,
   tokens  bytea NOT NULL,
+  model   text COLLATE "C",
+  near    halfvec,
+  data    bytea,
   PRIMARY KEY (profile, n),
   UNIQUE (profile, item, number)
 ) PARTITION BY HASH (profile);
+CREATE INDEX part_model ON part (profile, model, memory);
 
 -- The application's own tokens: how often a word occurs in a part, and how long that part is.
 CREATE TABLE posting (
@@ -102,15 +107,3 @@ CREATE TABLE posting (
   PRIMARY KEY (profile, word, part)
 ) PARTITION BY HASH (profile);
 CREATE INDEX posting_part ON posting (profile, part);
-
--- near is for the database's own scan; data is the exact vector, 16-bit steps of 1/32767: see vectors.packed.
-CREATE TABLE meaning (
-  profile bigint NOT NULL,
-  part    bigint NOT NULL,
-  memory  boolean NOT NULL,
-  model   text NOT NULL COLLATE "C",
-  near    halfvec NOT NULL,
-  data    bytea NOT NULL,
-  PRIMARY KEY (profile, part)
-) PARTITION BY HASH (profile);
-CREATE INDEX meaning_model ON meaning (profile, model, memory);
