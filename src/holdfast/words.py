@@ -61,16 +61,23 @@ def question_words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tokens(kept))) or tuple(dict.fromkeys(tokens(text)))
 
 
+K1, B = 1.2, 0.75
+
+
 def bm25(
     counts: NDArray[np.float64], lengths: NDArray[np.float64], frequency: Sequence[int], parts: int, mean_length: float
 ) -> NDArray[np.float64]:
     """Weight per (part, word): counts is parts × words. Sum over words for the classic score."""
-    k1, b = 1.2, 0.75
-    df = np.asarray(frequency, np.float64)
-    idf = np.log1p((parts - df + 0.5) / (df + 0.5))
-    norm = k1 * (1 - b + b * lengths / max(mean_length, 1.0))
-    weight: NDArray[np.float64] = idf * counts * (k1 + 1) / (counts + norm[:, None])
+    idf = np.asarray(bm25_weights(frequency, parts))
+    norm = K1 * (1 - B + B * lengths / max(mean_length, 1.0))
+    weight: NDArray[np.float64] = idf * counts * (K1 + 1) / (counts + norm[:, None])
     return weight
+
+
+def bm25_weights(frequency: Sequence[int], parts: int) -> list[float]:
+    """What each word counts for, by how many of the parts have it."""
+    df = np.asarray(frequency, np.float64)
+    return list(np.log1p((parts - df + 0.5) / (df + 0.5)).tolist())
 
 
 def _folded(text: str) -> str:

@@ -182,8 +182,9 @@ class Worker:
 
     async def _look(self) -> None:
         for who in await self._vault.waiting(self._embedder.model):
-            await self._mark(who)
-            self.notify(who)
+            if who not in self._due:
+                await self._mark(who)
+                self.notify(who)
 
     async def _keep_looking(self) -> None:
         while True:

@@ -19,7 +19,9 @@ PURE = {
     "moments", "names", "pack", "passages", "question", "rank", "reading", "reckon", "reconcile", "records", "results",
     "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
-VERBS = {"ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once"}
+VERBS = {
+    "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",
+}  # fmt: skip
 OUTER = {
     "live",
     "recorder",

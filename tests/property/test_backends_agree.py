@@ -212,6 +212,7 @@ class Agreement(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         for vault in self.vaults:
+            self._run(vault.delete_namespace(self.space))
             self._run(vault.close())
         self.loop.close()
         shutil.rmtree(self.folder)

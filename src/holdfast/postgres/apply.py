@@ -199,11 +199,12 @@ class Applying:
         postings: list[Row] = []
         for n, item, number in added:
             words = parts[item, number].words
-            postings += [(self._seal.mark(word), n, times, len(words)) for word, times in Counter(words).items()]
+            about = (n, len(words), parts[item, number].item in self._memories)
+            postings += [(self._seal.mark(word), times, *about) for word, times in Counter(words).items()]
         if postings:
             await db.execute(
-                "INSERT INTO posting (profile, word, part, times, length) SELECT %s, * FROM unnest("
-                "%s::text[], %s::bigint[], %s::integer[], %s::integer[])",
+                "INSERT INTO posting (profile, word, times, part, length, memory) SELECT %s, * FROM unnest("
+                "%s::text[], %s::integer[], %s::bigint[], %s::integer[], %s::boolean[])",
                 (self._profile, *columns(postings)),
             )
         await self._count(db, len(parts), sum(len(part.words) for part in parts.values()))

@@ -11,7 +11,7 @@ import numpy as np
 from ..moments import micros
 from ..types import Candidate, Floats, Probe, Proposals
 from ..vectors import best, unpacked
-from ..words import bm25
+from ..words import bm25_weights
 from .base import Asked, Db, Row, gathered, query
 from .seal import Seal
 from .where import condition
@@ -20,8 +20,6 @@ RESCORED = 40
 """So many more than asked for are read by the database's own distance, since its half-precision may misplace a few."""
 MOST_TIMELY = 5_000
 NOTHING: Asked = ("SELECT 1 WHERE false", ())
-Postings = dict[str, dict[int, tuple[int, int]]]
-"""Word → part → (times, the part's length)."""
 
 # Each lookup is fenced (OFFSET 0) and takes its key from the one before: there is one order in which to run them, which
 # no estimate of how many rows a profile has can change.
@@ -59,6 +57,22 @@ SELECT part.n, part.item, part.number, part.length, part.tokens, part.asks, part
 """
 
 
+_POSTINGS = """
+SELECT wanted.n, held.word, held.times FROM unnest(%(parts)s::bigint[]) AS wanted (n),
+  LATERAL (SELECT word, times FROM posting WHERE profile = %(p)s AND part = wanted.n OFFSET 0) AS held
+ WHERE held.word = ANY(%(words)s::text[])
+"""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What the core's weights need to know of a profile."""
+
+    parts: int
+    mean: float
+    frequency: tuple[int, ...]
+
+
 @dataclass
 class Search:
     """One probe of one profile."""
@@ -71,27 +85,20 @@ class Search:
     """Part → channel → rank."""
 
     async def run(self) -> Proposals:
-        """Three round trips: what each channel finds, what of it may be seen, and everything about that."""
-        counted, postings, messages, memories, keyed, timely = await gathered(
-            self.db,
-            self._counts(),
-            self._postings(),
-            self._near(False),
-            self._near(True),
-            self._keyed(),
-            self._timely(),
+        """A few round trips: what each channel finds, what of it may be seen, and everything about that."""
+        near = self._near(False), self._near(True)
+        counted, words, messages, memories, keyed, timely = await gathered(
+            self.db, self._counts(), self._words(), *near, self._keyed(), self._timely()
         )
-        parts, words = counted[0] if counted else (0, 0)
-        mean = words / parts if parts else 0.0
-        held = self._by_word(postings)
-        frequency = tuple(len(held.get(word, {})) for word in self.probe.words)
-        weights = self._weights(held, frequency, parts, mean)
+        parts, length = counted[0] if counted else (0, 0)
+        held: dict[str, int] = dict(words)
+        frequency = tuple(held.get(mark, 0) for mark in self._marks())
+        whole = Whole(parts, length / parts if parts else 0.0, frequency)
         named, told = [n for (n,) in keyed], [n for (n,) in timely]
-        allowed = await self._allowed([*{*weights, *named, *told}])
+        allowed = await self._allowed([*{*named, *told}])
         for memory in (False, True):
-            mine = sorted(part for part in weights if allowed.get(part) is memory)
-            top = best(np.array([weights[part] for part in mine]), self._most(memory))
-            self._offer("words" if memory else "messages", [mine[at] for at in top])
+            channel = "words" if memory else "messages"
+            self._offer(channel, await self._by_words(memory, whole))
         self._by_meaning(False, messages)
         self._by_meaning(True, memories)
         self._offer("key", [part for part in named if part in allowed])
@@ -99,37 +106,51 @@ class Search:
         leading = [part for part, ranks in self.channels.items() if min(ranks.values()) <= self.probe.with_neighbours]
         beside = await query(self.db, _NEIGHBOURS, {"p": self.profile, "parts": leading})
         wanted = sorted({*self.channels, *(n for (n,) in beside)})
-        bound = {"p": self.profile, "parts": wanted, "model": self.probe.model}
-        (found,) = await gathered(self.db, (_ROWS, bound))
-        return self._measured(found, held, (parts, mean, frequency))
+        bound = {"p": self.profile, "parts": wanted, "model": self.probe.model, "words": self._marks()}
+        found, postings = await gathered(self.db, (_ROWS, bound), (_POSTINGS, bound))
+        return self._measured(found, postings, whole)
+
+    def _marks(self) -> list[str]:
+        return [self.seal.mark(word) for word in self.probe.words]
 
     def _counts(self) -> Asked:
         return "SELECT parts, words FROM profile WHERE id = %s", (self.profile,)
 
-    def _postings(self) -> Asked:
-        marks = [self.seal.mark(word) for word in self.probe.words]
+    def _words(self) -> Asked:
+        """In how many parts each word occurs."""
         return (
-            "SELECT word, part, times, length FROM posting WHERE profile = %s AND word = ANY(%s::text[])",
-            (self.profile, marks),
+            "SELECT mark, (SELECT count(*) FROM posting WHERE profile = %s AND word = mark) "
+            "FROM unnest(%s::text[]) AS asked (mark)",
+            (self.profile, self._marks()),
         )
 
-    def _by_word(self, postings: list[Row]) -> Postings:
-        words = {self.seal.mark(word): word for word in self.probe.words}
-        found: Postings = {}
-        for mark, part, times, length in postings:
-            found.setdefault(words[mark], {})[part] = (times, length)
-        return found
+    async def _by_words(self, memory: bool, whole: Whole) -> list[int]:
+        """The best by the core's own weights. Few are superseded or filtered away: some more than wanted will do."""
+        most = self._most(memory)
+        if not most or not any(whole.frequency):
+            return []
+        for reach in (most * 4 + RESCORED, None):
+            statement, bound = self._weighted(memory, whole, reach)
+            found = await query(self.db, statement, bound)
+            if len(found) >= most or not found or reach is None or found[0][1] < reach:
+                break
+        return [n for n, _ in found[:most] if n is not None]
 
-    def _weights(self, postings: Postings, frequency: tuple[int, ...], parts: int, mean: float) -> dict[int, float]:
-        weights: dict[int, float] = {}
-        for word, count in zip(self.probe.words, frequency, strict=True):
-            having = postings.get(word, {})
-            if having:
-                pairs = np.array(list(having.values()), float)
-                scores = bm25(pairs[:, :1], pairs[:, 1], [count], parts, mean)[:, 0]
-                for part, score in zip(having, scores.tolist(), strict=True):
-                    weights[part] = weights.get(part, 0.0) + score
-        return weights
+    def _weighted(self, memory: bool, whole: Whole, reach: int | None) -> Asked:
+        """(part, how many there were), best first."""
+        seen, bound = self._seen(memory) if memory or self.probe.where else ("", [])
+        weights = bm25_weights(whole.frequency, whole.parts)
+        return (
+            "WITH best AS MATERIALIZED ("
+            "  SELECT part, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / %s::float8))) AS score"
+            "    FROM unnest(%s::text[], %s::float8[]) AS asked (mark, weight), LATERAL (SELECT part, times, length "
+            "         FROM posting WHERE profile = %s AND word = mark AND memory = %s OFFSET 0) AS held"
+            "   GROUP BY part ORDER BY score DESC, part LIMIT %s"
+            ") SELECT part.n, (SELECT count(*) FROM best) FROM best, LATERAL "
+            "(SELECT n, item FROM part WHERE profile = %s AND n = best.part AND live OFFSET 0) AS part "
+            f"{seen} ORDER BY best.score DESC, part.n",
+            (max(whole.mean, 1.0), self._marks(), weights, self.profile, memory, reach, self.profile, *bound),
+        )
 
     def _near(self, memory: bool) -> Asked:
         """The nearest by the database's own distance, some more than are wanted."""
@@ -203,7 +224,7 @@ class Search:
             ranks = self.channels.setdefault(part, {})
             ranks[channel] = min(rank, ranks.get(channel, rank))
 
-    def _measured(self, found: list[Any], postings: Postings, whole: tuple[int, float, tuple[int, ...]]) -> Proposals:
+    def _measured(self, found: list[Row], postings: list[Row], whole: Whole) -> Proposals:
         items: dict[int, Candidate] = {}
         reached: dict[int, dict[str, int]] = {}
         for n, item, _, _, _, asks, memory, id, session, position, role, speaker, at, _ in found:
@@ -212,13 +233,11 @@ class Search:
             for channel, rank in self.channels.get(n, {}).items():
                 ranks[channel] = min(rank, ranks.get(channel, rank))
         places = {item: place for place, item in enumerate(items)}
-        absent = (0, 0)
-        counts = np.zeros((len(found), len(self.probe.words)))
-        for column, word in enumerate(self.probe.words):
-            having = postings.get(word)
-            if having:
-                counts[:, column] = [having.get(row[0], absent)[0] for row in found]
-        parts, mean, frequency = whole
+        rows = {row[0]: n for n, row in enumerate(found)}
+        columns = {mark: n for n, mark in enumerate(self._marks())}
+        counts = np.zeros((len(found), len(columns)))
+        for part, mark, times in postings:
+            counts[rows[part], columns[mark]] = times
         return Proposals(
             items=tuple(items.values()),
             channels=tuple(reached.values()),
@@ -228,9 +247,9 @@ class Search:
             counts=counts,
             cosine=self._all_cosines([row[-1] for row in found]),
             tokens=tuple(self.seal.open(row[4]) for row in found),
-            parts=parts,
-            mean_length=mean,
-            frequency=frequency,
+            parts=whole.parts,
+            mean_length=whole.mean,
+            frequency=whole.frequency,
         )
 
     def _all_cosines(self, data: list[bytes | None]) -> Any:

@@ -201,10 +201,11 @@ class PostgresVault:
         return self._master
 
     async def _number(self, namespace: str, profile: str) -> int | None:
-        try:
-            return (await self.open(namespace, profile, create=False)).profile
-        except NotFound:
-            return None
+        known = self._known.get((namespace, profile))
+        if known is not None:
+            return known.profile
+        found = await self._read(_FIND, namespace, profile)
+        return int(found[0][0]) if found else None
 
     async def _namespace_id(self, name: str) -> str:
         found = await self._read("SELECT id FROM namespace WHERE name = %s", name)

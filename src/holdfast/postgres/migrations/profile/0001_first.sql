@@ -97,13 +97,14 @@ CREATE TABLE part (
 ) PARTITION BY HASH (profile);
 CREATE INDEX part_model ON part (profile, model, memory);
 
--- The application's own tokens: how often a word occurs in a part, and how long that part is.
+-- The application's own tokens: how often a word occurs in a part, how long that part is, and whether it is a memory's.
 CREATE TABLE posting (
   profile bigint NOT NULL,
   word    text NOT NULL COLLATE "C",
   part    bigint NOT NULL,
   times   integer NOT NULL,
   length  integer NOT NULL,
+  memory  boolean NOT NULL,
   PRIMARY KEY (profile, word, part)
 ) PARTITION BY HASH (profile);
 CREATE INDEX posting_part ON posting (profile, part);
