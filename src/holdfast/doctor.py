@@ -132,7 +132,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     if health.vector_will_do:
         yield Finding("ok", f"pgvector {health.vector}")
     else:
-        fix = "Install pgvector 0.7 or newer on the database server; the first start enables it."
+        fix = "Install pgvector 0.8 or newer on the database server; the first start enables it."
         level: Level = "warn" if health.vector is None else "fail"
         yield Finding(level, f"pgvector is {health.vector or 'not enabled in this database'}.", fix)
     if health.changed or health.level > health.newest:

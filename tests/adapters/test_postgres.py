@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import random
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from databases import database
-from holdfast import AsyncHoldfast, Busy
+from holdfast import AsyncHoldfast, Busy, KeyMissing
 from holdfast.conformance import memory, message, unit, written
-from holdfast.postgres.schema import ROLE
+from holdfast.postgres import check
+from holdfast.postgres.schema import PARTITIONS, ROLE, schema_of
 from holdfast.postgres.vault import TABLES, PostgresVault
 from holdfast.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
@@ -42,9 +45,13 @@ async def test_a_statement_without_a_profile_sees_and_changes_nothing(dsn: str) 
         held = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone() for table in TABLES}
         assert held["message"] == held["memory"] == (1,)
         db.execute(f"SET ROLE {ROLE}")
-        for table in (*TABLES, "profile"):
+        partitions = [f"{schema_of(n)}.{table}" for n in range(PARTITIONS) for table in TABLES]
+        for table in (*TABLES, *partitions, "profile"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
             assert table == "profile" or db.execute(f"DELETE FROM {table}").rowcount == 0
+        for secret in ("credential", "act", "namespace", "agreed"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege), db.transaction():
+                db.execute(f"SELECT * FROM {secret}")
     with psycopg.connect(dsn) as db:
         db.execute(f"SET ROLE {ROLE}")
         db.execute("SET holdfast.profile = '999999'")
@@ -129,3 +136,117 @@ async def test_a_database_that_is_away_is_named() -> None:
     with pytest.raises(Busy, match="does not answer"):
         await asyncio.wait_for(vault.namespaces(), 30)
     await vault.close()
+
+
+async def test_the_layout_for_citus_works_without_partitions(dsn: str) -> None:
+    """Citus is not here: its extension is a row that says so and its function notes what it is asked for."""
+    name = f"citus_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute(f'CREATE DATABASE "{name}"')
+    place = psycopg.conninfo.make_conninfo(dsn, dbname=name)
+    with psycopg.connect(place, autocommit=True) as db:
+        db.execute("CREATE TABLE asked (name text, key text, beside text)")
+        db.execute(
+            "CREATE FUNCTION create_distributed_table(name text, key text, colocate_with text) RETURNS void "
+            "LANGUAGE sql AS 'INSERT INTO asked VALUES ($1, $2, $3)'"
+        )
+        db.execute("SET allow_system_table_mods = on")
+        db.execute(
+            "INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion) "
+            "SELECT 999999, 'citus', 10, oid, false, '13' FROM pg_namespace WHERE nspname = 'public'"
+        )
+    async with opened(place) as holdfast:
+        alice = holdfast.profile("app", "alice")
+        kept = await alice.remember("Prefers window seats", key="seat")
+        assert (await alice.search("window"))[0].id == kept.id
+    assert check.health(place).spread == "distributed by Citus"
+    with psycopg.connect(place, autocommit=True) as db:
+        asked = db.execute("SELECT name, key, beside FROM asked").fetchall()
+        assert {table for table, _, _ in asked} == set(TABLES)
+        assert all(key == "profile" for _, key, _ in asked)
+        assert {beside for _, _, beside in asked[1:]} == {asked[0][0]}
+        assert db.execute("SELECT count(*) FROM pg_inherits").fetchone() == (0,)
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def everything(dsn: str) -> str:
+    """Every row of every table, as text."""
+    with psycopg.connect(dsn) as db:
+        rows = [str(row) for table in TABLES for row in db.execute(f"SELECT * FROM {table}").fetchall()]
+        hexed = [
+            bytes(cell) for table in TABLES for row in db.execute(f"SELECT * FROM {table}") for cell in row
+            if isinstance(cell, bytes)
+        ]  # fmt: skip
+    return "\n".join(rows) + "".join(each.decode("latin-1") for each in hexed)
+
+
+async def test_a_sealed_profile_is_searched_by_words_that_the_database_cannot_read(dsn: str, tmp_path: Path) -> None:
+    told = "Zebras gather beside the waterhole"
+    for sealed in (False, True):
+        vault = PostgresVault(dsn, connections=4, keyring=tmp_path / "keyring", sealed=sealed)
+        async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor()) as holdfast:
+            profile = holdfast.profile("app", f"sealed {sealed}")
+            await profile.ingest([{"role": "user", "content": told}], session_id="s", wait=True)
+            await profile.remember("The zebra is called Marty", key="pet", idempotency_key="once")
+            assert (await profile.search("zebras at a waterhole"))[0].content == told
+            assert (await profile.recall("What is the zebra called?")).answer == "The zebra is called Marty"
+            await profile.forget_session("s")
+            await profile.ingest([{"role": "user", "content": told}], session_id="s", wait=True)
+            await holdfast._recorder.flush(("app", f"sealed {sealed}"))
+            readable = [word for word in ("zebra", "waterhol", "Marty", "gather") if word in everything(dsn)]
+            assert readable == ([] if sealed else ["zebra", "waterhol", "Marty", "gather"])
+            await holdfast.delete_profile("app", f"sealed {sealed}")
+
+
+async def test_a_sealed_profile_needs_its_own_keyring(dsn: str, tmp_path: Path) -> None:
+    async def kept(keyring: Path | None, sealed: bool = True) -> str:
+        vault = PostgresVault(dsn, connections=4, keyring=keyring, sealed=sealed)
+        async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor()) as holdfast:
+            await holdfast.profile("app", "alice").remember("Likes trams", key="tram")
+            return (await holdfast.profile("app", "alice").list()).items[0].content
+
+    assert await kept(tmp_path / "ring") == "Likes trams"
+    assert await kept(tmp_path / "ring", sealed=False) == "Likes trams"
+    with pytest.raises(KeyMissing, match="no keyring is set"):
+        await kept(None, sealed=False)
+    with pytest.raises(KeyMissing, match="is missing"):
+        await kept(tmp_path / "other")
+    (tmp_path / "wrong").write_text('{"version": 1, "master_key": "' + "00" * 32 + '"}')
+    with pytest.raises(KeyMissing, match="not the one"):
+        await kept(tmp_path / "wrong")
+
+
+async def test_what_a_process_leaves_behind_another_takes_over(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.worker.LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("holdfast.postgres.fleet.SEEN_SECONDS", 1)
+    vault = PostgresVault(dsn, connections=2)
+    await vault.create_namespace("app")
+    await vault.waiting("test/hashing/64")
+    store = await vault.open("app", "alice", create=True)
+    await store.apply(written(message("said by somebody who is gone")))
+    lent = await store.claim(now=FrozenClock()(), lease=timedelta(days=9999), limit=10)
+    assert len(lent) == 1
+    async with opened(dsn) as other:  # and the first process never says a word again
+        alice = other.profile("app", "alice")
+
+        async def digested() -> bool:
+            return (await alice.stats()).pending == 0
+
+        for _ in range(100):
+            if await digested():
+                break
+            await asyncio.sleep(0.1)
+        assert await digested()
+    await vault.close()
+
+
+async def test_a_limit_is_one_for_all_processes(dsn: str) -> None:
+    one, two = PostgresVault(dsn, connections=2), PostgresVault(dsn, connections=2)
+    await one.namespaces(), await two.namespaces()
+    let = 0
+    for n in range(300):
+        let += await (one, two)[n % 2].rates.allows("somebody", 100, 3600)
+    assert 80 <= let <= 100
+    assert await one.rates.allows("another", 100, 3600)
+    await one.close(), await two.close()

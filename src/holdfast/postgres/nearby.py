@@ -19,8 +19,8 @@ from .base import Base, Db, query
 log = logging.getLogger("holdfast")
 GIANT = 50_000
 """Parts; where the exact scan takes about as long as everything else in a search."""
-SEARCHED = 200
-"""How many neighbours the index looks at; the more, the nearer to exact."""
+SCANNING = "SET LOCAL hnsw.ef_search = 400; SET LOCAL hnsw.iterative_scan = 'strict_order'"
+"""How many neighbours the index looks at, the more the nearer to exact; it goes on when a filter takes some."""
 
 
 class Indexes:
@@ -55,18 +55,32 @@ class Indexes:
             self._building.pop(profile, None)
 
     async def _build(self, profile: int, model: str) -> None:
-        name, dimensions = index_name(profile, model), int(model.rsplit("/", 1)[1])
+        name = index_name(profile, model)
         for old in await self._base.read(None, lambda db: _held(db, profile)):
             await self._base.alone(f"DROP INDEX CONCURRENTLY IF EXISTS {old}")  # of another model, or half built
-        literal = model.replace("'", "''")
         await self._base.alone(
             f"CREATE INDEX CONCURRENTLY {name} ON {self._base.home(profile)}.part "
-            f"USING hnsw ((near::halfvec({dimensions})) halfvec_ip_ops) "
-            f"WHERE profile = {profile} AND model = '{literal}'"
+            f"USING hnsw ((near::halfvec({_dimensions(model)})) halfvec_ip_ops) "
+            f"WHERE profile = {profile} AND model = {_literal(model).replace('%%', '%')}"
         )
         await self._base.write(
             None, lambda db: query(db, "UPDATE profile SET near_index = %s WHERE id = %s", (model, profile))
         )
+
+
+def ordering(profile: int, model: str, giant: bool) -> tuple[str, str]:
+    """(what to order by, which rows), written so that a giant's index fits; without one they are read one by one."""
+    mine = f"part.profile = {int(profile)} AND part.model = {_literal(model)}"
+    return (f"(part.near::halfvec({_dimensions(model)}))" if giant else "part.near"), mine
+
+
+def _dimensions(model: str) -> int:
+    return int(model.rsplit("/", 1)[1])
+
+
+def _literal(text: str) -> str:
+    """As SQL writes it; a statement with placeholders around it."""
+    return "'" + text.replace("'", "''").replace("%", "%%") + "'"
 
 
 def index_name(profile: int, model: str) -> str:

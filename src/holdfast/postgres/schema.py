@@ -20,9 +20,12 @@ from ..moments import micros, now
 PARTITIONS = 32
 ROLE = "holdfast_profile"
 LOCK = 0x686F6C64
-VECTOR = (0, 7, 0)
-"""halfvec came with this version of pgvector."""
+VECTOR = (0, 8, 0)
+"""Scans that go on when a filter takes some came with this version of pgvector."""
 _CURRENT = "nullif(current_setting('holdfast.profile', true), '')::bigint"
+_BY_HASH = " PARTITION BY HASH (profile)"
+FIRST = "message"
+"""The table beside which Citus places the others."""
 _TABLE = re.compile(r"CREATE TABLE (\w+) \([^;]*\) PARTITION BY HASH")
 Migration = tuple[str, int, str, str]
 
@@ -49,6 +52,7 @@ async def migrate(db: psycopg.AsyncConnection) -> None:
             "(family text, number integer, sha256 text NOT NULL, at bigint NOT NULL, PRIMARY KEY (family, number))"
         )
         await _make_role(db)
+        citus = await (await db.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'")).fetchone() is not None
         rows = await (await db.execute("SELECT family, number, sha256 FROM migration")).fetchall()
         done = {(family, number): sha for family, number, sha in rows}
         known = {(family, number) for family, number, _, _ in migrations()}
@@ -58,9 +62,7 @@ async def migrate(db: psycopg.AsyncConnection) -> None:
             if done.get((family, number), sha) != sha:
                 raise StorageError(f"Migration {number} ({family}) is not the one this database was built with.")
             if (family, number) not in done:
-                await db.execute(text)
-                for table in _TABLE.findall(text):
-                    await _divide(db, table)
+                await _run(db, text, citus)
                 if (family, number) == ("catalogue", 1):
                     await _guard_profiles(db)
                 row = (family, number, sha, micros(now()))
@@ -95,6 +97,23 @@ async def _guard_profiles(db: psycopg.AsyncConnection) -> None:
     await db.execute(sql.SQL("GRANT SELECT, UPDATE ON profile TO {}").format(role))
 
 
+async def _run(db: psycopg.AsyncConnection, text: str, citus: bool) -> None:
+    """A migration's own statements, then what spreads its tables: over Citus's nodes, or over partitions."""
+    tables = _TABLE.findall(text)
+    await db.execute(text.replace(_BY_HASH, "") if citus else text)
+    for table in tables:
+        await (_distribute(db, table) if citus else _divide(db, table))
+    if tables:
+        await db.execute(sql.SQL("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {}").format(sql.Identifier(ROLE)))
+
+
+async def _distribute(db: psycopg.AsyncConnection, table: str) -> None:
+    """One profile's rows of every table are on one node. The catalogue stays where it is."""
+    await _wall(db, sql.Identifier(table), sql.Identifier(ROLE), sql.SQL("profile = " + _CURRENT))
+    beside = "none" if table == FIRST else FIRST
+    await db.execute("SELECT create_distributed_table(%s, 'profile', colocate_with => %s)", (table, beside))
+
+
 async def _divide(db: psycopg.AsyncConnection, table: str) -> None:
     """Partitions in schemas of their own, under their table's name: whoever names the schema needs no other.
 
@@ -114,7 +133,6 @@ async def _divide(db: psycopg.AsyncConnection, table: str) -> None:
         )
         await _wall(db, each, role, own)
     await _wall(db, name, role, own)
-    await db.execute(sql.SQL("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {}").format(role))
 
 
 async def _wall(db: psycopg.AsyncConnection, table: sql.Identifier, role: sql.Identifier, own: sql.SQL) -> None:

@@ -13,6 +13,7 @@ from ..types import Candidate, Floats, Probe, Proposals
 from ..vectors import best, unpacked
 from ..words import bm25_weights
 from .base import Asked, Db, Row, gathered, query
+from .nearby import SCANNING, ordering
 from .seal import Seal
 from .where import condition
 
@@ -81,11 +82,15 @@ class Search:
     profile: int
     probe: Probe
     seal: Seal
+    giant: bool = False
+    """Whether its vectors are searched through an index."""
     channels: dict[int, dict[str, int]] = field(default_factory=dict)
     """Part → channel → rank."""
 
     async def run(self) -> Proposals:
         """A few round trips: what each channel finds, what of it may be seen, and everything about that."""
+        if self.giant:
+            await self.db.execute(SCANNING)
         near = self._near(False), self._near(True)
         counted, words, messages, memories, keyed, timely = await gathered(
             self.db, self._counts(), self._words(), *near, self._keyed(), self._timely()
@@ -158,11 +163,11 @@ class Search:
             return NOTHING
         near = "[" + ",".join([f"{value:.6g}" for value in self.probe.vector.tolist()]) + "]"
         seen, bound = self._seen(memory) if memory or self.probe.where else ("", [])
+        column, mine = ordering(self.profile, self.probe.model, self.giant)
         return (
-            f"SELECT part.n, part.data FROM part {seen} "
-            "WHERE part.profile = %s AND part.model = %s AND part.memory = %s AND part.live "
-            "ORDER BY part.near <#> %s::halfvec LIMIT %s",
-            (*bound, self.profile, self.probe.model, memory, near, self._most(memory) + RESCORED),
+            f"SELECT part.n, part.data FROM part {seen} WHERE {mine} AND part.memory = %s AND part.live "
+            f"ORDER BY {column} <#> %s::halfvec LIMIT %s",
+            (*bound, memory, near, self._most(memory) + RESCORED),
         )
 
     def _by_meaning(self, memory: bool, found: list[Row]) -> None:

@@ -15,6 +15,7 @@ from . import rows
 from .apply import Applying
 from .base import Base, Db, Row, query
 from .journal import PostgresJournal
+from .nearby import GIANT
 from .seal import MEMORY, MESSAGE, Seal
 from .search import Search
 from .where import condition
@@ -33,6 +34,8 @@ class PostgresStore:
         self._base = base
         self.profile = profile
         self._seal = seal
+        self._parts = 0
+        """As last seen."""
         self.journal = PostgresJournal(base, profile, seal)
 
     async def apply(self, change: Change) -> Applied:
@@ -115,7 +118,11 @@ class PostgresStore:
         return [self._memory(row) for row in found]
 
     async def propose(self, probe: Probe) -> Proposals:
-        return await self._base.read(self.profile, lambda db: Search(db, self.profile, probe, self._seal).run())
+        found = await self._base.read(
+            self.profile, lambda db: Search(db, self.profile, probe, self._seal, self._parts >= GIANT).run()
+        )
+        self._parts = found.parts
+        return found
 
     async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
         statement = (
