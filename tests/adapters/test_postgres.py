@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ import pytest
 from databases import database
 from holdfast import AsyncHoldfast, Busy, KeyMissing
 from holdfast.conformance import memory, message, unit, written
-from holdfast.postgres import check
+from holdfast.postgres import check, schema
 from holdfast.postgres.schema import PARTITIONS, ROLE, schema_of
 from holdfast.postgres.vault import TABLES, PostgresVault
 from holdfast.sqlite.vault import SqliteVault
@@ -250,3 +251,42 @@ async def test_a_limit_is_one_for_all_processes(dsn: str) -> None:
     assert 80 <= let <= 100
     assert await one.rates.allows("another", 100, 3600)
     await one.close(), await two.close()
+
+
+async def test_a_migration_on_a_large_table_holds_up_no_writer(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new index over 200,000 rows in one partition, built while somebody writes to that very profile."""
+    known = schema.migrations()
+    made = "-- online\nCREATE INDEX CONCURRENTLY IF NOT EXISTS extra ON {schema}.event (profile, type, data);"
+    vault = PostgresVault(dsn, connections=2)
+    await vault.create_namespace("app")
+    store = await vault.open("app", "alice", create=True)
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute(
+            "INSERT INTO event (profile, at, type, data) SELECT %s, n, 'filler', repeat(md5(n::text), 4) "
+            "FROM generate_series(1, 200000) AS n",
+            (store.profile,),
+        )
+    monkeypatch.setattr(schema, "migrations", lambda: (*known, ("profile", 99, "sha", made)))
+    waits: list[float] = []
+
+    async def write() -> None:
+        while True:
+            start = time.monotonic()
+            await store.apply(written(message(f"said {len(waits)}")))
+            waits.append(time.monotonic() - start)
+
+    writing = asyncio.create_task(write())
+    await asyncio.sleep(0.2)
+    start, before = time.monotonic(), len(waits)
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as db:
+        await schema.migrate(db)
+        took = time.monotonic() - start
+        meanwhile = waits[before:]
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+        await db.execute("DELETE FROM migration WHERE number = 99")
+        for n in range(PARTITIONS):
+            await db.execute(f"DROP INDEX {schema_of(n)}.extra")
+    await vault.close()
+    assert len(meanwhile) > 5
+    assert max(meanwhile) < max(0.5, took / 2), (took, max(meanwhile))

@@ -6,8 +6,10 @@ that names none sees no row. Migrations are hash-checked and have SQLite's numbe
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
+from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib import resources
 
@@ -20,6 +22,8 @@ from ..moments import micros, now
 PARTITIONS = 32
 ROLE = "holdfast_profile"
 LOCK = 0x686F6C64
+LOCK_TRIES = 30
+ONLINE = "-- online"
 VECTOR = (0, 8, 0)
 """Scans that go on when a filter takes some came with this version of pgvector."""
 _CURRENT = "nullif(current_setting('holdfast.profile', true), '')::bigint"
@@ -43,30 +47,92 @@ def migrations() -> tuple[Migration, ...]:
 
 
 async def migrate(db: psycopg.AsyncConnection) -> None:
-    """Bring the database up to date; others that start at the same moment wait."""
-    async with db.transaction():
-        await db.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        await _check_vector(db)
-        await db.execute(
-            "CREATE TABLE IF NOT EXISTS migration "
-            "(family text, number integer, sha256 text NOT NULL, at bigint NOT NULL, PRIMARY KEY (family, number))"
-        )
-        await _make_role(db)
-        citus = await (await db.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'")).fetchone() is not None
-        rows = await (await db.execute("SELECT family, number, sha256 FROM migration")).fetchall()
-        done = {(family, number): sha for family, number, sha in rows}
-        known = {(family, number) for family, number, _, _ in migrations()}
-        if set(done) - known:
-            raise TooNew("The database was written by a newer Holdfast.", fix="Upgrade with: pip install -U holdfast")
-        for family, number, sha, text in migrations():
-            if done.get((family, number), sha) != sha:
-                raise StorageError(f"Migration {number} ({family}) is not the one this database was built with.")
-            if (family, number) not in done:
-                await _run(db, text, citus)
-                if (family, number) == ("catalogue", 1):
-                    await _guard_profiles(db)
-                row = (family, number, sha, micros(now()))
-                await db.execute("INSERT INTO migration VALUES (%s, %s, %s, %s)", row)
+    """Bring the database up to date; others that start at the same moment wait.
+
+    A migration never waits for a table longer than a moment, since everybody else would wait behind it: it gives up and
+    tries again. What takes long is marked `-- online`: it runs outside of any transaction, partition by partition, is
+    harmless to repeat, and blocks nobody.
+    """
+    await _patiently(db, lambda: _prepare(db))
+    for migration in migrations():
+        if migration[3].startswith(ONLINE):
+            await _run_online(db, migration)
+        else:
+            await _patiently(db, lambda migration=migration: _run(db, migration))  # type: ignore[misc]
+
+
+async def _patiently(db: psycopg.AsyncConnection, step: Callable[[], Awaitable[None]]) -> None:
+    for attempt in range(LOCK_TRIES):
+        try:
+            async with db.transaction():
+                await db.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+                await db.execute("SET LOCAL lock_timeout = '2s'")
+                await step()
+            return
+        except psycopg.errors.LockNotAvailable:
+            if attempt == LOCK_TRIES - 1:
+                raise
+            await asyncio.sleep(1)
+
+
+async def _prepare(db: psycopg.AsyncConnection) -> None:
+    await _check_vector(db)
+    await db.execute(
+        "CREATE TABLE IF NOT EXISTS migration "
+        "(family text, number integer, sha256 text NOT NULL, at bigint NOT NULL, PRIMARY KEY (family, number))"
+    )
+    await _make_role(db)
+    rows = await (await db.execute("SELECT family, number FROM migration")).fetchall()
+    if {(family, number) for family, number in rows} - {(family, number) for family, number, _, _ in migrations()}:
+        raise TooNew("The database was written by a newer Holdfast.", fix="Upgrade with: pip install -U holdfast")
+
+
+async def _done(db: psycopg.AsyncConnection, migration: Migration) -> bool:
+    family, number, sha, _ = migration
+    found = "SELECT sha256 FROM migration WHERE family = %s AND number = %s"
+    row = await (await db.execute(found, (family, number))).fetchone()
+    if row is not None and row[0] != sha:
+        raise StorageError(f"Migration {number} ({family}) is not the one this database was built with.")
+    return row is not None
+
+
+async def _note(db: psycopg.AsyncConnection, migration: Migration) -> None:
+    await db.execute("INSERT INTO migration VALUES (%s, %s, %s, %s)", (*migration[:3], micros(now())))
+
+
+async def _run(db: psycopg.AsyncConnection, migration: Migration) -> None:
+    """A migration's own statements, then what spreads its tables: over Citus's nodes, or over partitions."""
+    if await _done(db, migration):
+        return
+    family, number, _, text = migration
+    citus, tables = await _has_citus(db), _TABLE.findall(text)
+    await db.execute(text.replace(_BY_HASH, "") if citus else text)
+    for table in tables:
+        await (_distribute(db, table) if citus else _divide(db, table))
+    if tables:
+        await db.execute(sql.SQL("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {}").format(sql.Identifier(ROLE)))
+    if (family, number) == ("catalogue", 1):
+        await _guard_profiles(db)
+    await _note(db, migration)
+
+
+async def _run_online(db: psycopg.AsyncConnection, migration: Migration) -> None:
+    """Each statement by itself, in every partition where it names {schema}."""
+    await db.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+    try:
+        if await _done(db, migration):
+            return
+        schemas = ["public"] if await _has_citus(db) else [schema_of(n) for n in range(PARTITIONS)]
+        for statement in filter(None, map(str.strip, migration[3].split(";"))):
+            for each in schemas if "{schema}" in statement else [""]:
+                await db.execute(statement.replace("{schema}", each))
+        await _note(db, migration)
+    finally:
+        await db.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
+
+
+async def _has_citus(db: psycopg.AsyncConnection) -> bool:
+    return await (await db.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'")).fetchone() is not None
 
 
 async def _check_vector(db: psycopg.AsyncConnection) -> None:
@@ -95,16 +161,6 @@ async def _guard_profiles(db: psycopg.AsyncConnection) -> None:
     await db.execute("ALTER TABLE profile ENABLE ROW LEVEL SECURITY")
     await db.execute(sql.SQL("CREATE POLICY own ON profile TO {} USING ({})").format(role, sql.SQL("id = " + _CURRENT)))
     await db.execute(sql.SQL("GRANT SELECT, UPDATE ON profile TO {}").format(role))
-
-
-async def _run(db: psycopg.AsyncConnection, text: str, citus: bool) -> None:
-    """A migration's own statements, then what spreads its tables: over Citus's nodes, or over partitions."""
-    tables = _TABLE.findall(text)
-    await db.execute(text.replace(_BY_HASH, "") if citus else text)
-    for table in tables:
-        await (_distribute(db, table) if citus else _divide(db, table))
-    if tables:
-        await db.execute(sql.SQL("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {}").format(sql.Identifier(ROLE)))
 
 
 async def _distribute(db: psycopg.AsyncConnection, table: str) -> None:
