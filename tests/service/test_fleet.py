@@ -14,12 +14,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from fleet import Load, Member, everything_is_there_once, members, settled, url
+from fleet import PLACE, Load, Member, current, everything_is_there_once, members, settled, url
 
 from databases import database
 
 LIMIT = 40
 HOUR = 3600
+MANY = 400
 
 
 @dataclass(frozen=True)
@@ -177,3 +178,30 @@ def test_a_rolling_restart_is_not_noticed(three: tuple[list[Member], str]) -> No
     everything_is_there_once(servers[1], told)
     print(f"{rounds * len(servers)} restarts, {len(told.acknowledged)} acknowledged, none lost or doubled, "
           f"{dict(told.outcomes)}, longest gap {told.longest_gap:.1f} s, all done after {took:.0f} s")  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_one_that_was_thought_gone_leaves_nothing_behind(tmp_path: Path) -> None:
+    """It comes back in the middle of its work, takes more, and is gone for good: the other must see that, too."""
+    with database() as dsn, members(2, tmp_path, url(dsn)) as (stays, goes):
+        goes.told("POST", PLACE + "/ingest", json={"messages": bought("early"), "session_id": "early"})
+        goes.send(signal.SIGSTOP)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            rests = "SELECT count(*) FROM profile WHERE name = 'log' AND rested_under IS NOT NULL"
+            until = time.monotonic() + 90
+            while db.execute(rests).fetchone() != (1,):
+                assert time.monotonic() < until, "nobody took over"
+                time.sleep(0.5)
+        goes.send(signal.SIGCONT)
+        time.sleep(0.5)
+        goes.told("POST", PLACE + "/ingest", json={"messages": bought("late"), "session_id": "late"})
+        goes.stop(signal.SIGKILL)
+        assert stays.told("GET", PLACE + "/stats")["pending"] > 0, "nothing was left to digest: the test is too easy"
+        settled(stays, 60)
+        drawn = [memory for memory in current(stays) if memory["sources"]]
+        assert len(drawn) == 2 * MANY
+
+
+def bought(when: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"I bought lamp {when}-{n} at the market."} for n in range(MANY)]

@@ -44,7 +44,7 @@ class ArcticEmbedder:
 
     @cached_property
     def _session(self) -> Any:
-        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else it keeps a device id and may call home
+        os.putenv("ORT_DISABLE_TELEMETRY", "1")  # else it keeps a device id and may call home
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -165,7 +165,7 @@ class Search:
         seen, bound = self._seen(memory) if memory or self.probe.where else ("", [])
         column, mine = ordering(self.profile, self.probe.model, self.giant)
         return (
-            f"SELECT part.n, part.data FROM part {seen} WHERE {mine} AND part.memory = %s AND part.live "
+            f"SELECT part.n, part.data FROM part {seen} WHERE {mine} AND part.embed AND part.memory = %s AND part.live "
             f"ORDER BY {column} <#> %s::halfvec LIMIT %s",
             (*bound, memory, near, self._most(memory) + RESCORED),
         )

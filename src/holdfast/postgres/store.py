@@ -151,16 +151,18 @@ class PostgresStore:
         return sorted((self._message(row) for row in found), key=lambda message: message.position)
 
     async def bare(self, model: str, limit: int) -> list[Part]:
-        statement = """
-        SELECT coalesce(message.id, memory.id), part.number, part.start, part.stop FROM part
+        found = " UNION ALL ".join(f"(SELECT * FROM part WHERE {each} LIMIT %(limit)s)" for each in _BARE)
+        statement = f"""
+        SELECT coalesce(message.id, memory.id), part.number, part.start, part.stop FROM ({found}) AS part
           LEFT JOIN LATERAL (SELECT id FROM message WHERE profile = part.profile AND n = part.item OFFSET 0)
                AS message ON true
           LEFT JOIN LATERAL (SELECT id FROM memory WHERE profile = part.profile AND n = part.item OFFSET 0)
                AS memory ON true
-         WHERE part.profile = %s AND part.embed AND (part.model IS NULL OR part.model < %s OR part.model > %s)
-         ORDER BY part.n LIMIT %s
+         ORDER BY part.n LIMIT %(limit)s
         """
-        return [Part(*row) for row in await self._read(statement, model, model, limit)]
+        bound = {"p": self.profile, "model": model, "limit": limit}
+        read = await self._base.read(self.profile, lambda db: query(db, statement, bound))
+        return [Part(*row) for row in read]
 
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
         statement = """
@@ -223,4 +225,10 @@ class PostgresStore:
         return rows.memory(self._seal.open_row(row, MEMORY))
 
 
+_BARE = [
+    f"profile = %(p)s AND embed AND {models} AND memory = {memory} ORDER BY model, memory, n"
+    for models in ("model IS NULL", "model < %(model)s", "model > %(model)s")
+    for memory in ("false", "true")
+]
+"""Each a piece of one index, in its order: what has no vector is found without looking at what has."""
 _SIZE = "SELECT coalesce(sum(pg_column_size({table})), 0) FROM {table} WHERE profile = %s"

@@ -95,7 +95,7 @@ CREATE TABLE part (
   PRIMARY KEY (profile, n),
   UNIQUE (profile, item, number)
 ) PARTITION BY HASH (profile);
-CREATE INDEX part_model ON part (profile, model, memory);
+CREATE INDEX part_model ON part (profile, model, memory, n) WHERE embed;
 
 -- The application's own tokens: how often a word occurs in a part, how long that part is, and whether it is a memory's.
 CREATE TABLE posting (

@@ -1,0 +1,259 @@
+"""The tools: few, with short descriptions, since every client pays for them in every conversation.
+
+`search` and `fetch` answer in the shape that ChatGPT's connectors expect; other clients lose nothing by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..errors import InvalidInput
+from ..moments import iso
+from ..profile import LocalProfile
+from ..results import Hit
+from ..types import Memory, Message
+
+LONGEST_TITLE = 80
+MOST_TOKENS = 8_000
+
+
+class Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+Once = Annotated[str | None, Field(description="Repeat a lost call with the same key.", max_length=255)]
+
+
+class Query(Arguments):
+    query: Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+class Search(Query):
+    limit: Annotated[int, Field(ge=1, le=50)] = 10
+    kind: str | None = None
+    session_id: str | None = None
+
+
+class Context(Query):
+    tokens: Annotated[int, Field(ge=50, le=MOST_TOKENS)] = 1000
+
+
+class Remember(Arguments):
+    content: Annotated[str, Field(min_length=1, description="One statement, complete in itself.")]
+    kind: Literal["fact", "event", "instruction", "task"] | None = None
+    key: Annotated[str | None, Field(description="Topic; a later memory with the same key replaces it.")] = None
+    idempotency_key: Once = None
+
+
+class Listing(Arguments):
+    kind: str | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    cursor: str | None = None
+
+
+class Identified(Arguments):
+    id: Annotated[str, Field(min_length=1)]
+
+
+class Forget(Identified):
+    idempotency_key: Once = None
+
+
+class Said(Arguments):
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str
+    timestamp: Annotated[str | None, Field(description="ISO 8601")] = None
+
+
+class Ingest(Arguments):
+    messages: Annotated[list[Said], Field(min_length=1, max_length=500)]
+    session_id: str | None = None
+    idempotency_key: Once = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A profile as a tool sees it: its memory, and where a link to an item leads."""
+
+    profile: LocalProfile
+    kind_of: Callable[[str], Awaitable[str]]
+    uri: str
+
+
+Act = Callable[[Place, Any], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    description: str
+    arguments: type[Arguments]
+    right: str
+    act: Act
+    output: dict[str, Any]
+    idempotent: bool = True
+
+    @property
+    def reads(self) -> bool:
+        return self.right == "read"
+
+
+async def _recall(place: Place, given: Query) -> dict[str, Any]:
+    answer = await place.profile.recall(given.query)
+    return {"answer": answer.answer, "sources": [_item(hit) for hit in answer.hits[: len(answer.citations) or 5]]}
+
+
+async def _search(place: Place, given: Search) -> dict[str, Any]:
+    found = await place.profile.search(given.query, limit=given.limit, kind=given.kind, session_id=given.session_id)
+    return {"results": [_result(place, hit) for hit in found]}
+
+
+async def _fetch(place: Place, given: Identified) -> dict[str, Any]:
+    found = await place.profile.get(given.id)
+    about = {name: value for name, value in _item(found).items() if name not in ("id", "content")}
+    return {
+        "id": found.id, "title": _title(found.content), "text": found.content, "url": f"{place.uri}/memory/{found.id}",
+        "metadata": {**found.metadata, **about},
+    }  # fmt: skip
+
+
+async def _context(place: Place, given: Context) -> dict[str, Any]:
+    made = await place.profile.context(given.query, tokens=given.tokens)
+    return {"context": made.text, "tokens": made.tokens}
+
+
+async def _remember(place: Place, given: Remember) -> dict[str, Any]:
+    kind = given.kind or await place.kind_of(given.content)
+    kept = await place.profile.remember(given.content, kind=kind, key=given.key, idempotency_key=given.idempotency_key)
+    return _item(kept)
+
+
+async def _list(place: Place, given: Listing) -> dict[str, Any]:
+    page = await place.profile.list(limit=given.limit, cursor=given.cursor, kind=given.kind)
+    return {"memories": [_item(memory) for memory in page.items], "cursor": page.cursor}
+
+
+async def _forget(place: Place, given: Forget) -> dict[str, Any]:
+    gone = await place.profile.forget(given.id, idempotency_key=given.idempotency_key)
+    return {"memories": list(gone.memories), "messages": list(gone.messages)}
+
+
+async def _ingest(place: Place, given: Ingest) -> dict[str, Any]:
+    said = [message.model_dump(exclude_none=True) for message in given.messages]
+    receipt = await place.profile.ingest(said, session_id=given.session_id, idempotency_key=given.idempotency_key)
+    new = sum(message.new for message in receipt.messages)
+    return {"session_id": receipt.session_id, "new": new, "known": len(receipt.messages) - new}
+
+
+def _item(found: Hit | Memory | Message) -> dict[str, Any]:
+    """What an agent needs of it, and nothing empty."""
+    told = {
+        "id": found.id, "content": found.content, "kind": getattr(found, "kind", "message"),
+        "key": getattr(found, "key", None), "at": _when(found), "session_id": found.session_id,
+        "speaker": getattr(found, "speaker", None),
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _when(found: Hit | Memory | Message) -> str | None:
+    for name in ("occurred_at", "time", "timestamp", "created_at"):
+        at = getattr(found, name, None)
+        if isinstance(at, datetime):
+            return iso(at)
+    return None
+
+
+def _result(place: Place, hit: Hit) -> dict[str, Any]:
+    about = _item(hit)
+    text = about.pop("content")
+    return {**about, "title": _title(text), "text": text, "url": f"{place.uri}/memory/{hit.id}"}
+
+
+def _title(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+TEXT: dict[str, Any] = {"type": "string"}
+MANY: dict[str, Any] = {"type": "array", "items": {"type": "object"}}
+TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
+COUNT: dict[str, Any] = {"type": "integer"}
+
+TOOLS = (
+    Tool(
+        "recall", "Answer a question from memory, with sources; empty when nothing supports an answer.",
+        Query, "read", _recall, _object(answer=TEXT, sources=MANY),
+    ),
+    Tool(
+        "search", "Find memories and past messages about something, best first.",
+        Search, "read", _search, _object(results=MANY),
+    ),
+    Tool(
+        "fetch", "One memory or message in full, by the id that search gave.",
+        Identified, "read", _fetch, _object(id=TEXT, title=TEXT, text=TEXT, url=TEXT, metadata={"type": "object"}),
+    ),
+    Tool(
+        "get_context", "A block of what is known about a topic, to read before answering, within a token budget.",
+        Context, "read", _context, _object(context=TEXT, tokens=COUNT),
+    ),
+    Tool(
+        "list_memories", "Memories, newest first; pass the cursor on for more.",
+        Listing, "read", _list, {"type": "object", "properties": {"memories": MANY, "cursor": {}}, "required": ["memories"]},
+    ),
+    Tool(
+        "remember", "Keep one thing on purpose: a preference, decision, event, instruction or task.",
+        Remember, "write", _remember, _object(id=TEXT, content=TEXT, kind=TEXT), idempotent=False,
+    ),
+    Tool(
+        "ingest", "Keep a conversation: messages stay verbatim, memories are drawn from them. Repeating is harmless.",
+        Ingest, "write", _ingest, _object(session_id=TEXT, new=COUNT, known=COUNT),
+    ),
+    Tool(
+        "forget", "Delete a memory, or a message with what rests on it, for good.",
+        Forget, "forget", _forget, _object(memories=TEXTS, messages=TEXTS),
+    ),
+)  # fmt: skip
+NAMED = {tool.name: tool for tool in TOOLS}
+
+
+def schema(arguments: type[Arguments]) -> dict[str, Any]:
+    """JSON Schema of the arguments, without what says nothing."""
+    return _slim(arguments.model_json_schema())
+
+
+def _slim(held: Any) -> Any:
+    if isinstance(held, list):
+        return [_slim(each) for each in held]
+    if not isinstance(held, dict):
+        return held
+    either = held.get("anyOf")
+    if isinstance(either, list) and {"type": "null"} in either and len(either) == 2:  # optional is said by `required`
+        return _slim(
+            {**next(each for each in either if each != {"type": "null"}), **_without(held, "anyOf", "default")}
+        )
+    return {name: _slim(value) for name, value in _without(held, "title").items()}
+
+
+def _without(held: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in held.items() if name not in names or isinstance(value, dict)}
+
+
+def checked(tool: Tool, given: dict[str, Any] | None) -> Arguments:
+    """The arguments as the tool takes them. Raises InvalidInput that names what is wrong."""
+    from pydantic import ValidationError
+
+    try:
+        return tool.arguments.model_validate(given or {})
+    except ValidationError as wrong:
+        first = wrong.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(step) for step in first["loc"]) or "arguments"
+        raise InvalidInput(f"{tool.name}: {where}: {first['msg']}.", field=where) from None
