@@ -51,6 +51,15 @@ class Settings:
     cors: tuple[str, ...] = ()
     """Origins whose pages may call the service; with commas in the environment, as a list in the file."""
 
+    @property
+    def folder(self) -> Path:
+        """The data folder: the given one, or the user's."""
+        if self.data is not None:
+            return self.data
+        import platformdirs
+
+        return Path(platformdirs.user_data_dir("holdfast", appauthor=False))
+
     @classmethod
     def read(cls, *, config: object = None, **given: object) -> Settings:
         known = {field.name for field in fields(cls)}

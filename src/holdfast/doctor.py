@@ -102,7 +102,7 @@ def _model(name: str) -> Iterator[Finding]:
 
 
 def _folder(settings: Settings) -> Iterator[Finding]:
-    folder = settings.data or _users_folder()
+    folder = settings.folder
     if not folder.exists():
         yield Finding("ok", f"Data folder {folder} does not exist yet; the first write makes it")
         return
@@ -247,9 +247,3 @@ def _judged(name: str, health: Health, fix: str) -> Iterator[Finding]:
     if health.changed:
         what = f"{name}: was built with another version of {', '.join(health.changed)}."
         yield Finding("fail", what, "Use the Holdfast release that wrote it.")
-
-
-def _users_folder() -> Path:
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("holdfast", appauthor=False))

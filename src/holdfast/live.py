@@ -20,7 +20,7 @@ class Live:
         self._vault = vault
         self._bells: dict[Who, set[asyncio.Event]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._ended = False
+        self.ending = asyncio.Event()
 
     async def follow(self, who: Who, after: int | None, heartbeat: float) -> AsyncIterator[Event | None]:
         """Events after that number, or from now on; None after each quiet `heartbeat` seconds.
@@ -35,7 +35,7 @@ class Live:
                 yield Event(newest, moments.now(), "reset", {})
                 after = newest
             at = newest if after is None else after
-            while not self._ended:
+            while not self.ending.is_set():
                 bell.clear()
                 while events := await self._since(who, at):
                     for event in events:
@@ -46,12 +46,12 @@ class Live:
                     yield Event(0, moments.now(), "reset", {})
                     at = 0
                     continue
-                while not self._ended and not await _rung(bell, heartbeat):
+                while not self.ending.is_set() and not await _rung(bell, heartbeat):
                     yield None
 
     def end(self) -> None:
         """Let every listener go: the service stops."""
-        self._ended = True
+        self.ending.set()
         for who in list(self._bells):
             self._ring(who)
 

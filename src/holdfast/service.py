@@ -148,6 +148,16 @@ class AsyncHoldfast:
         """How often credentials ask, counted over every process that shares the vault; None when this one is alone."""
         return self._vault.rates
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may serve the same profiles."""
+        return self._vault.shared
+
+    @property
+    def ending(self) -> asyncio.Event:
+        """Set when listeners are let go: the service stops."""
+        return self._live.ending
+
     def _know_nothing(self) -> None:
         """Look every token and namespace up again."""
         self._spaces.clear()

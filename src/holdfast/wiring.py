@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from .config import Settings
 from .errors import Busy, InvalidInput, NotFound, shown
 from .models.local import ArcticEmbedder, PotionEmbedder
@@ -46,8 +44,7 @@ def wired(
 def vault(chosen: Settings) -> Vault:
     """The database that the settings name, or the data folder."""
     if chosen.store is None:
-        folder = chosen.data or Path(platformdirs.user_data_dir("holdfast", appauthor=False))
-        return SqliteVault(folder, keyring=chosen.keyring, open_files=chosen.open_files)
+        return SqliteVault(chosen.folder, keyring=chosen.keyring, open_files=chosen.open_files)
     try:
         from .postgres.vault import PostgresVault
     except ImportError as absent:

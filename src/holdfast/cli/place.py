@@ -11,7 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..announced import found
+from ..config import Settings
+from ..errors import Busy, InvalidInput
 from ..sync import Holdfast, Profile
 from .output import Reply, show
 
@@ -39,7 +41,15 @@ class Place:
 
     @contextmanager
     def folder(self) -> Iterator[Holdfast]:
-        with Holdfast.open(self.data) as holdfast:
+        """The data folder, or the server that has it open."""
+        try:
+            opened = Holdfast.open(self.data)
+        except Busy:
+            door = found(Settings.read(data=self.data).folder)
+            if door is None:
+                raise
+            opened = Holdfast.connect(*door)
+        with opened as holdfast:
             yield holdfast
 
     @contextmanager

@@ -78,11 +78,12 @@ class Ingest(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A profile as a tool sees it: its memory, and where a link to an item leads."""
+    """A profile as a tool sees it: its memory, where a link to an item leads, and who uses it."""
 
     profile: LocalProfile
     kind_of: Callable[[str], Awaitable[str]]
     uri: str
+    agent: str | None = None
 
 
 Act = Callable[[Place, Any], Awaitable[dict[str, Any]]]
@@ -129,13 +130,16 @@ async def _context(place: Place, given: Context) -> dict[str, Any]:
 
 async def _remember(place: Place, given: Remember) -> dict[str, Any]:
     kind = given.kind or await place.kind_of(given.content)
-    kept = await place.profile.remember(given.content, kind=kind, key=given.key, idempotency_key=given.idempotency_key)
+    kept = await place.profile.remember(
+        given.content, kind=kind, key=given.key, agent=place.agent, idempotency_key=given.idempotency_key
+    )
     return _item(kept)
 
 
 async def _list(place: Place, given: Listing) -> dict[str, Any]:
     page = await place.profile.list(limit=given.limit, cursor=given.cursor, kind=given.kind)
-    return {"memories": [_item(memory) for memory in page.items], "cursor": page.cursor}
+    found = {"memories": [_item(memory) for memory in page.items]}
+    return found | ({"cursor": page.cursor} if page.cursor else {})
 
 
 async def _forget(place: Place, given: Forget) -> dict[str, Any]:
@@ -145,7 +149,9 @@ async def _forget(place: Place, given: Forget) -> dict[str, Any]:
 
 async def _ingest(place: Place, given: Ingest) -> dict[str, Any]:
     said = [message.model_dump(exclude_none=True) for message in given.messages]
-    receipt = await place.profile.ingest(said, session_id=given.session_id, idempotency_key=given.idempotency_key)
+    receipt = await place.profile.ingest(
+        said, session_id=given.session_id, agent=place.agent, idempotency_key=given.idempotency_key
+    )
     new = sum(message.new for message in receipt.messages)
     return {"session_id": receipt.session_id, "new": new, "known": len(receipt.messages) - new}
 
@@ -207,7 +213,7 @@ TOOLS = (
     ),
     Tool(
         "list_memories", "Memories, newest first; pass the cursor on for more.",
-        Listing, "read", _list, {"type": "object", "properties": {"memories": MANY, "cursor": {}}, "required": ["memories"]},
+        Listing, "read", _list, _object(memories=MANY),
     ),
     Tool(
         "remember", "Keep one thing on purpose: a preference, decision, event, instruction or task.",
@@ -227,7 +233,8 @@ NAMED = {tool.name: tool for tool in TOOLS}
 
 def schema(arguments: type[Arguments]) -> dict[str, Any]:
     """JSON Schema of the arguments, without what says nothing."""
-    return _slim(arguments.model_json_schema())
+    slim: dict[str, Any] = _slim(arguments.model_json_schema())
+    return slim
 
 
 def _slim(held: Any) -> Any:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from .. import __version__
 from ..errors import HoldfastError
 from ..service import AsyncHoldfast
-from . import administration, agent_memory, failures, journal, keyed, native, secret_url
+from . import administration, agent_memory, failures, journal, keyed, mcp, native, secret_url
 from .around import Around, Counts
 from .gate import Limiter, needs
 from .openapi import describe
@@ -25,6 +25,7 @@ from .wire import Json
 log = logging.getLogger("holdfast")
 ROUTERS = (
     agent_memory.router, native.router, journal.router, keyed.router, administration.router, secret_url.router,
+    mcp.router,
 )  # fmt: skip
 
 
@@ -44,6 +45,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
     )  # fmt: skip
     app.state.holdfast, app.state.access, app.state.counts = holdfast, holdfast.access, Counts()
     app.state.limiter, app.state.repeats = Limiter(limits.rate, holdfast.rates), Repeats()
+    app.state.mcp = mcp.Hosted(holdfast)
     for router in ROUTERS:
         app.include_router(router)
     _tell_of_itself(app)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import uvicorn
 
+from ..announced import Door, announce, found, withdraw
 from ..config import Settings
+from ..credentials import RIGHTS
 from ..errors import AlreadyExists, Busy
 from ..service import AsyncHoldfast
 from .app import Limits, app_of
@@ -34,7 +36,24 @@ async def serve(holdfast: AsyncHoldfast, chosen: Settings, say: Callable[[str], 
         app, host=chosen.host, port=port, log_level="warning", access_log=False, lifespan="off",
         timeout_graceful_shutdown=30, server_header=False, date_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
-    await _Server(config, holdfast).serve(sockets=[listening])
+    async with _announced(holdfast, chosen, port):
+        await _Server(config, holdfast).serve(sockets=[listening])
+
+
+@asynccontextmanager
+async def _announced(holdfast: AsyncHoldfast, chosen: Settings, port: int) -> AsyncIterator[None]:
+    """Let commands and MCP clients of the same user find us instead of the folder's lock."""
+    if holdfast.shared:
+        yield
+        return
+    here = "127.0.0.1" if chosen.host in ("0.0.0.0", "::", *LOOPBACK) else chosen.host
+    before = found(chosen.folder)
+    _, token = await holdfast.access.issue("admin", "this machine", RIGHTS, token=before.token if before else None)
+    announce(chosen.folder, Door(f"http://{here}:{port}", token))
+    try:
+        yield
+    finally:
+        withdraw(chosen.folder)
 
 
 class _Server(uvicorn.Server):

@@ -1,0 +1,71 @@
+"""The command that speaks MCP over stdin and stdout, for clients that start their servers themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+
+import typer
+
+from ..announced import Door, found
+from ..config import Settings
+from ..errors import AlreadyExists, Busy, HoldfastError
+from ..remote import RemoteHoldfast
+from ..service import AsyncHoldfast
+from .place import Data, NamespaceName, ProfileName
+
+PATIENCE = 5.0
+
+
+def mcp(data: Data = None, namespace: NamespaceName = "default", profile: ProfileName = "default") -> None:
+    """Speak MCP over stdin and stdout.
+
+    Talks to the server that has the data folder open, or opens it itself. Any number of clients may run at once.
+    """
+    asyncio.run(_serve(data, namespace, profile))
+
+
+async def _serve(data: str | None, namespace: str, profile: str) -> None:
+    from mcp.server.stdio import stdio_server
+
+    from ..mcp.server import Guest, server
+
+    async with await reached(data) as holdfast:
+        if isinstance(holdfast, RemoteHoldfast):  # over HTTP a namespace is never implicit
+            with suppress(AlreadyExists):
+                await holdfast.create_namespace(namespace)
+        guest = Guest(holdfast.profile(namespace, profile), holdfast.kind_of, namespace, profile, lambda right: True)
+        speaking = server(lambda ctx: guest)
+        async with stdio_server() as (incoming, outgoing):
+            await speaking.run(incoming, outgoing, speaking.create_initialization_options())
+
+
+async def reached(data: str | None) -> AsyncHoldfast | RemoteHoldfast:
+    """The data folder, or the server that has it open; whatever else has it is waited for."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return await AsyncHoldfast.open(data)
+        except Busy:
+            door = found(Settings.read(data=data).folder)
+            far = None if door is None else await _answering(door)
+            if far is not None:
+                return far
+            if time.monotonic() > until:
+                raise
+            await asyncio.sleep(0.2)
+
+
+async def _answering(door: Door) -> RemoteHoldfast | None:
+    far = AsyncHoldfast.connect(*door)
+    try:
+        await far.namespaces()
+        return far
+    except HoldfastError:  # it is gone, or on its way
+        await far.close()
+        return None
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("mcp")(mcp)

@@ -1,0 +1,188 @@
+"""MCP over HTTP: Streamable HTTP at a secret URL or with a bearer token, the older SSE transport, and two tools and a
+prompt as plain HTTP for clients without MCP.
+
+Sessions of the handshake era live in the process that began them, and belong to the credential that began them. Where
+several servers share a store there are none: every request stands alone, as it does in the newer revision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ..credentials import Credential
+from ..errors import InvalidInput
+from ..service import AsyncHoldfast
+from ..types import Memory
+from .gate import bound_profile, needs
+from .shapes import Found
+from .wire import Body, Json, Once, plain
+
+if TYPE_CHECKING:
+    from ..mcp.server import Guest
+
+router = APIRouter(tags=["MCP"])
+STREAMS = ("/s/{secret}/mcp", "/mcp")
+METHODS = ["GET", "POST", "DELETE"]
+MOST_BYTES = 4 * 1024 * 1024
+
+
+class Hosted:
+    """The protocol's server of one app. Nothing of it is loaded before the first request."""
+
+    def __init__(self, holdfast: AsyncHoldfast) -> None:
+        self._holdfast = holdfast
+        self._running: asyncio.Task[None] | None = None
+        self._ready = asyncio.Event()
+
+    @cached_property
+    def server(self) -> Any:
+        from ..mcp.server import server
+
+        return server(lambda ctx: ctx.request.state.guest)
+
+    @cached_property
+    def manager(self) -> Any:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        return StreamableHTTPSessionManager(
+            self.server, stateless=self._holdfast.shared, max_request_body_size=MOST_BYTES
+        )
+
+    @cached_property
+    def sse(self) -> Any:
+        from mcp.server.sse import SseServerTransport
+
+        return SseServerTransport("/messages", max_request_body_size=MOST_BYTES)
+
+    async def streamed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._running is None:
+            self._running = asyncio.create_task(self._run(), name="holdfast-mcp")
+        await self._ready.wait()
+        await self.manager.asgi_app(scope, receive, send)
+
+    async def _run(self) -> None:
+        async with self.manager.run():
+            self._ready.set()
+            await self._holdfast.ending.wait()
+
+    async def connected(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope = {**scope, "root_path": f"/sse/{scope['path_params']['secret']}"}
+        async with self.sse.connect_sse(scope, receive, send) as (incoming, outgoing):
+            await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+
+
+class Handed(Response):
+    """The answer is another app's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__()
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def _let_in(request: Request, namespace: str | None = None, profile: str | None = None) -> Hosted:
+    """Tell the protocol who asks; a session is its credential's own."""
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
+
+    guest = _guest(request, namespace, profile)
+    request.state.guest = guest
+    owner = f"{guest.credential} {guest.namespace}/{guest.name}"
+    request.scope["user"] = AuthenticatedUser(AccessToken(token="-", client_id=owner, scopes=[]))
+    hosted: Hosted = request.app.state.mcp
+    return hosted
+
+
+def _guest(request: Request, namespace: str | None, profile: str | None) -> Guest:
+    from ..mcp.server import Guest
+
+    credential: Credential = request.state.credential
+    namespace, profile = credential.namespace or namespace, credential.profile or profile
+    if namespace is None or profile is None:
+        raise InvalidInput(
+            "This token is not bound to one profile, and the address names none.",
+            fix="Add ?namespace=…&profile=… to it, use a secret URL, or a key issued for one profile.",
+        )
+    holdfast: AsyncHoldfast = request.app.state.holdfast
+
+    def allows(right: str) -> bool:
+        return credential.allows(right, namespace, profile)
+
+    return Guest(
+        holdfast.profile(namespace, profile), holdfast.kind_of, namespace, profile, allows, credential.id,
+        request.headers.get("holdfast-agent"),
+    )  # fmt: skip
+
+
+@router.api_route(
+    "/s/{secret}/mcp", methods=METHODS, dependencies=[Depends(needs(None, bound=True))], include_in_schema=False
+)
+async def at_a_secret_url(request: Request) -> Response:
+    return Handed(_let_in(request).streamed)
+
+
+@router.api_route("/mcp", methods=METHODS, dependencies=[Depends(needs(None, bound=True))], include_in_schema=False)
+async def with_a_token(
+    request: Request, namespace: Annotated[str | None, Query()] = None, profile: Annotated[str | None, Query()] = None
+) -> Response:
+    return Handed(_let_in(request, namespace, profile).streamed)
+
+
+@router.get("/sse/{secret}", dependencies=[Depends(needs(None, bound=True))], include_in_schema=False)
+async def older_stream(request: Request) -> Response:
+    return Handed(_let_in(request).connected)
+
+
+@router.post("/sse/{secret}/messages", dependencies=[Depends(needs(None, bound=True))], include_in_schema=False)
+async def older_messages(request: Request) -> Response:
+    return Handed(_let_in(request).sse.handle_post_message)
+
+
+class AddMemory(Body):
+    content: str
+    kind: str | None = None
+    key: str | None = None
+
+
+class SearchMemory(Body):
+    query: str
+    limit: Annotated[int, Query(ge=1, le=100)] = 10
+
+
+class RememberContext(Body):
+    topic: str | None = None
+
+
+for prefix in STREAMS:
+
+    @router.post(
+        prefix + "/tools/add_memory", dependencies=[Depends(needs("write", bound=True))], status_code=201,
+        response_model=Memory,
+    )  # fmt: skip
+    async def add_memory(request: Request, body: AddMemory, once: Once = None) -> Json:
+        """Keep one thing on purpose."""
+        kind = body.kind or await request.app.state.holdfast.kind_of(body.content)
+        kept = await bound_profile(request).remember(body.content, kind=kind, key=body.key, idempotency_key=once)
+        return Json(plain(kept), 201)
+
+    @router.post(
+        prefix + "/tools/search_memory", dependencies=[Depends(needs("read", bound=True))], response_model=Found
+    )
+    async def search_memory(request: Request, body: SearchMemory) -> Json:
+        """Memories and messages about something, best first."""
+        return Json({"results": plain(await bound_profile(request).search(body.query, limit=body.limit))})
+
+    @router.post(prefix + "/prompts/remember_context", dependencies=[Depends(needs("read", bound=True))])
+    async def remember_context(request: Request, body: RememberContext) -> dict[str, str]:
+        """What is remembered, to begin a conversation with."""
+        from ..mcp.server import context_prompt
+
+        return {"text": await context_prompt(bound_profile(request), body.topic)}
