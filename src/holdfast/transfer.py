@@ -29,7 +29,7 @@ AT_ONCE = 4
 """How many profiles are under way together: each waits for disks and networks most of the time."""
 ROUNDS = 3
 """How often to look again at profiles that changed meanwhile."""
-CHANGES = 2
+CHANGES = 1
 """How often one profile may change under way before others get their turn."""
 PASSES = 8
 """How often to compare a profile that does not change."""

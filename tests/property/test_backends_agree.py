@@ -250,7 +250,6 @@ TestAgreement.settings = settings(
     max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestInDatabase, TestSealed = InDatabase.TestCase, Sealed.TestCase
-for kind in (TestInDatabase, TestSealed):
-    kind.settings = settings(
-        max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-    )
+TestInDatabase.settings = TestSealed.settings = settings(
+    max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)

@@ -75,6 +75,12 @@ class FindingContract:
         assert [m.id for m in await store.scan(None, now=None, limit=9)] == [new.id, brief.id]
         assert len(await store.scan(None, now=None, limit=9, superseded=True)) == 3
 
+    async def test_what_came_and_went_in_one_change_is_not_proposed(self, store: Store) -> None:
+        old, new = memory("old zebra", key="k"), memory("new zebra", key="k", n=1)
+        await store.propose(Probe(now=AT, words=("zebra",)))  # whatever it keeps at hand must follow
+        await store.apply(written(old, new, supersede=(Supersede(old.id, new.id),)))
+        assert await self._items(store, Probe(now=AT, words=("zebra",))) == {new.id}
+
     async def test_a_key_is_a_channel(self, store: Store) -> None:
         known = memory("Lisbon", key="home-city")
         await store.apply(written(known, memory("other", key="pet")))

@@ -110,6 +110,43 @@ class StoreContract(FindingContract, JournalContract):
             assert [m.content for m in await store.history(version.id)] == ["2", "1", "0"]
         assert await store.history("nobody") == []
 
+    async def test_sources_keep_the_order_in_which_they_came(self, store: Store) -> None:
+        said = [message(str(n)) for n in range(4)]
+        known = memory("known", sources=(said[0].id, said[1].id))
+        await store.apply(written(*said, known))
+        await store.apply(Change(forget=(said[0].id,)))
+        await store.apply(Change(sources=((known.id, said[2].id), (known.id, said[3].id))))
+        (found,) = (await store.scan(None, now=None, limit=1)).items
+        assert found.sources == (said[1].id, said[2].id, said[3].id)
+
+    async def test_a_lease_that_ran_out_settles_and_defers_nothing(self, store: Store) -> None:
+        said = message("hello")
+        await store.apply(written(said))
+        await store.claim(now=AT, lease=LEASE, limit=1)
+        late = AT + 2 * LEASE
+        assert len(await store.claim(now=late, lease=LEASE, limit=1)) == 1  # somebody else has it now
+        known = memory("drawn late", sources=(said.id,))
+        with pytest.raises(Conflict):
+            await store.apply(written(known, settle=(said.id,), lease=AT + LEASE))
+        await store.apply(Change(defer=(Deferral(said.id, None, "too late"),), lease=AT + LEASE))
+        stats = await store.stats(MODEL)
+        assert (stats.memories, stats.pending, stats.failing, stats.set_aside) == (0, 1, 0, 0)
+        await store.apply(written(known, settle=(said.id,), lease=late + LEASE))
+        stats = await store.stats(MODEL)
+        assert (stats.memories, stats.pending) == (1, 0)
+
+    async def test_what_the_index_holds_can_be_read_back(self, store: Store) -> None:
+        said, known = message("a zebra"), memory("saw a zebra", kind="task")
+        await store.apply(written(said, known, vectors=(unit(said.id, 3),)))
+        found = {part.item: (part, vector) for part, vector in await store.indexed([said.id, known.id, "nobody"])}
+        assert set(found) == {said.id, known.id}
+        part, vector = found[said.id]
+        assert (part.number, part.start, part.stop, part.embed) == (0, 0, 7, True)
+        assert vector is not None
+        assert vector.model == MODEL
+        assert abs(float(vector.values @ direction(3)) - 1) < 1e-3
+        assert found[known.id][1] is None
+
     # Forgetting
 
     async def test_forgetting_removes_item_words_vector_and_source(self, store: Store) -> None:

@@ -57,6 +57,9 @@ class Applying:
         await self._add_messages(db)
         await self._add_memories(db)
         await self._add_parts(db)
+        for pair in change.supersede:  # what came and went in one change
+            if {pair.old, pair.new} <= self._new:
+                await self._set_live(db, pair.old, False)
         await self._add_vectors(db)
         for item, number in change.refused:
             await db.execute(
@@ -66,7 +69,7 @@ class Applying:
         for id, message in change.sources:
             await db.execute(
                 "INSERT INTO source (profile, memory, place, message) SELECT %(p)s, memory.n, "
-                "(SELECT count(*) FROM source WHERE profile = %(p)s AND memory = memory.n), message.id "
+                "(SELECT coalesce(max(place) + 1, 0) FROM source WHERE profile = %(p)s AND memory = memory.n), message.id "
                 "FROM memory, message WHERE memory.profile = %(p)s AND message.profile = %(p)s "
                 "AND memory.id = %(memory)s AND message.id = %(message)s ON CONFLICT DO NOTHING",
                 {"p": p, "memory": id, "message": message},

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import (
     CannotConnectNow,
     DeadlockDetected,
@@ -28,7 +29,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from .. import trail
 from ..bookmarks import later
-from ..errors import Busy, Closed, Conflict, HoldfastError, StorageError, StorageFull
+from ..errors import Busy, Closed, Conflict, HoldfastError, InvalidInput, StorageError, StorageFull
 from .replica import Replica
 from .schema import ROLE, migrate
 
@@ -52,6 +53,11 @@ order in which they are written are right, whatever the statistics say."""
 
 class Base:
     def __init__(self, dsn: str, connections: int = 10, replica: str | None = None) -> None:
+        for address in filter(None, (dsn, replica)):
+            try:
+                conninfo_to_dict(address)
+            except psycopg.ProgrammingError as bad:
+                raise InvalidInput(f"The database's address cannot be read: {bad}", field="store") from bad
         self.dsn = dsn
         self._pool = pool(dsn, connections)
         self._replica = None if replica is None else Replica(pool(replica, connections))
@@ -108,6 +114,7 @@ class Base:
         await self._ready()
         with translated():
             async with await psycopg.AsyncConnection.connect(self.dsn, autocommit=True) as db:
+                await db.execute("SET maintenance_work_mem = '512MB'")  # an index that does not fit is built slowly
                 await db.execute(statement)
 
     async def _patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:

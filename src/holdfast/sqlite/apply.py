@@ -54,6 +54,9 @@ class Applying:
         for part in {(part.item, part.number): part for part in change.parts}.values():
             if part.item in self._new:
                 self._add_part(db, part)
+        for pair in change.supersede:  # what came and went in one change
+            if {pair.old, pair.new} <= self._new:
+                self._dead += self._set_live(db, pair.old, False)
         self._add_vectors(db)
         for item, number in change.refused:
             db.execute(
@@ -63,7 +66,7 @@ class Applying:
             )
         db.executemany(
             "INSERT OR IGNORE INTO source (memory, place, message) SELECT memory.n, "
-            "(SELECT count(*) FROM source WHERE memory = memory.n), message.id FROM memory, message "
+            "(SELECT coalesce(max(place) + 1, 0) FROM source WHERE memory = memory.n), message.id FROM memory, message "
             "WHERE memory.id = ? AND message.id = ?",
             change.sources,
         )

@@ -25,7 +25,7 @@ CREATE TABLE message (
   UNIQUE (profile, session, position)
 ) PARTITION BY HASH (profile);
 CREATE INDEX message_time ON message (profile, coalesce(said_at, created_at));
-CREATE INDEX message_waiting ON message (profile, wait_until) WHERE state = 'waiting';
+CREATE INDEX message_waiting ON message (profile, n, wait_until) WHERE state = 'waiting';
 
 CREATE TABLE memory (
   profile        bigint NOT NULL,
