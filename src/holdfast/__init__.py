@@ -9,7 +9,9 @@ alice.recall("Where does Alice live?").answer
 
 from __future__ import annotations
 
-from .agent_memory import AsyncAgentMemory, Item
+import typing as _typing
+from importlib import import_module as _module
+
 from .errors import (
     AlreadyExists,
     Busy,
@@ -32,13 +34,41 @@ from .errors import (
     Unauthorised,
     Unreachable,
 )
-from .profile import LocalProfile
-from .records import Event, JobStatus, Trace, TracePage
-from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Session, Stats
-from .service import AsyncHoldfast
-from .sync import AgentMemory, Holdfast, Profile
-from .trail import acting
-from .types import Forgotten, Memory, Message
+
+if _typing.TYPE_CHECKING:
+    from .agent_memory import AsyncAgentMemory, Item
+    from .profile import LocalProfile
+    from .records import Event, JobStatus, Trace, TracePage
+    from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Session, Stats
+    from .service import AsyncHoldfast
+    from .sync import AgentMemory, Holdfast, Profile
+    from .trail import acting
+    from .types import Forgotten, Memory, Message
+else:
+    # Loaded when first asked for: `holdfast hook` starts with every prompt of a coding agent and needs none of them.
+    _HOMES = {
+        "agent_memory": ("AsyncAgentMemory", "Item"),
+        "profile": ("LocalProfile",),
+        "records": ("Event", "JobStatus", "Trace", "TracePage"),
+        "results": (
+            "Answer", "Citation", "Context", "Hit", "Namespace", "Page", "ProfileInfo", "Receipt", "Session", "Stats",
+        ),
+        "service": ("AsyncHoldfast",),
+        "sync": ("AgentMemory", "Holdfast", "Profile"),
+        "trail": ("acting",),
+        "types": ("Forgotten", "Memory", "Message"),
+    }  # fmt: skip
+    _HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+    def __getattr__(name):
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found = getattr(_module(f".{_HOME[name]}", __name__), name)
+        return found
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
+
 
 __version__ = "0.1.0"
 

@@ -65,6 +65,24 @@ def test_a_failover_loses_nothing(synchronous: tuple[Cluster, Cluster], tmp_path
         hears_again(*servers)
 
 
+def test_a_primary_that_hangs_is_given_up(synchronous: tuple[Cluster, Cluster], tmp_path: Path) -> None:
+    """Its connections stay open and nobody answers, while another is primary already."""
+    primary, standby = synchronous
+    with members(2, tmp_path, address(primary, standby, target_session_attrs="read-write")) as servers:
+        with Load(servers) as load:
+            time.sleep(3)
+            primary.pause()
+            standby.promote()
+            time.sleep(60)
+        told = load.told
+        assert set(told.outcomes) == {"ok", "503"}
+        settled(servers[0], 60)
+        everything_is_there_once(servers[1], told)
+        hears_again(*servers)
+        print(f"{len(told.acknowledged)} acknowledged, none lost or doubled, {dict(told.outcomes)}, "
+              f"longest gap {told.longest_gap:.1f} s")  # fmt: skip
+
+
 def asked_in_vain(servers: list[Member]) -> None:
     """Whatever is asked of whomever while there is no primary, the answer is to come back in a moment."""
     ask: list[tuple[str, str, dict[str, Any]]] = [

@@ -185,7 +185,7 @@ def test_a_rolling_restart_is_not_noticed(three: tuple[list[Member], str]) -> No
 def test_one_that_was_thought_gone_leaves_nothing_behind(tmp_path: Path) -> None:
     """It comes back in the middle of its work, takes more, and is gone for good: the other must see that, too."""
     with database() as dsn, members(2, tmp_path, url(dsn)) as (stays, goes):
-        goes.told("POST", PLACE + "/ingest", json={"messages": bought("early"), "session_id": "early"})
+        goes.told("POST", PLACE + "/ingest", json={"messages": bought(0), "session_id": "early"})
         goes.send(signal.SIGSTOP)
         with psycopg.connect(dsn, autocommit=True) as db:
             rests = "SELECT count(*) FROM profile WHERE name = 'log' AND rested_under IS NOT NULL"
@@ -195,7 +195,7 @@ def test_one_that_was_thought_gone_leaves_nothing_behind(tmp_path: Path) -> None
                 time.sleep(0.5)
         goes.send(signal.SIGCONT)
         time.sleep(0.5)
-        goes.told("POST", PLACE + "/ingest", json={"messages": bought("late"), "session_id": "late"})
+        goes.told("POST", PLACE + "/ingest", json={"messages": bought(MANY), "session_id": "late"})
         goes.stop(signal.SIGKILL)
         assert stays.told("GET", PLACE + "/stats")["pending"] > 0, "nothing was left to digest: the test is too easy"
         settled(stays, 60)
@@ -203,5 +203,5 @@ def test_one_that_was_thought_gone_leaves_nothing_behind(tmp_path: Path) -> None
         assert len(drawn) == 2 * MANY
 
 
-def bought(when: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": f"I bought lamp {when}-{n} at the market."} for n in range(MANY)]
+def bought(first: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"I bought lamp {n} at the market."} for n in range(first, first + MANY)]

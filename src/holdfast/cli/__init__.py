@@ -23,6 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     _speak_utf8()
     given = [_as_utf8(argument) for argument in (sys.argv[1:] if arguments is None else arguments)]
+    if given[:1] == ["hook"] and not {"-h", "--help"} & set(given):
+        from .hook import run  # not by way of typer: a hook's start is most of its cost
+
+        return run(given[1:], leave=arguments is None)
     as_json = "--json" in given[: given.index("--") if "--" in given else None]
     _warn_in_one_line(as_json)
     try:

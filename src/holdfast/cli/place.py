@@ -16,6 +16,7 @@ from ..config import Settings
 from ..errors import Busy, InvalidInput
 from ..sync import Holdfast, Profile
 from .output import Reply, show
+from .project import named
 
 Data = Annotated[
     str | None,
@@ -25,7 +26,15 @@ NamespaceName = Annotated[
     str, typer.Option("--namespace", "-n", metavar="NAME", envvar="HOLDFAST_NAMESPACE", help="Namespace.")
 ]
 ProfileName = Annotated[
-    str, typer.Option("--profile", "-p", metavar="NAME", envvar="HOLDFAST_PROFILE", help="Profile.")
+    str,
+    typer.Option(
+        "--profile",
+        "-p",
+        metavar="NAME",
+        envvar="HOLDFAST_PROFILE",
+        help="Profile; . is the one of this folder's project.",
+        callback=named,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -29,7 +30,7 @@ from .. import __version__, trail
 from ..errors import Forbidden, HoldfastError, NotFound
 from ..profile import LocalProfile
 from ..records import Event
-from .tools import NAMED, TOOLS, Place, Tool, checked, schema
+from .tools import NAMED, TOOLS, Place, checked, schema
 
 INSTRUCTIONS = (
     "Long-term memory of this user or project. Call recall or get_context before answering what may depend on earlier "
@@ -39,6 +40,11 @@ PROMPT = "remember_context"
 HEARTBEAT = 30.0
 BREATH = 0.2
 """Changes this near to each other are told once."""
+LONGEST_AGENT = 50
+
+
+async def _always() -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,8 @@ class Guest:
     allows: Callable[[str], bool]
     credential: str | None = None
     agent: str | None = None
+    still: Callable[[], Awaitable[bool]] = _always
+    """Whether a listener's credential is still good."""
 
     @property
     def uri(self) -> str:
@@ -80,6 +88,7 @@ def server(guest_of: GuestOf) -> Server[Any]:
         on_subscribe_resource=host.subscribe,
         on_unsubscribe_resource=host.unsubscribe,
         on_subscriptions_listen=host.listen,
+        get_tool_input_schema=_input,  # or each call would list them all
     )
 
 
@@ -90,7 +99,7 @@ class _Host:
 
     async def list_tools(self, ctx: Any, _: Any) -> types.ListToolsResult:
         guest = self._guest_of(ctx)
-        return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS if guest.allows(tool.right)])
+        return types.ListToolsResult(tools=[_described(tool.name) for tool in TOOLS if guest.allows(tool.right)])
 
     async def call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = NAMED.get(params.name)
@@ -102,7 +111,9 @@ class _Host:
                 place = Place(guest.profile, guest.kind_of, guest.uri, guest.agent)
                 told = await tool.act(place, checked(tool, params.arguments))
             except HoldfastError as wrong:
-                return _failed(wrong)
+                if tool.nothing is None or not _unwritten(wrong):
+                    return _failed(wrong)
+                told = tool.nothing
         return types.CallToolResult(content=[_text(told)], structured_content=told)
 
     async def list_prompts(self, _: Any, __: Any) -> types.ListPromptsResult:
@@ -211,25 +222,42 @@ class _Host:
         guest = self._guest_of(ctx)
         if guest.agent is None:
             client = ctx.session.client_params
-            guest = replace(guest, agent=None if client is None else client.client_info.name)
+            guest = replace(guest, agent=None if client is None else _agent(client.client_info.name))
         with trail.acting(credential=guest.credential, agent=guest.agent):
             yield guest
 
 
 async def _changes(guest: Guest, uris: list[str]) -> AsyncIterator[list[str]]:
     """After each burst of changes, which of these resources they touched."""
-    events = guest.profile.events(heartbeat=HEARTBEAT)
-    async for event in events:
-        if event is None:
-            continue
-        await asyncio.sleep(BREATH)
-        touched = {f"{guest.uri}/summary", *(f"{guest.uri}/memory/{quote(id, safe='')}" for id in _ids(event))}
-        yield [uri for uri in uris if uri in touched or event.type == "reset"]
+    async for burst in _bursts(guest.profile.events(heartbeat=HEARTBEAT)):
+        if not await guest.still():
+            return
+        touched = {f"{guest.uri}/summary"}.union(f"{guest.uri}/memory/{quote(id, safe='')}" for id in _ids(burst))
+        if burst:
+            yield [uri for uri in uris if uri in touched or any(event.type == "reset" for event in burst)]
 
 
-def _ids(event: Event) -> list[str]:
-    held = event.data
-    return [str(each) for each in (held.get("id"), held.get("by"), *held.get("ids", ())) if each]
+async def _bursts(events: AsyncIterator[Event | None]) -> AsyncIterator[list[Event]]:
+    """Events that come within a breath of the first, together; nothing, in a list, after each quiet while."""
+    now, coming = asyncio.get_running_loop().time, asyncio.ensure_future(anext(events))
+    try:
+        with suppress(StopAsyncIteration):
+            while True:
+                first = await coming
+                coming = asyncio.ensure_future(anext(events))
+                burst = [] if first is None else [first]
+                ends = now() + BREATH
+                while burst and (left := ends - now()) > 0 and (await asyncio.wait([coming], timeout=left))[0]:
+                    burst += [event] if (event := coming.result()) is not None else []
+                    coming = asyncio.ensure_future(anext(events))
+                yield burst
+    finally:
+        coming.cancel()
+
+
+def _ids(burst: list[Event]) -> Iterator[str]:
+    for held in (event.data for event in burst):
+        yield from (str(each) for each in (held.get("id"), held.get("by"), *held.get("ids", ())) if each)
 
 
 async def _summary(profile: LocalProfile) -> str:
@@ -248,7 +276,18 @@ async def context_prompt(profile: LocalProfile, topic: str | None) -> str:
     return f"What you remember from earlier conversations:\n\n{known}" if known else "You remember nothing of this yet."
 
 
-def _described(tool: Tool) -> types.Tool:
+def _agent(name: str) -> str | None:
+    """What a client calls itself, as far as it is a name."""
+    return name.replace("\0", "").strip()[:LONGEST_AGENT] or None
+
+
+def _input(name: str) -> dict[str, Any] | None:
+    return _described(name).input_schema if name in NAMED else None
+
+
+@cache
+def _described(name: str) -> types.Tool:
+    tool = NAMED[name]
     hints = types.ToolAnnotations(
         read_only_hint=tool.reads, destructive_hint=tool.right == "forget", idempotent_hint=tool.idempotent,
         open_world_hint=False,
@@ -264,6 +303,11 @@ def _check_right(guest: Guest, right: str) -> None:
         raise Forbidden(
             f"The credential {guest.credential} may not {right} here.", fix="Use one with this right in this profile."
         )
+
+
+def _unwritten(wrong: HoldfastError) -> bool:
+    """Whether it is only that nobody wrote to the profile yet: a new conversation begins with a look at nothing."""
+    return isinstance(wrong, NotFound) and wrong.field in ("profile", "namespace")
 
 
 def _within(guest: Guest, uri: str) -> str:

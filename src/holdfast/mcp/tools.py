@@ -97,6 +97,8 @@ class Tool:
     right: str
     act: Act
     output: dict[str, Any]
+    nothing: dict[str, Any] | None = None
+    """Its answer before the profile's first write."""
     idempotent: bool = True
 
     @property
@@ -197,11 +199,11 @@ COUNT: dict[str, Any] = {"type": "integer"}
 TOOLS = (
     Tool(
         "recall", "Answer a question from memory, with sources; empty when nothing supports an answer.",
-        Query, "read", _recall, _object(answer=TEXT, sources=MANY),
+        Query, "read", _recall, _object(answer=TEXT, sources=MANY), {"answer": "", "sources": []},
     ),
     Tool(
         "search", "Find memories and past messages about something, best first.",
-        Search, "read", _search, _object(results=MANY),
+        Search, "read", _search, _object(results=MANY), {"results": []},
     ),
     Tool(
         "fetch", "One memory or message in full, by the id that search gave.",
@@ -209,11 +211,11 @@ TOOLS = (
     ),
     Tool(
         "get_context", "A block of what is known about a topic, to read before answering, within a token budget.",
-        Context, "read", _context, _object(context=TEXT, tokens=COUNT),
+        Context, "read", _context, _object(context=TEXT, tokens=COUNT), {"context": "", "tokens": 0},
     ),
     Tool(
         "list_memories", "Memories, newest first; pass the cursor on for more.",
-        Listing, "read", _list, _object(memories=MANY),
+        Listing, "read", _list, _object(memories=MANY), {"memories": []},
     ),
     Tool(
         "remember", "Keep one thing on purpose: a preference, decision, event, instruction or task.",
@@ -231,27 +233,36 @@ TOOLS = (
 NAMED = {tool.name: tool for tool in TOOLS}
 
 
+UNSAID = ("title", "additionalProperties", "minLength", "maxLength", "minItems", "maxItems")
+"""What is checked all the same, and no model needs to read."""
+
+
 def schema(arguments: type[Arguments]) -> dict[str, Any]:
-    """JSON Schema of the arguments, without what says nothing."""
-    slim: dict[str, Any] = _slim(arguments.model_json_schema())
+    """JSON Schema of the arguments: without what says nothing, and without references, which some clients refuse."""
+    whole = arguments.model_json_schema()
+    slim: dict[str, Any] = _slim(_without(whole, "$defs"), whole.get("$defs", {}))
     return slim
 
 
-def _slim(held: Any) -> Any:
+def _slim(held: Any, named: dict[str, Any]) -> Any:
     if isinstance(held, list):
-        return [_slim(each) for each in held]
+        return [_slim(each, named) for each in held]
     if not isinstance(held, dict):
         return held
+    if "$ref" in held:
+        return _slim(named[held["$ref"].rpartition("/")[2]], named)
     either = held.get("anyOf")
     if isinstance(either, list) and {"type": "null"} in either and len(either) == 2:  # optional is said by `required`
-        return _slim(
-            {**next(each for each in either if each != {"type": "null"}), **_without(held, "anyOf", "default")}
-        )
-    return {name: _slim(value) for name, value in _without(held, "title").items()}
+        one = next(each for each in either if each != {"type": "null"})
+        return _slim({**one, **_without(held, "anyOf", "default")}, named)
+    return {
+        name: {each: _slim(its, named) for each, its in value.items()} if name == "properties" else _slim(value, named)
+        for name, value in _without(held, *UNSAID).items()
+    }
 
 
 def _without(held: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in held.items() if name not in names or isinstance(value, dict)}
+    return {name: value for name, value in held.items() if name not in names}
 
 
 def checked(tool: Tool, given: dict[str, Any] | None) -> Arguments:

@@ -69,8 +69,8 @@ class Applying:
         for id, message in change.sources:
             await db.execute(
                 "INSERT INTO source (profile, memory, place, message) SELECT %(p)s, memory.n, "
-                "(SELECT coalesce(max(place) + 1, 0) FROM source WHERE profile = %(p)s AND memory = memory.n), message.id "
-                "FROM memory, message WHERE memory.profile = %(p)s AND message.profile = %(p)s "
+                "(SELECT coalesce(max(place) + 1, 0) FROM source WHERE profile = %(p)s AND memory = memory.n), "
+                "message.id FROM memory, message WHERE memory.profile = %(p)s AND message.profile = %(p)s "
                 "AND memory.id = %(memory)s AND message.id = %(message)s ON CONFLICT DO NOTHING",
                 {"p": p, "memory": id, "message": message},
             )

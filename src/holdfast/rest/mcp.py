@@ -10,16 +10,17 @@ from __future__ import annotations
 import asyncio
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import unquote, urlsplit
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..credentials import Credential
-from ..errors import InvalidInput
+from ..errors import Forbidden, HoldfastError, InvalidInput, shown
 from ..service import AsyncHoldfast
 from ..types import Memory
-from .gate import bound_profile, needs
+from .gate import asking, bound_profile, needs
 from .shapes import Found
 from .wire import Body, Json, Once, plain
 
@@ -30,13 +31,15 @@ router = APIRouter(tags=["MCP"])
 STREAMS = ("/s/{secret}/mcp", "/mcp")
 METHODS = ["GET", "POST", "DELETE"]
 MOST_BYTES = 4 * 1024 * 1024
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Hosted:
     """The protocol's server of one app. Nothing of it is loaded before the first request."""
 
-    def __init__(self, holdfast: AsyncHoldfast) -> None:
+    def __init__(self, holdfast: AsyncHoldfast, origins: tuple[str, ...] = ()) -> None:
         self._holdfast = holdfast
+        self.origins = origins
         self._running: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
 
@@ -88,37 +91,66 @@ class Handed(Response):
         await self._app(scope, receive, send)
 
 
-def _let_in(request: Request, namespace: str | None = None, profile: str | None = None) -> Hosted:
+async def _let_in(request: Request, namespace: str | None = None, profile: str | None = None) -> Hosted:
     """Tell the protocol who asks; a session is its credential's own."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
 
-    guest = _guest(request, namespace, profile)
+    hosted: Hosted = request.app.state.mcp
+    _check_origin(request, hosted.origins)
+    guest = await _guest(request, namespace, profile)
     request.state.guest = guest
     owner = f"{guest.credential} {guest.namespace}/{guest.name}"
     request.scope["user"] = AuthenticatedUser(AccessToken(token="-", client_id=owner, scopes=[]))
-    hosted: Hosted = request.app.state.mcp
     return hosted
 
 
-def _guest(request: Request, namespace: str | None, profile: str | None) -> Guest:
+def _check_origin(request: Request, allowed: tuple[str, ...]) -> None:
+    """No page of a stranger's may ask through somebody's browser, not even one whose name was made to lead here.
+
+    What comes from this very machine may have come by such a name, so only pages of this machine are at home then.
+    """
+    origin = request.headers.get("origin")
+    if origin is None or origin in allowed or "*" in allowed:
+        return
+    page = urlsplit(origin)
+    local = (request.scope.get("server") or ("",))[0] in LOOPBACK
+    at_home = page.hostname in LOOPBACK or (not local and page.netloc == request.headers.get("host"))
+    if not at_home and (page.scheme in ("http", "https") or origin == "null"):  # an app's own scheme is nobody's page
+        raise Forbidden(f"Pages of {shown(origin)} may not ask here.", fix="Add it to the setting `cors`.")
+
+
+async def _guest(request: Request, namespace: str | None, profile: str | None) -> Guest:
     from ..mcp.server import Guest
 
     credential: Credential = request.state.credential
+    holdfast: AsyncHoldfast = request.app.state.holdfast
+    for own, asked in ((credential.namespace, namespace), (credential.profile, profile)):
+        if own is not None and asked is not None and own != asked:
+            raise Forbidden(f"The credential {credential.id} is not for {asked!r}.")
+    if namespace is not None:
+        namespace = (await holdfast.namespace(namespace)).name  # over HTTP a namespace is never implicit
     namespace, profile = credential.namespace or namespace, credential.profile or profile
     if namespace is None or profile is None:
         raise InvalidInput(
             "This token is not bound to one profile, and the address names none.",
             fix="Add ?namespace=…&profile=… to it, use a secret URL, or a key issued for one profile.",
         )
-    holdfast: AsyncHoldfast = request.app.state.holdfast
 
     def allows(right: str) -> bool:
         return credential.allows(right, namespace, profile)
 
+    async def still() -> bool:
+        try:
+            await asking(request)
+        except HoldfastError:
+            return False
+        return True
+
+    agent = request.headers.get("holdfast-agent")
     return Guest(
         holdfast.profile(namespace, profile), holdfast.kind_of, namespace, profile, allows, credential.id,
-        request.headers.get("holdfast-agent"),
+        None if agent is None else unquote(agent), still,
     )  # fmt: skip
 
 
@@ -126,24 +158,24 @@ def _guest(request: Request, namespace: str | None, profile: str | None) -> Gues
     "/s/{secret}/mcp", methods=METHODS, dependencies=[Depends(needs(None, bound=True))], include_in_schema=False
 )
 async def at_a_secret_url(request: Request) -> Response:
-    return Handed(_let_in(request).streamed)
+    return Handed((await _let_in(request)).streamed)
 
 
 @router.api_route("/mcp", methods=METHODS, dependencies=[Depends(needs(None, bound=True))], include_in_schema=False)
 async def with_a_token(
     request: Request, namespace: Annotated[str | None, Query()] = None, profile: Annotated[str | None, Query()] = None
 ) -> Response:
-    return Handed(_let_in(request, namespace, profile).streamed)
+    return Handed((await _let_in(request, namespace, profile)).streamed)
 
 
 @router.get("/sse/{secret}", dependencies=[Depends(needs(None, bound=True))], include_in_schema=False)
 async def older_stream(request: Request) -> Response:
-    return Handed(_let_in(request).connected)
+    return Handed((await _let_in(request)).connected)
 
 
 @router.post("/sse/{secret}/messages", dependencies=[Depends(needs(None, bound=True))], include_in_schema=False)
 async def older_messages(request: Request) -> Response:
-    return Handed(_let_in(request).sse.handle_post_message)
+    return Handed((await _let_in(request)).sse.handle_post_message)
 
 
 class AddMemory(Body):

@@ -36,8 +36,14 @@ async def serve(holdfast: AsyncHoldfast, chosen: Settings, say: Callable[[str], 
         app, host=chosen.host, port=port, log_level="warning", access_log=False, lifespan="off",
         timeout_graceful_shutdown=30, server_header=False, date_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
+    loading = asyncio.create_task(asyncio.to_thread(_load_mcp))  # a second, which the first request need not wait for
     async with _announced(holdfast, chosen, port):
         await _Server(config, holdfast).serve(sockets=[listening])
+    await loading
+
+
+def _load_mcp() -> None:
+    from ..mcp import server  # noqa: F401
 
 
 @asynccontextmanager

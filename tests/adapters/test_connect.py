@@ -1,0 +1,331 @@
+"""Connecting clients: what is written into their settings, what is left alone, and the way back."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.cli import clients, main, splice
+
+URL = "http://127.0.0.1:8420/s/hf_verysecret"
+FILES = {
+    "claude-code": ".claude.json",
+    "codex": ".codex/config.toml",
+    "cursor": ".cursor/mcp.json",
+    "claude-desktop": ".config/Claude/claude_desktop_config.json",
+    "vscode": ".config/Code/User/mcp.json",
+}
+WITH_URL = [name for name, client in clients.CLIENTS.items() if client.remote]
+WITH_HOOKS = [name for name, client in clients.CLIENTS.items() if client.hooks]
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith(("HOLDFAST_", "CLAUDE", "CODEX", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(clients, "home", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: str) -> Said:
+        return Said(main(["connect", *arguments]), *capsys.readouterr())
+
+    return run
+
+
+def entry(home: Path, name: str) -> Any:
+    file = home / FILES[name]
+    held = tomllib.loads(file.read_text()) if file.suffix == ".toml" else json.loads(file.read_text())
+    return held[clients.CLIENTS[name].under]["holdfast"]
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", list(FILES))
+def test_without_write_nothing_is_changed(run: Run, home: Path, name: str) -> None:
+    shown = run(name)
+    assert (shown.code, shown.err) == (0, "")
+    assert str(home / FILES[name]) in shown.out
+    assert "Nothing was changed" in shown.out
+    assert everything(home) == {}
+
+
+@pytest.mark.parametrize("name", list(FILES))
+def test_a_client_that_starts_programs_starts_ours(run: Run, home: Path, name: str) -> None:
+    assert run(name, "--write", "--data", "/srv/memory", "--namespace", "team").code == 0
+    ours = entry(home, name)
+    assert Path(ours["command"]).is_absolute()
+    assert "mcp" in ours["args"]
+    assert (ours["args"][-2:] == ["--profile", "."]) == clients.CLIENTS[name].projects
+    assert ours["env"]["HOLDFAST_DATA"] == "/srv/memory"
+    assert ours["env"]["HOLDFAST_NAMESPACE"] == "team"
+
+
+@pytest.mark.parametrize("name", WITH_URL)
+def test_a_url_is_written_and_its_secret_not_shown(run: Run, home: Path, name: str) -> None:
+    for ending in ("", "/", "/mcp"):
+        written = run(name, "--write", "--url", URL + ending)
+        assert entry(home, name)["url"] == f"{URL}/mcp"
+        assert "verysecret" not in written.out + written.err
+    assert "verysecret" not in run(name, "--url", URL, "--json").out
+    assert (home / FILES[name]).stat().st_mode & 0o077 == 0
+    assert clients.environment(name)["HOLDFAST_URL"] == f"{URL}/mcp"
+
+
+def test_the_url_may_come_from_the_environment(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_URL", URL)
+    assert json.loads(run("cursor", "--write", "--json").out)["files"][0]["changes"] is True
+    assert entry(home, "cursor")["url"] == f"{URL}/mcp"
+
+
+@pytest.mark.parametrize("name", WITH_HOOKS)
+def test_hooks_are_added_once_beside_those_of_others(run: Run, home: Path, name: str) -> None:
+    file = clients.CLIENTS[name].hooks()  # type: ignore[misc]
+    event = "stop" if name == "cursor" else "Stop"
+    theirs = {"command": "say done"} if name == "cursor" else {"hooks": [{"type": "command", "command": "say done"}]}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"hooks": {event: [theirs]}, "model": "best"}))
+    before = everything(home)
+    for _ in range(2):
+        assert run(name, "--write", "--hooks", "--url", URL).code == 0
+    held = json.loads(file.read_text())
+    assert held["model"] == "best"
+    assert held["hooks"][event] == [theirs, clients.hook(name, event)]
+    assert len(held["hooks"]) == 5
+    assert all(len(each) == 1 + (key == event) for key, each in held["hooks"].items())
+    run(name, "--undo")
+    assert everything(home) == before
+
+
+BEFORE = {
+    "claude-code": '{\n\t"numStartups": 3,\n\t"mcpServers": {\n\t\t"other": {"command": "x"}\n\t}\n}\n',
+    "codex": '# mine\nmodel = "best"  # keep\r\n\r\n[mcp_servers.other]\r\ncommand = "x"\r\n\r\n'
+    "# about tui\r\n[tui]\r\na = 1\r\n",
+    "cursor": '{"mcpServers": {}}',
+    "claude-desktop": '\ufeff{\n  "theme": "dark"\n}',
+    "vscode": '{\n  // servers\n  "servers": {\n    "other": { "url": "https://x/mcp" }, // theirs\n  },\n'
+    '  "inputs": [],\n}\n',
+}
+
+
+@pytest.mark.parametrize("name", list(FILES))
+def test_what_was_there_stays_and_undo_restores_every_byte(run: Run, home: Path, name: str) -> None:
+    file = home / FILES[name]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(BEFORE[name].encode())
+    file.chmod(0o640)
+    before = everything(home)
+    for _ in range(2):
+        assert run(name, "--write").code == 0
+    after = file.read_bytes().decode()
+    for line in BEFORE[name].replace('{"mcpServers": {}}', '{"mcpServers": {').splitlines():
+        assert line.rstrip(" }]") in after, f"{line!r} is lost"
+    assert run(name, "--write").out.startswith("Already in")
+    assert "as it was before" in run(name, "--undo").out
+    assert everything(home) == before
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert "nothing of ours in it" in run(name, "--undo").out
+
+
+@pytest.mark.parametrize("name", list(FILES))
+def test_a_file_that_was_not_there_is_removed_again(run: Run, home: Path, name: str) -> None:
+    run(name, "--write")
+    run(name, "--write", "--profile", "other")
+    run(name, "--undo")
+    assert everything(home) == {}
+    assert "not there" in run(name, "--undo").out
+
+
+@pytest.mark.parametrize("name", list(FILES))
+def test_when_others_changed_the_file_only_our_entry_goes(run: Run, home: Path, name: str) -> None:
+    file = home / FILES[name]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(BEFORE[name].encode())
+    run(name, "--write")
+    text = file.read_bytes().decode()
+    if name == "codex":
+        file.write_bytes((text + "\n[later]\nb = 2\n").encode())
+    else:
+        mark = "\ufeff" if text.startswith("\ufeff") else ""
+        file.write_bytes((mark + splice.put(text.removeprefix(mark), ("later",), {"b": 2})).encode())
+    assert "only our entry" in run(name, "--undo").out
+    after = file.read_bytes().decode().removeprefix("\ufeff")
+    held = tomllib.loads(after.replace("\r\n", "\n")) if name == "codex" else splice.parsed(after).value
+    assert held["later"] == {"b": 2}
+    assert "holdfast" not in held.get(clients.CLIENTS[name].under, {})
+    assert "# about tui" in after or name != "codex"
+
+
+def test_another_url_replaces_ours_and_undo_goes_back_to_the_beginning(run: Run, home: Path) -> None:
+    file = home / FILES["codex"]
+    file.parent.mkdir()
+    file.write_text('model = "best"\n')
+    run("codex", "--write", "--url", URL)
+    run("codex", "--write", "--url", URL.replace("very", "other"))
+    assert "othersecret" in entry(home, "codex")["url"]
+    run("codex", "--undo")
+    assert file.read_text() == 'model = "best"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cursor", '{"mcpServers": {'),
+        ("cursor", '{"mcpServers": []}'),
+        ("cursor", '["mcpServers"]'),
+        ("cursor", '{"a": 1} {"b": 2}'),
+        ("cursor", "{'a': 1}"),
+        ("cursor", "[" * 100_000),
+        ("codex", "model = "),
+        ("codex", 'mcp_servers = { other = { command = "x" } }\n'),
+        ("codex", "mcp_servers = 3\n"),
+    ],
+)
+def test_a_broken_file_is_named_and_left_alone(run: Run, home: Path, name: str, text: str) -> None:
+    file = home / FILES[name]
+    file.parent.mkdir()
+    file.write_text(text)
+    for arguments in ([], ["--write"], ["--write", "--url", URL, "--json"]):
+        refused = run(name, *arguments)
+        assert (refused.code, refused.out) == (2, "")
+        assert str(file) in refused.err
+        assert "verysecret" not in refused.err
+    assert everything(home) == {FILES[name]: text.encode()}
+
+
+def test_bytes_that_are_no_text_are_left_alone(run: Run, home: Path) -> None:
+    file = home / FILES["cursor"]
+    file.parent.mkdir()
+    file.write_bytes(b"\xff\xfe{\x00}\x00")
+    assert "not UTF-8" in run("cursor", "--write").err
+    assert file.read_bytes() == b"\xff\xfe{\x00}\x00"
+
+
+def test_a_link_stays_a_link(run: Run, home: Path) -> None:
+    (home / "dotfiles").mkdir()
+    (home / "dotfiles" / "claude.json").write_text("{}")
+    (home / ".claude.json").symlink_to(home / "dotfiles" / "claude.json")
+    run("claude-code", "--write")
+    assert (home / ".claude.json").is_symlink()
+    assert entry(home, "claude-code")["type"] == "stdio"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["emacs"], "client"),
+        (["cursor", "--url", "http://127.0.0.1:8420"], "url"),
+        (["cursor", "--url", "file:///s/secret"], "url"),
+        (["claude-desktop", "--url", URL], "url"),
+        (["vscode", "--hooks"], "hooks"),
+        (["cursor", "--undo", "--write"], "undo"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_field(run: Run, home: Path, arguments: list[str], field: str) -> None:
+    refused = run(*arguments, "--json")
+    assert refused.code == 2
+    assert json.loads(refused.err)["error"]["field"] == field
+    assert everything(home) == {}
+
+
+@pytest.mark.parametrize(
+    ("system", "file"),
+    [
+        ("linux", ".config/Code/User/mcp.json"),
+        ("darwin", "Library/Application Support/Code/User/mcp.json"),
+        ("win32", "AppData/Roaming/Code/User/mcp.json"),
+    ],
+)
+def test_every_system_has_its_own_place(home: Path, monkeypatch: pytest.MonkeyPatch, system: str, file: str) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.delenv("APPDATA", raising=False)
+    assert clients.CLIENTS["vscode"].file() == home / file
+
+
+def test_clients_with_a_folder_of_their_own_say_where(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(home / "codex"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))
+    assert clients.CLIENTS["codex"].file() == home / "codex" / "config.toml"
+    assert clients.CLIENTS["claude-code"].file() == home / "claude" / ".claude.json"
+
+
+def test_the_plugin_says_what_connect_says() -> None:
+    plugin = Path(__file__).parents[2] / "integrations" / "claude-code"
+    for name, file in (("claude-code", "hooks.json"), ("codex", "codex.json"), ("cursor", "cursor.json")):
+        held = json.loads((plugin / "hooks" / file).read_text())["hooks"]
+        for event, (item,) in held.items():
+            runs, ours = (each if name == "cursor" else each["hooks"][0] for each in (item, clients.hook(name, event)))
+            assert runs["command"].startswith(f"holdfast hook {event} --client {name}")
+            assert runs["timeout"] == ours["timeout"]
+            assert item.get("matcher") == clients.hook(name, event).get("matcher")
+        assert len(held) == 5
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=12,
+)
+DOCUMENTS = st.dictionaries(st.text(max_size=4), VALUES, max_size=4)
+
+
+@settings(max_examples=150, deadline=None)
+@given(DOCUMENTS, st.sampled_from([None, 2, 4, "\t"]), st.booleans(), VALUES)
+def test_any_document_takes_an_entry_and_gives_it_back(
+    held: dict[str, Any], indent: Any, ascii_only: bool, value: Any
+) -> None:
+    held = {**held, "servers": {"other": 1}} if "x" in held else {k: v for k, v in held.items() if k != "servers"}
+    text = json.dumps(held, indent=indent, ensure_ascii=ascii_only)
+    added = splice.put(text, ("servers", "holdfast"), value)
+    assert json.loads(added) == {**held, "servers": {**held.get("servers", {}), "holdfast": value}}
+    again = splice.put(added, ("servers", "holdfast"), 7)
+    assert json.loads(again)["servers"]["holdfast"] == 7
+    gone = splice.without(again, ("servers",), lambda child: child.key == "holdfast")
+    assert json.loads(gone) == {**held, "servers": held.get("servers", {})}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "{ }",
+        "{\n}",
+        '{"a": 1}',
+        '{"a": 1,}',
+        '{"a": 1 /* , */ }',
+        '{"a": 1, // x, y\n}',
+        '// top\n{"a": "//"}\n// end',
+    ],
+)
+def test_comments_and_commas_survive(text: str) -> None:
+    added = splice.append(splice.put(text, ("b", "c"), {"d": [1]}), ("b", "list"), "item")
+    assert splice.parsed(added).value == {**splice.parsed(text).value, "b": {"c": {"d": [1]}, "list": ["item"]}}
+    for comment in ("/* , */", "// x, y", "// top", "// end"):
+        assert (comment in added) == (comment in text)
+    gone = splice.without(added, (), lambda child: child.key == "b")
+    assert splice.parsed(gone).value == splice.parsed(text).value
+    for comment in ("/* , */", "// x, y", "// top", "// end"):
+        assert (comment in gone) == (comment in text)

@@ -1,0 +1,424 @@
+"""Hooks as a coding agent runs them: real processes, its JSON on stdin, a served Holdfast or none."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import holdfast.mcp.server  # noqa: F401  (a server loads it with its first request, which may take long)
+from holdfast import AsyncHoldfast, Holdfast
+from holdfast.announced import Door, announce
+from holdfast.cli import main
+from holdfast.cli.hook import within
+from holdfast.cli.project import profile_of
+from holdfast.cli.turns import told
+from holdfast.testing import HashingEmbedder
+from serving import served
+
+SOURCE = Path(__file__).parents[2] / "src"
+CLAUDE = [
+    {"type": "queue-operation", "operation": "enqueue"},
+    {"type": "user", "isMeta": True, "message": {"role": "user", "content": "Caveat: added by the agent"}},
+    {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": ["not said"]}},
+    {
+        "type": "user",
+        "timestamp": "2026-03-04T10:00:00.000Z",
+        "message": {"role": "user", "content": "We deploy on Thursdays.<system-reminder>not said</system-reminder>"},
+    },
+    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "thinking", "thinking": "not said"}]}},
+    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "tool_use", "name": "Bash"}]}},
+    {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "not said"}]}},
+    {"type": "user", "message": {"role": "user", "content": "<local-command-stdout>not said</local-command-stdout>"}},
+    {"type": "assistant", "isSidechain": True, "message": {"role": "assistant", "content": "not said"}},
+    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Noted: Thursdays."}]}},
+]
+CODEX = [
+    {"type": "session_meta", "payload": {"id": "s"}},
+    {
+        "type": "response_item",
+        "payload": {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "<environment_context>not said</environment_context>"}],
+        },
+    },
+    {
+        "type": "response_item",
+        "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "# AGENTS: added"}]},
+    },
+    {
+        "type": "event_msg",
+        "payload": {
+            "type": "item_completed",
+            "item": {"type": "UserMessage", "content": [{"type": "text", "text": "We deploy on Thursdays."}]},
+        },
+    },
+    {"type": "response_item", "payload": {"type": "function_call_output", "output": "not said"}},
+    {
+        "type": "response_item",
+        "payload": {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Noted: Thursdays."}],
+        },
+    },
+]
+CURSOR = [
+    {
+        "role": "user",
+        "message": {"content": [{"type": "text", "text": "<user_query>\nWe deploy on Thursdays.\n</user_query>"}]},
+    },
+    {
+        "role": "assistant",
+        "message": {"content": [{"type": "text", "text": "Noted: Thursdays."}, {"type": "tool_use", "name": "Shell"}]},
+    },
+]
+SAID = [("user", "We deploy on Thursdays."), ("assistant", "Noted: Thursdays.")]
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def context(self) -> str:
+        return str(json.loads(self.out)["hookSpecificOutput"]["additionalContext"])
+
+
+def hook(event: str, payload: Any = None, *options: str, **environment: str) -> Ran:
+    start = time.monotonic()
+    ran = subprocess.run(
+        [sys.executable, "-m", "holdfast", "hook", event, *options],
+        input=payload if isinstance(payload, bytes) else json.dumps(payload or {}).encode(),
+        capture_output=True,
+        env=clean(**environment),
+        timeout=30,
+    )
+    return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode(), time.monotonic() - start)
+
+
+def clean(**environment: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "CLAUDE", "CURSOR"))}
+    return {**kept, "PYTHONPATH": str(SOURCE), "HOLDFAST_EMBEDDER": "potion", **environment}
+
+
+class Site(NamedTuple):
+    url: str
+    secret: str
+    admin: str
+    holdfast: AsyncHoldfast
+
+    async def hook(self, event: str, payload: Any = None, *options: str, **environment: str) -> Ran:
+        return await asyncio.to_thread(hook, event, payload, *options, **{"HOLDFAST_URL": self.secret, **environment})
+
+    async def said(self, namespace: str = "team", profile: str = "ana") -> list[tuple[str, str]]:
+        found = await self.holdfast.profile(namespace, profile).messages()
+        return [(message.role, message.content) for message in found]
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with await AsyncHoldfast.open(tmp_path / "data", embedder=HashingEmbedder()) as holdfast:
+        await holdfast.create_namespace("team")
+        everything = ["read", "write", "forget"]
+        _, secret = await holdfast.access.issue("url", "test", everything, namespace="team", profile="ana")
+        admin = await holdfast.access.admin("a-token-of-twenty-characters")
+        async with served(holdfast) as url:
+            yield Site(url, f"{url}/s/{secret}", admin or "a-token-of-twenty-characters", holdfast)
+
+
+def transcript(folder: Path, lines: list[Any]) -> str:
+    file = folder / "transcript.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in lines) + "\n{broken\n")
+    return str(file)
+
+
+async def test_a_session_starts_with_the_summary_within_its_budget(site: Site) -> None:
+    ana = site.holdfast.profile("team", "ana")
+    await ana.remember("Answer in British English", kind="instruction")
+    for n in range(60):
+        await ana.remember(f"Fact number {n} about the project and its many parts", key=f"k{n}")
+    started = await site.hook("SessionStart", {"session_id": "s", "source": "startup"}, HOLDFAST_HOOK_DEBUG="1")
+    assert (started.code, started.err) == (0, "")
+    assert json.loads(started.out)["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert started.context.startswith("<holdfast-memory>")
+    assert "British English" in started.context
+    small = await site.hook("SessionStart", {}, "--tokens", "60")
+    assert len(small.context) < 500 < len(started.context) < 4000
+
+
+async def test_a_prompt_brings_what_is_known_about_it(site: Site) -> None:
+    await site.holdfast.profile("team", "ana").remember("The staging database is called Heron")
+    asked = {"session_id": "s", "prompt": "What is the staging database called?"}
+    assert "Heron" in (await site.hook("UserPromptSubmit", asked)).context
+    cursor = json.loads((await site.hook("beforeSubmitPrompt", asked)).out)
+    assert cursor["continue"] is True
+    assert "Heron" in cursor["additional_context"]
+    for other in ("/clear", "ok", "", "<local-command-stdout>database</local-command-stdout>"):
+        assert (await site.hook("UserPromptSubmit", {"prompt": other})).out == ""
+
+
+async def test_an_empty_memory_says_nothing(site: Site) -> None:
+    for event in ("SessionStart", "UserPromptSubmit", "sessionStart"):
+        ran = await site.hook(event, {"prompt": "What is the staging database called?"})
+        assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd", "stop"])
+async def test_the_end_of_a_turn_keeps_what_was_said_once(site: Site, tmp_path: Path, event: str) -> None:
+    ended = {"session_id": "s1", "transcript_path": transcript(tmp_path, CLAUDE)}
+    for _ in range(2):
+        ran = await site.hook(event, ended, HOLDFAST_HOOK_DEBUG="1")
+        assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert await site.said() == SAID
+    (first, _) = await site.holdfast.profile("team", "ana").messages("s1")
+    assert first.said_at.isoformat() == "2026-03-04T10:00:00+00:00"
+
+
+@pytest.mark.parametrize(("lines", "agent"), [(CLAUDE, "claude-code"), (CODEX, "codex"), (CURSOR, "cursor")])
+def test_only_what_people_and_agents_said_is_read(lines: list[Any], agent: str) -> None:
+    read = told(json.dumps(line) for line in lines)
+    assert [(turn.role, turn.content) for turn in read.turns] == SAID
+    assert read.agent == agent
+
+
+def test_a_transcript_may_hold_anything() -> None:
+    odd = [
+        "",
+        "null",
+        "[]",
+        '"x"',
+        "{",
+        '{"type": "user"}',
+        '{"type": "user", "message": {"content": 3}}',
+        "[" * 99_999,
+    ]
+    odd += [json.dumps({"type": "user", "message": {"content": "\ud800 a\0b" + "é" * 40_000}})]
+    (turn,) = told(odd).turns
+    assert turn.content.startswith("? ab")
+    assert len(turn.content.encode()) <= 32_768
+
+
+async def test_the_last_reply_is_kept_before_it_is_in_the_file(site: Site, tmp_path: Path) -> None:
+    ended = {"session_id": "s1", "transcript_path": transcript(tmp_path, CLAUDE[:4])}
+    await site.hook("Stop", {**ended, "last_assistant_message": "Noted: Thursdays."})
+    await site.hook("Stop", {**ended, "transcript_path": transcript(tmp_path, CLAUDE)})
+    assert await site.said() == SAID
+
+
+async def test_what_is_kept_by_itself_is_kept_without_passwords(site: Site, tmp_path: Path) -> None:
+    asked = {"type": "user", "message": {"role": "user", "content": "Use ghp_abcdefghijklmnopqrstuvwxyz0123 for it."}}
+    await site.hook("Stop", {"session_id": "s1", "transcript_path": transcript(tmp_path, [asked])})
+    assert await site.said() == [("user", "Use [redacted] for it.")]
+
+
+async def test_of_a_long_transcript_the_end_is_kept(site: Site, tmp_path: Path) -> None:
+    lines = [{"type": "user", "message": {"role": "user", "content": f"{n} " + "word " * 4000}} for n in range(20)]
+    await site.hook("Stop", {"session_id": "s1", "transcript_path": transcript(tmp_path, lines)})
+    kept = [content.partition(" ")[0] for _, content in await site.said()]
+    assert kept == [str(n) for n in range(20 - len(kept), 20)]
+    assert 2 < len(kept) < 8
+
+
+async def test_a_token_leads_to_the_projects_own_profile(site: Site, tmp_path: Path) -> None:
+    ended = {"session_id": "s1", "cwd": str(tmp_path), "transcript_path": transcript(tmp_path, CODEX)}
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:Acme/Widget.git\n')
+    keyed = {"HOLDFAST_URL": site.url, "HOLDFAST_TOKEN": site.admin, "HOLDFAST_NAMESPACE": "fresh"}
+    await site.hook("Stop", ended, **keyed)
+    assert await site.said("fresh", "github.com/Acme/Widget") == SAID
+    asked = {"session_id": "s2", "cwd": str(tmp_path), "prompt": "When do we deploy things?"}
+    assert "Thursdays" in (await site.hook("UserPromptSubmit", asked, **keyed)).context
+    same = await site.hook("UserPromptSubmit", {**asked, "session_id": "s1"}, **keyed)
+    assert "Thursdays" not in same.out  # the agent has its own session before it
+
+
+async def test_the_server_that_has_the_folder_is_found(site: Site, tmp_path: Path) -> None:
+    announce(tmp_path / "data", Door(site.url, site.admin))
+    ended = {"session_id": "s1", "transcript_path": transcript(tmp_path, CURSOR)}
+    place = {"HOLDFAST_URL": "", "HOLDFAST_DATA": str(tmp_path / "data"), "HOLDFAST_PROFILE": "ben"}
+    assert (await site.hook("Stop", ended, **place)).code == 0
+    assert await site.said("default", "ben") == SAID
+
+
+async def test_a_clients_own_settings_say_where_holdfast_is(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(f'[mcp_servers.holdfast]\nurl = "{site.secret}/mcp"\n')
+    ended = {"session_id": "s1", "transcript_path": transcript(tmp_path, CODEX)}
+    await site.hook("Stop", ended, "--client", "codex", HOLDFAST_URL="", CODEX_HOME=str(tmp_path))
+    assert await site.said() == SAID
+
+
+def test_a_folder_that_nobody_has_open_is_used_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("HOLDFAST_URL", "HOLDFAST_NAMESPACE", "CLAUDE_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOLDFAST_EMBEDDER", "potion")
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HOLDFAST_PROFILE", "ana")
+    monkeypatch.setenv("HOLDFAST_HOOK_DEBUG", "1")
+
+    def run(event: str, payload: Any) -> str:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(payload).encode())))
+        assert main(["hook", event]) == 0
+        return capsys.readouterr().out
+
+    run("Stop", {"session_id": "s1", "transcript_path": transcript(tmp_path, CLAUDE)})
+    assert "Thursdays" in run("SessionStart", {})
+    with Holdfast.open(tmp_path / "data"):
+        assert run("SessionStart", {}) == ""
+
+
+NOWHERE = "http://127.0.0.1:9/s/secret"
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "environment"),
+    [
+        ("SessionStart", {}, {"HOLDFAST_URL": NOWHERE}),
+        ("Stop", {"transcript_path": "/no/such/file"}, {"HOLDFAST_URL": NOWHERE}),
+        ("Stop", {"last_assistant_message": "Something said"}, {"HOLDFAST_URL": NOWHERE}),
+        ("UserPromptSubmit", {"prompt": "Where do I live now?"}, {"HOLDFAST_URL": "http://127.0.0.1:9"}),
+        ("UserPromptSubmit", {"prompt": "Where do I live now?"}, {"HOLDFAST_URL": "ftp://[broken"}),
+        ("SessionStart", b"{broken", {"HOLDFAST_URL": NOWHERE}),
+        ("SessionStart", b"", {"HOLDFAST_URL": NOWHERE}),
+        ("SessionStart", b"[1, 2]", {"HOLDFAST_URL": NOWHERE}),
+        ("SessionStart", b"\xff\xfe", {"HOLDFAST_URL": NOWHERE}),
+        ("NoSuchEvent", {}, {"HOLDFAST_URL": NOWHERE}),
+        ("SessionStart", {}, {"HOLDFAST_DATA": __file__}),
+        ("SessionStart", {}, {"HOLDFAST_EMBEDDER": "crystal-ball"}),
+    ],
+)
+def test_whatever_goes_wrong_the_agent_goes_on(event: str, payload: Any, environment: dict[str, str]) -> None:
+    ran = hook(event, payload, **environment)
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
+def test_debugging_says_in_one_line_what_went_wrong() -> None:
+    ran = hook("SessionStart", {}, HOLDFAST_URL=NOWHERE, HOLDFAST_HOOK_DEBUG="1")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("holdfast hook: ConnectionRefusedError")
+    assert ran.err.count("\n") == 1
+
+
+async def test_a_refused_secret_is_no_error_and_off_is_off(site: Site) -> None:
+    await site.holdfast.profile("team", "ana").remember("The staging database is called Heron")
+    assert (await site.hook("SessionStart", {}, HOLDFAST_URL=f"{site.url}/s/wrong-secret")).out == ""
+    assert (await site.hook("SessionStart", {}, HOLDFAST_HOOKS="off")).out == ""
+    assert "Heron" in (await site.hook("SessionStart", {})).out
+
+
+@pytest.fixture
+def silent() -> Any:
+    """A server that takes every connection and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/s/secret"
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop"])
+def test_a_server_that_never_answers_holds_nobody_up(silent: str, event: str) -> None:
+    said = {"prompt": "Where do I live now?", "last_assistant_message": "Something said"}
+    ran = hook(event, said, HOLDFAST_URL=silent)
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert ran.seconds < 3
+
+
+def waiting(silent: str, **stdin: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "hook", "SessionStart"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=clean(HOLDFAST_URL=silent),
+        **stdin,
+    )
+
+
+def test_input_that_never_ends_holds_nobody_up(silent: str) -> None:
+    start = time.monotonic()
+    hung = waiting(silent, stdin=subprocess.PIPE)
+    assert hung.wait(10) == 0
+    assert time.monotonic() - start < 3.5
+
+
+def test_an_interrupt_is_no_failure(silent: str) -> None:
+    hung = waiting(silent, stdin=subprocess.DEVNULL)
+    time.sleep(0.8)
+    hung.send_signal(signal.SIGINT)
+    out, err = hung.communicate(timeout=10)
+    assert (hung.returncode, out, err) == (0, b"", b"")
+
+
+def test_a_hook_loads_next_to_nothing() -> None:
+    code = (
+        "import sys; from holdfast.cli import main; main(['hook', 'SessionStart']); "
+        "heavy = ('numpy', 'onnxruntime', 'apsw', 'typer', 'rich', 'pydantic', 'httpx2', 'asyncio'); "
+        "sys.exit(' '.join(name for name in heavy if name in sys.modules) or 0)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], input=b"{}", capture_output=True, env=clean(HOLDFAST_URL=NOWHERE)
+    )
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("url", "profile"),
+    [
+        ("git@github.com:Acme/Widget.git", "github.com/Acme/Widget"),
+        ("https://ana:secret@GitHub.com/Acme/Widget", "github.com/Acme/Widget"),
+        ("ssh://git@git.example:2222/team/deep/widget.git/", "git.example/team/deep/widget"),
+        ("https://git.example/widget?token=secret", "git.example/widget"),
+    ],
+)
+def test_every_clone_of_a_repository_shares_a_profile(tmp_path: Path, url: str, profile: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text(f'[core]\n[remote "up"]\n url = x:y/z\n[remote "origin"]\n url = {url}\n')
+    (tmp_path / "deep" / "down").mkdir(parents=True)
+    assert profile_of(tmp_path / "deep" / "down") == profile
+
+
+def test_a_worktree_is_its_repository_and_a_plain_folder_is_itself(tmp_path: Path) -> None:
+    git = tmp_path / "main" / ".git"
+    (git / "worktrees" / "side").mkdir(parents=True)
+    (git / "config").write_text('[remote "origin"]\n url = https://git.example/widget\n')
+    (git / "worktrees" / "side" / "commondir").write_text("../..\n")
+    (tmp_path / "side").mkdir()
+    (tmp_path / "side" / ".git").write_text(f"gitdir: {git / 'worktrees' / 'side'}\n")
+    assert profile_of(tmp_path / "side") == "git.example/widget"
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "local" / ".git").mkdir(parents=True)
+    (tmp_path / "local" / ".git" / "config").write_text('[remote "origin"]\n url = /srv/widget.git\n')
+    for name in ("plain", "local"):
+        assert profile_of(tmp_path / name).startswith(f"{name}-")
+        assert profile_of(tmp_path / name) == profile_of(tmp_path / name)
+
+
+def test_a_dot_is_the_profile_of_this_folders_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    given = ["--data", str(tmp_path / "data"), "--profile", "."]
+    assert main(["remember", "Something", *given]) == 0
+    assert main(["profiles", "--json", *given]) == 0
+    assert profile_of(tmp_path) in capsys.readouterr().out
+
+
+def test_a_budget_is_whole_lines() -> None:
+    text = "\n".join(f"line number {n}" for n in range(50))
+    assert within(text, 16) == "line number 0\nline number 1\nline number 2\nline number 3"
+    assert within(text, 10_000) == text
+    assert within("", 10) == ""

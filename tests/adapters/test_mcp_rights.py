@@ -1,0 +1,193 @@
+"""Who may do what over MCP: the same as over REST, for every tool and every kind of credential."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from mcp import Client
+from mcp.client.sse import sse_client
+
+from holdfast.mcp.tools import NAMED
+from mcp_clients import BOTH, EVERYTHING, LEGACY, Site, call, initialised, modern, site
+
+PLACE = "/v1/namespaces/team/profiles/alice"
+SAID = {"messages": [{"role": "user", "content": "Hello"}]}
+SAME: dict[str, tuple[dict[str, Any], str, str, Any]] = {
+    "recall": ({"query": "seats"}, "POST", "/recall", {"query": "seats"}),
+    "search": ({"query": "seats"}, "POST", "/search", {"query": "seats"}),
+    "fetch": ({"id": "{id}"}, "GET", "/memories/{id}", None),
+    "get_context": ({"query": "seats"}, "POST", "/context", {"query": "seats"}),
+    "list_memories": ({}, "POST", "/memories/list", {}),
+    "remember": ({"content": "Likes rye"}, "POST", "/remember", {"content": "Likes rye"}),
+    "ingest": (SAID, "POST", "/ingest", SAID),
+    "forget": ({"id": "{id}"}, "DELETE", "/memories/{id}", None),
+}
+"""Each tool's call, and the same over REST."""
+KEYS: dict[str, tuple[tuple[str, ...], str | None, str | None]] = {
+    "reader": (("read",), "team", "alice"),
+    "writer": (("write",), "team", "alice"),
+    "forgetter": (("forget",), "team", "alice"),
+    "all": (EVERYTHING, "team", "alice"),
+    "expired": (EVERYTHING, "team", "alice"),
+    "revoked": (EVERYTHING, "team", "alice"),
+    "of another profile": (EVERYTHING, "team", "bob"),
+    "of another namespace": (EVERYTHING, "other", None),
+    "of the namespace": (EVERYTHING, "team", None),
+    "reader of all": (("read",), None, None),
+    "admin": (("admin",), None, None),
+}
+HERE = "?namespace=team&profile=alice"
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path) as made:
+        await made.holdfast.create_namespace("other")
+        yield made
+
+
+async def test_rest_and_mcp_agree_for_every_tool_and_credential(here: Site) -> None:
+    assert set(SAME) == set(NAMED)
+    for name in KEYS:
+        token = await issued(here, name)
+        bearer = {"authorization": f"Bearer {token}"}
+        for tool, (arguments, method, path, body) in SAME.items():
+            ids = [(await here.profile().remember(f"{tool} {name} {n}")).id for n in range(2)]
+            asked = await here.http.request(
+                method, here.base + PLACE + path.format(id=ids[0]), json=body, headers=bearer
+            )
+            over_rest = "done" if asked.is_success else asked.json()["error"]["code"]
+            filled = {field: ids[1] if value == "{id}" else value for field, value in arguments.items()}
+            over_mcp = outcome(await call(here.http, f"{here.base}/mcp{HERE}", tool, filled, **bearer))
+            assert over_mcp == over_rest, (name, tool)
+            left = await here.http.get(f"{here.base}{PLACE}/memories/{ids[1]}", headers=await admin(here))
+            assert left.is_success != (tool == "forget" and over_mcp == "done")
+
+
+async def test_a_secret_url_does_what_its_rights_say(here: Site) -> None:
+    for right in EVERYTHING:
+        url = await here.url(rights=(right,))
+        listed = (await ask(here, url, "tools/list", {})).json()["result"]["tools"]
+        assert {tool["name"] for tool in listed} == {name for name, tool in NAMED.items() if tool.right == right}
+        for tool, (arguments, *_) in SAME.items():
+            kept = (await here.profile().remember(f"{tool} {right}")).id
+            filled = {field: kept if value == "{id}" else value for field, value in arguments.items()}
+            expected = "done" if NAMED[tool].right == right else "forbidden"
+            assert outcome(await call(here.http, url, tool, filled)) == expected, (tool, right)
+        plain = (("tools/add_memory", {"content": "x"}, "write"), ("tools/search_memory", {"query": "x"}, "read"),
+                 ("prompts/remember_context", {}, "read"))  # fmt: skip
+        for path, body, needed in plain:
+            assert (await here.http.post(f"{url}/{path}", json=body)).is_success == (needed == right)
+        read = await ask(here, url, "resources/read", {"uri": "holdfast://team/alice/summary"})
+        begun = await ask(here, url, "prompts/get", {"name": "remember_context"})
+        for answer in (read.json(), begun.json()):
+            assert ("result" in answer) == (right == "read")
+            assert right == "read" or answer["error"]["data"]["code"] == "forbidden"
+
+
+async def test_an_ended_secret_url_is_an_unknown_path(here: Site) -> None:
+    made, secret = await here.holdfast.access.issue("url", "u", EVERYTHING, namespace="team", profile="alice")
+    url, stream = f"{here.base}/s/{secret}/mcp", f"{here.base}/sse/{secret}"
+    session = await initialised(here.http, url)
+    assert await used(here, url, session) == 200
+    await here.holdfast.access.revoke(made.id)
+    nowhere = (await here.http.get(f"{here.base}/s/hf_unknown/mcp")).json()
+    for ended in (await call(here.http, url, "recall", {"query": "x"}), await here.http.get(stream)):
+        assert (ended.status_code, ended.json()) == (404, nowhere)
+    assert await used(here, url, session) == 404
+
+
+async def test_an_address_leads_where_its_credential_may_go_or_nowhere(here: Site) -> None:
+    async def status(name: str, query: str) -> int:
+        bearer = {"authorization": f"Bearer {await issued(here, name)}"}
+        return (await call(here.http, f"{here.base}/mcp{query}", "remember", {"content": "x"}, **bearer)).status_code
+
+    assert await status("all", "") == 200
+    assert await status("all", HERE) == 200
+    assert await status("all", "?profile=bob") == 403
+    assert await status("of the namespace", "?namespace=other&profile=alice") == 403
+    assert await status("of the namespace", "?profile=carol") == 200
+    assert await status("admin", "") == 400
+    assert await status("admin", "?namespace=team") == 400
+    assert await status("admin", "?namespace=nowhere&profile=x") == 404
+    assert await status("admin", "?namespace=No%20Name&profile=x") == 404
+    assert await status("admin", f"?namespace={(await here.holdfast.namespace('team')).id}&profile=dora") == 200
+    assert {space.name for space in await here.holdfast.namespaces()} == {"team", "other"}
+    assert {profile.name for profile in await here.holdfast.profiles("team")} == {"alice", "carol", "dora"}
+
+
+async def test_a_session_is_its_credentials_own(here: Site) -> None:
+    one, same, other = await here.url(), await here.url(), await here.url("bob")
+    session = await initialised(here.http, one)
+    assert [await used(here, url, session) for url in (one, same, other)] == [200, 404, 404]
+    ended = await here.http.delete(other, headers={"mcp-session-id": session})
+    assert (ended.status_code, await used(here, one, session)) == (404, 200)
+    bearer, place = await admin(here), f"{here.base}/mcp?namespace=team&profile="
+    session = await initialised(here.http, place + "alice", **bearer)
+    assert [await used(here, place + who, session, **bearer) for who in ("alice", "bob")] == [200, 404]
+
+
+async def test_an_older_stream_is_its_credentials_own(here: Site) -> None:
+    one, other = await here.secret(), await here.secret("bob")
+    known: list[str] = []
+    async with Client(sse_client(f"{here.base}/sse/{one}", on_session_created=known.append), mode="legacy") as client:
+        path, body = f"messages?session_id={known[0]}", {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}
+        strange = await here.http.post(f"{here.base}/sse/{other}/{path}", json=body)
+        assert strange.status_code == 404
+        assert (await client.list_tools()).tools
+
+
+async def test_no_strangers_page_asks_through_a_browser(here: Site) -> None:
+    """As after DNS rebinding, when a stranger's name leads to this machine."""
+    url = await here.url()
+    evil = {"host": "evil.example", "origin": "http://evil.example"}
+
+    async def asked(**headers: str) -> int:
+        return (await call(here.http, url, "list_memories", {}, **headers)).status_code
+
+    assert [await asked(**evil), await asked(origin="http://evil.example"), await asked(origin="null")] == [403] * 3
+    assert (await here.http.get(url.replace("/s/", "/sse/").removesuffix("/mcp"), headers=evil)).status_code == 403
+    for origin in ("http://localhost:6274", "http://127.0.0.1:3000", "http://[::1]:1", "app://-"):
+        assert await asked(origin=origin) == 200
+    assert await asked(host="memory.example") == 200  # a proxy on this machine
+
+
+async def ask(here: Site, url: str, method: str, params: dict[str, Any]) -> httpx.Response:
+    body, headers = modern(method, params)
+    return await here.http.post(url, json=body, headers=headers)
+
+
+async def used(here: Site, url: str, session: str, **headers: str) -> int:
+    told = {"accept": BOTH, "mcp-session-id": session, "mcp-protocol-version": LEGACY, **headers}
+    answer = await here.http.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers=told)
+    return answer.status_code
+
+
+async def issued(here: Site, name: str) -> str:
+    rights, namespace, profile = KEYS[name]
+    soon = here.holdfast._clock() + timedelta(milliseconds=1) if name == "expired" else None
+    kind = "admin" if name == "admin" else "key"
+    made, token = await here.holdfast.access.issue(
+        kind, name, rights, namespace=namespace, profile=profile, expires_at=soon
+    )
+    if name == "revoked":
+        await here.holdfast.access.revoke(made.id)
+    return token
+
+
+async def admin(here: Site) -> dict[str, str]:
+    return {"authorization": f"Bearer {await issued(here, 'admin')}"}
+
+
+def outcome(answer: httpx.Response) -> str:
+    told = answer.json()
+    if not answer.is_success:
+        return str(told["error"]["code"])
+    result = told["result"]
+    return str(json.loads(result["content"][0]["text"])["error"]["code"]) if result["isError"] else "done"
