@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import shutil
 import signal
@@ -28,10 +27,10 @@ CARELESS = {"fsync": "off", "full_page_writes": "off", "dynamic_shared_memory_ty
 """What is lost here are processes, not disks; and nothing is left in /dev/shm by one that is killed."""
 
 
-def owner() -> str:
-    """Who runs it: PostgreSQL refuses to be run by root."""
+def owner() -> str | None:
+    """Who runs it: PostgreSQL refuses to be run by root; anybody else runs it themselves."""
     if os.geteuid() != 0:
-        return getpass.getuser()
+        return None
     ensure_user_exists("embedded_postgres")
     return "embedded_postgres"
 
@@ -39,7 +38,7 @@ def owner() -> str:
 def tool(name: str, *arguments: str) -> None:
     """Run one of PostgreSQL's own programs."""
     done = subprocess.run(
-        [str(POSTGRES_BIN_PATH / name), *arguments], user=owner() if os.geteuid() == 0 else None, cwd="/",
+        [str(POSTGRES_BIN_PATH / name), *arguments], user=owner(), cwd="/",
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, f"{name}: {done.stdout}"
@@ -48,7 +47,8 @@ def tool(name: str, *arguments: str) -> None:
 def private_folder() -> Path:
     """Short enough for a socket's path, and the owner's."""
     folder = Path(tempfile.mkdtemp(prefix="hf-pg-", dir="/tmp"))
-    shutil.chown(folder, owner())
+    if (user := owner()) is not None:
+        shutil.chown(folder, user)
     return folder
 
 
@@ -93,7 +93,7 @@ class Cluster:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [str(POSTGRES_BIN_PATH / "postgres"), "-D", str(self._data), "-h", "", "-k", str(self.folder), *told],
-                user=owner() if os.geteuid() == 0 else None, cwd="/", stdout=log, stderr=log,
+                user=owner(), cwd="/", stdout=log, stderr=log,
             )  # fmt: skip
         self.until(lambda: self.ask("SELECT 1") == 1, "it does not answer")
 

@@ -174,22 +174,19 @@ async def _relate(work: Digesting, draft: Draft, vector: Floats | None, said: Me
     if same:
         known.alike[mark] = same[0]
         return
-    replaced = [memory for memory in memories if updates(draft, memory, rare)]
+    rare -= set(words.tokens(said.speaker or ""))
+    close = [memory for memory in memories if not near.get(memory.id, np.nan) < outdated.NEAR]
+    replaced = [memory for memory in close if updates(draft, memory, rare)]
     if replaced:
         about = set(wanted)
         known.outdated[mark] = max(replaced, key=lambda memory: len(about & set(words.tokens(memory.content))))
     elif vector is not None:
         new = outdated.Statement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
         old = [outdated.Statement(m.kind, m.content, m.session_id, m.sources, m.key) for m in memories]
-        chances = outdated.chances(new, old, [near.get(memory.id, np.nan) for memory in memories])
-        least = outdated.likely(said.content)
-        found_out = [
-            (chance, n)
-            for n, chance in enumerate(chances)
-            if chance >= least and not outdated.apart(new, said.content, old[n])
-        ]
-        if found_out:
-            known.outdated[mark] = memories[max(found_out)[1]]
+        cosines = [near.get(memory.id, np.nan) for memory in memories]
+        best = outdated.replaced(new, said.content, old, cosines, rare)
+        if best is not None:
+            known.outdated[mark] = memories[best]
 
 
 def _cosines(found: Proposals) -> dict[str, float]:

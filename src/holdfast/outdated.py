@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -19,10 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import statics, words
-from .alike import _ASIDE, _CHANGED, _NEGATED, _NUMBER, _WORD
+from .alike import _ASIDE, _CHANGED, _NEGATED, _NO_ANCHORS, _NUMBER, _WORD
 
-LIKELY, UNSAID = 0.3, 0.6
+LIKELY, UNSAID = 0.45, 0.75
 """From here on a statement is taken to be out of date: when words tell of a change, and when none do."""
+NEAR, SHARED, ALONE = 0.87, 0.4, 0.3
+"""So near in meaning it must be, with so much of the shorter one's words, and so much likelier than any other: of all
+that people tell, one in fifty is a change, of what the network learned from one in four."""
 KINDS = ("fact", "event", "instruction", "task")
 _OVER = re.compile(
     r"\b(?:done|sorted|finished|over|cancell?ed|called off|gave up|quit|stopped|left|sold|gone|dropped|ditched|retired|"
@@ -55,9 +58,35 @@ class Statement:
     key: str | None = None
 
 
-def likely(said: str) -> float:
-    """How likely it must be, for what was drawn from this message."""
-    return LIKELY if _CHANGED.search(said) or _OVER.search(said) or _NEGATED.search(said) else UNSAID
+def replaced(
+    new: Statement, said: str, known: Sequence[Statement], cosines: Sequence[float], rare: Set[str]
+) -> int | None:
+    """Which known statement the new one, drawn from the message `said`, takes the place of; rather none than a wrong
+    one. They must share one of the `rare` words, and without a word of change no number may differ.
+    """
+    odds = chances(new, known, cosines)
+    best = int(odds.argmax()) if len(odds) else 0
+    if not len(odds) or odds[best] - np.delete(odds, best).max(initial=0.0) < ALONE or apart(new, said, known[best]):
+        return None
+    mine, theirs = (_ASIDE.sub("", each.text) for each in (new, known[best]))
+    told = any(sign.search(mine) for sign in (_CHANGED, _OVER, _NEGATED))
+    figures = [set(_NUMBER.findall(text)) for text in (mine, theirs)]
+    if odds[best] < (LIKELY if told else UNSAID) or (not told and all(figures) and figures[0].isdisjoint(figures[1])):
+        return None
+    far = cosines[best] < NEAR  # a task has no vector: its words must do
+    return None if far or _shared(mine, theirs, rare) < SHARED else best
+
+
+def _shared(one: str, other: str, rare: Set[str]) -> float:
+    """How much of the shorter text's weight the other has too; nothing if no `rare` word is among it."""
+    read = [
+        {stem: statics.importance(word) for word in _WORD.findall(text.lower()) for stem in words.question_words(word)}
+        for text in (one, other)
+    ]
+    mine, theirs = ({stem: read_[stem] for stem in read_.keys() - _VAGUE} for read_ in read)
+    both = mine.keys() & theirs.keys()
+    least = min(sum(mine.values()), sum(theirs.values()))
+    return sum(theirs[stem] for stem in both) / (least + 1e-6) if both & rare else 0.0
 
 
 def apart(new: Statement, said: str, old: Statement) -> bool:
@@ -66,7 +95,7 @@ def apart(new: Statement, said: str, old: Statement) -> bool:
     `said` is the message that the new one was drawn from.
     """
     topics = new.key is not None and old.key is not None and new.key != old.key
-    happenings = new.kind == old.kind == "event" and not _CHANGED.search(said)
+    happenings = new.kind == old.kind == "event" and not _CHANGED.search(new.text)
     return topics or happenings or (_MORE.search(said) is not None and len(said.split()) < SHORT)
 
 
@@ -105,6 +134,11 @@ class _Read:
 
 
 _FRAME = frozenset(("the", "user", "user's"))
+_VAGUE = _NO_ANCHORS | words.STOP | frozenset(words.tokens(
+    "ago last next past lately recently since today one two three four five six seven eight nine ten first second lot "
+    "bit really actually great good nice helpful thing things way interested particularly especially"
+))  # fmt: skip
+"""Stems that two statements may share without being about the same thing."""
 
 
 def _pair(new: Statement, mine: _Read, old: Statement, theirs: _Read) -> list[float]:

@@ -274,7 +274,7 @@ def _expected(service: Service, path: str, right: str | None, name: str | None) 
         return 401
     if credential is None:
         return "past"
-    bound = path.startswith("/api")
+    bound = path.startswith(("/api", "/mcp"))
     namespace = credential.namespace if bound else ("support" if "{namespace}" in path else None)
     profile = credential.profile if bound else ("alice" if "{profile}" in path else None)
     return "past" if right is None or credential.allows(right, namespace, profile) else 403

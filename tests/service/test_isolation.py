@@ -148,6 +148,15 @@ def secret_calls(prefix: str, route: str, about: Owner) -> Iterator[Call]:
     yield Call(route + "/search", "GET", f"{prefix}/search?q=locker&limit=100", {})
 
 
+def mcp_calls(prefix: str, route: str, about: Owner) -> Iterator[Call]:
+    """What MCP offers as plain HTTP; the protocol itself is asked in test_mcp.py."""
+    for query in queries(about):
+        yield Call(route + "/tools/search_memory", "POST", prefix + "/tools/search_memory", {"json": {"query": query}})
+        yield Call(
+            route + "/prompts/remember_context", "POST", prefix + "/prompts/remember_context", {"json": {"topic": query}}
+        )
+
+
 @dataclass
 class Asking:
     """What one owner asked and was told."""
@@ -173,6 +182,8 @@ def asked_everything(server: Server, me: Owner, others: list[Owner]) -> Asking:
         asking.ask(profile_calls(me, about, me), me.key, 200, 404)
         asking.ask(secret_calls("/api", "/api", about), me.key, 200)
         asking.ask(secret_calls(f"/s/{me.url}/api", "/s/{secret}/api", about), None, 200)
+        asking.ask(mcp_calls("/mcp", "/mcp", about), me.key, 200)
+        asking.ask(mcp_calls(f"/s/{me.url}/mcp", "/s/{secret}/mcp", about), None, 200)
         asking.ask(placeless_calls(about), me.key, 403)
     for other in others:
         asking.ask(profile_calls(other, other, me), me.key, 403)
@@ -209,7 +220,7 @@ def test_no_profile_ever_sees_anothers_canary(server: Server, owners: list[Owner
 
 
 def leads_to_a_profile(route: str) -> bool:
-    return "{profile}" in route or "/api" in route
+    return "{profile}" in route or "/api" in route or "/mcp" in route
 
 
 def read_routes() -> set[str]:

@@ -66,7 +66,7 @@ def pooled(pgbouncer: tuple[str, dict[str, str]]) -> Iterator[str]:
         with (folder / "log").open("ab") as log:
             running = subprocess.Popen(
                 [program, str(settings)], env=os.environ | environment, stdout=log, stderr=log, cwd="/",
-                user=owner() if os.geteuid() == 0 else None,
+                user=owner(),
             )  # fmt: skip
         try:
             address = url(f"host={folder} port=6432 dbname=behind user=postgres")

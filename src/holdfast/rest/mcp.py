@@ -67,7 +67,8 @@ class Hosted:
         if self._running is None:
             self._running = asyncio.create_task(self._run(), name="holdfast-mcp")
         await self._ready.wait()
-        await self.manager.asgi_app(scope, receive, send)
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]  # not every parser of HTTP does
+        await self.manager.asgi_app({**scope, "headers": headers}, receive, send)
 
     async def _run(self) -> None:
         async with self.manager.run():
