@@ -14,6 +14,7 @@ from mcp import Client
 from mcp.client.sse import sse_client
 
 from holdfast.mcp.tools import NAMED
+from holdfast.rest.app import Limits
 from mcp_clients import BOTH, EVERYTHING, LEGACY, Site, call, initialised, modern, site
 
 PLACE = "/v1/namespaces/team/profiles/alice"
@@ -191,3 +192,13 @@ def outcome(answer: httpx.Response) -> str:
         return str(told["error"]["code"])
     result = told["result"]
     return str(json.loads(result["content"][0]["text"])["error"]["code"]) if result["isError"] else "done"
+
+
+async def test_an_origin_in_the_settings_is_let_in(tmp_path: Path) -> None:
+    async with site(tmp_path, Limits(origins=("https://app.example",))) as here:
+        url = await here.url()
+        answers = [
+            (await call(here.http, url, "list_memories", {}, origin=origin)).status_code
+            for origin in ("https://app.example", "https://evil.example")
+        ]
+    assert answers == [200, 403]

@@ -406,7 +406,7 @@ async def main(port: int, folder: Path, ours: bool) -> None:
         )
         app = app_of(holdfast)
         if not ours:
-            app.state.mcp.server = everything()
+            app.state.mcp.server, app.state.mcp.at_once = everything(), False
         print(f"/s/{secret}/mcp", flush=True)
         await uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", lifespan="off")).serve()
 

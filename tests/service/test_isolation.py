@@ -153,7 +153,10 @@ def mcp_calls(prefix: str, route: str, about: Owner) -> Iterator[Call]:
     for query in queries(about):
         yield Call(route + "/tools/search_memory", "POST", prefix + "/tools/search_memory", {"json": {"query": query}})
         yield Call(
-            route + "/prompts/remember_context", "POST", prefix + "/prompts/remember_context", {"json": {"topic": query}}
+            route + "/prompts/remember_context",
+            "POST",
+            prefix + "/prompts/remember_context",
+            {"json": {"topic": query}},
         )
 
 

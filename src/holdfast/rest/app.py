@@ -23,9 +23,9 @@ from .shapes import Health
 from .wire import Json
 
 log = logging.getLogger("holdfast")
-ROUTERS = (
-    agent_memory.router, native.router, journal.router, keyed.router, administration.router, secret_url.router,
-    mcp.router,
+ROUTERS = (  # routes are tried in turn, so those asked most come first
+    mcp.router, agent_memory.router, native.router, journal.router, keyed.router, administration.router,
+    secret_url.router,
 )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
     )  # fmt: skip
     app.state.holdfast, app.state.access, app.state.counts = holdfast, holdfast.access, Counts()
     app.state.limiter, app.state.repeats = Limiter(limits.rate, holdfast.rates), Repeats()
-    app.state.mcp = mcp.Hosted(holdfast)
+    app.state.mcp = mcp.Hosted(holdfast, limits.origins)
     for router in ROUTERS:
         app.include_router(router)
     _tell_of_itself(app)
@@ -55,7 +55,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
     if limits.origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(limits.origins), allow_methods=["*"], allow_headers=["*"],
-            expose_headers=["ETag", "Retry-After"],
+            expose_headers=["ETag", "Retry-After", "Mcp-Session-Id", "Mcp-Protocol-Version"],
         )  # fmt: skip
     app.add_middleware(Around, counts=app.state.counts, access=holdfast.access)
     return app

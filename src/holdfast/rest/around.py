@@ -86,7 +86,7 @@ class Around:
         """How much of a body is read: little of a stranger's, since it is read before anybody asks who they are."""
         path = where.split("/")
         told = asked.get(b"authorization", b"").decode("latin-1").partition(" ")[2]
-        token = path[2] if path[1:2] == ["s"] and len(path) > 2 else told.strip()
+        token = path[2] if path[1:2] in (["s"], ["sse"]) and len(path) > 2 else told.strip()
         known = bool(token) and await self._access.credential(token) is not None
         return MOST_BYTES if known else STRANGERS_BYTES
 

@@ -37,6 +37,9 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class Hosted:
     """The protocol's server of one app. Nothing of it is loaded before the first request."""
 
+    at_once = True
+    """No tool says anything before its answer, so none is given a stream to say it in."""
+
     def __init__(self, holdfast: AsyncHoldfast, origins: tuple[str, ...] = ()) -> None:
         self._holdfast = holdfast
         self.origins = origins
@@ -54,7 +57,7 @@ class Hosted:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         return StreamableHTTPSessionManager(
-            self.server, stateless=self._holdfast.shared, max_request_body_size=MOST_BYTES
+            self.server, json_response=self.at_once, stateless=self._holdfast.shared, max_request_body_size=MOST_BYTES
         )
 
     @cached_property
