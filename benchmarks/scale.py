@@ -55,12 +55,16 @@ def cpu_of(pids: set[int]) -> float:
     return total
 
 
+FOLDER: set[str] = set()
+"""Where our own database's processes are at home; others may run on the same machine."""
+
+
 def postgres_pids() -> set[int]:
     found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
-                if (entry / "comm").read_text().strip().startswith("postgres"):
+                if os.readlink(entry / "cwd") in FOLDER:
                     found.add(int(entry.name))
             except OSError:
                 continue
@@ -97,7 +101,7 @@ async def filled(profile: LocalProfile, count: int, start: int = 0) -> None:
     await profile.settle()
 
 
-async def measured(vault: Vault, count: int, profiles: int, times: int) -> dict[str, Any]:
+async def measured(name: str, vault: Vault, count: int, profiles: int, times: int) -> dict[str, Any]:
     """Search and ingest in `profiles` profiles of `count` messages each."""
     dice = random.Random(7)
     async with AsyncHoldfast(vault, RandomEmbedder(), ScriptedExtractor()) as holdfast:
@@ -119,7 +123,9 @@ async def measured(vault: Vault, count: int, profiles: int, times: int) -> dict[
         found = {"fill": {"per_second": total / wall, "cpu": cpu / total * 1e3}}
         found["search"] = await Meter().run(search, times)
         found["ingest"] = await Meter().run(ingest, times)
-        await asyncio.gather(*(profile.settle() for profile in {id(each): each for each in place}.values()))
+        for n in range(profiles):
+            await holdfast.profile("bench", f"p{n}").settle()
+        print(name, found, file=sys.stderr, flush=True)
         return found
 
 
@@ -222,6 +228,7 @@ def fresh(name: str) -> str:
     from databases import server
 
     with psycopg.connect(server(), autocommit=True) as db:
+        FOLDER.update(str(path) for (path,) in db.execute("SHOW data_directory"))
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):
             db.execute(f"ALTER SYSTEM SET {setting} = on")
         db.execute("SELECT pg_reload_conf()")
@@ -233,11 +240,11 @@ def fresh(name: str) -> str:
 async def compared(name: str, count: int, profiles: int, times: int) -> tuple[dict[str, Any], str]:
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
     print(f"{profiles} x {count}: files", file=sys.stderr)
-    files = await measured(SqliteVault(folder), count, profiles, times)
+    files = await measured("files", SqliteVault(folder), count, profiles, times)
     shutil.rmtree(folder)
     dsn = fresh(name)
     print(f"{profiles} x {count}: database", file=sys.stderr)
-    database = await measured(PostgresVault(dsn), count, profiles, times)
+    database = await measured("database", PostgresVault(dsn), count, profiles, times)
     plain = await plain_sql(dsn, profiles, times)
     return {"files": files, "database": database, "plain": plain}, dsn
 
@@ -261,15 +268,18 @@ def table(found: dict[str, Any]) -> list[str]:
 async def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--quick", action="store_true")
+    options.add_argument("--profiles", type=int, help="How many profiles of 200 messages.")
+    options.add_argument("--giant", type=int, help="How many messages the one large profile has.")
     options.add_argument("--out", type=Path)
     given = options.parse_args()
     many, giant, times, seconds = (50, 5_000, 40, 4) if given.quick else (1_000, 200_000, 200, 15)
+    many, giant = given.profiles or many, given.giant or giant
     small, dsn = await compared("scale_many", 200, many, times)
     shared = [(n, await throughput(dsn, n, seconds)) for n in SERVERS]
     large, _ = await compared("scale_giant", giant, 1, times)
     lines = [
         "# PostgreSQL beside the data folder", "",
-        f"`python benchmarks/scale.py{' --quick' if given.quick else ''}` on {os.cpu_count()} cores "
+        f"`python {' '.join(sys.argv)}` on {os.cpu_count()} cores "
         f"({platform.machine()}), Python {platform.python_version()}; database, servers and clients on one machine, "
         " durable writes. CPU is the process's and the database's together.", "",
         f"## {many:,} profiles of 200 messages, asked at random", "", *table(small), "",

@@ -214,6 +214,10 @@ class Vault(Protocol):
         """
         ...
 
+    async def lent(self, namespace: str, profile: str) -> bool:
+        """Whether another process may be digesting messages of this profile right now."""
+        ...
+
     async def expect_work(self, namespace: str, profile: str) -> None:
         """Note that this profile is about to have work waiting; called before the write that makes it so."""
         ...

@@ -77,7 +77,7 @@ class Worker:
         try:
             async with asyncio.timeout(timeout):
                 await self.caught_up(who, None)
-                while await self._lent(who):  # noqa: ASYNC110  (it is another process that works)
+                while await self._vault.lent(*who):  # noqa: ASYNC110  (it is another process that works)
                     await asyncio.sleep(PEEK_SECONDS)
         except TimeoutError:
             return False
@@ -89,15 +89,6 @@ class Worker:
         if due is not None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(due.done.wait(), timeout)
-
-    async def _lent(self, who: Who) -> bool:
-        """Whether another process is digesting what was said here."""
-        if not self._vault.shared:
-            return False
-        with suppress(NotFound):
-            stats = await (await self._vault.open(*who, create=False)).stats(self._embedder.model)
-            return stats.pending > stats.failing
-        return False
 
     def forget(self, who: Who) -> None:
         """The profile is deleted."""

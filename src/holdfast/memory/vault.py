@@ -70,6 +70,9 @@ class MemoryVault:
     async def waiting(self, model: str) -> list[tuple[str, str]]:
         return sorted(who for who in self._profiles if self._rested.get(who) != model)
 
+    async def lent(self, namespace: str, profile: str) -> bool:
+        return False
+
     async def expect_work(self, namespace: str, profile: str) -> None:
         self._rested.pop((namespace, profile), None)
 

@@ -145,10 +145,15 @@ class PostgresStore:
          WHERE message.profile = %(p)s AND message.n = ready.n RETURNING {rows.MESSAGE}, {rows.STATE}
         """
         bound = {"p": self.profile, "now": micros(now), "until": micros(now + lease), "limit": limit}
-        if not await self._read("SELECT 1 FROM message WHERE profile = %s AND state = 'waiting' LIMIT 1"):
+        if not await self.waits(failed=True):
             return []
         found = await self._base.write(self.profile, lambda db: query(db, statement, bound))
         return sorted((self._message(row) for row in found), key=lambda message: message.position)
+
+    async def waits(self, *, failed: bool = False) -> bool:
+        """Whether a message waits to be digested, counting those or not for which that has failed before."""
+        statement = "SELECT 1 FROM message WHERE profile = %s AND state = 'waiting' AND (%s OR failures = 0) LIMIT 1"
+        return bool(await self._read(statement, failed))
 
     async def bare(self, model: str, limit: int) -> list[Part]:
         found = " UNION ALL ".join(f"(SELECT * FROM part WHERE {each} LIMIT %(limit)s)" for each in _BARE)

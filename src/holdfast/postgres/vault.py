@@ -157,6 +157,12 @@ class PostgresVault:
             await self._fleet.rested(number, model)
             self._indexes.consider(number, model)
 
+    async def lent(self, namespace: str, profile: str) -> bool:
+        try:
+            return await (await self.open(namespace, profile, create=False)).waits()
+        except NotFound:
+            return False
+
     async def expect_work(self, namespace: str, profile: str) -> None:
         number = await self._number(namespace, profile)
         if number is not None:

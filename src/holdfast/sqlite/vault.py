@@ -163,6 +163,9 @@ class SqliteVault:
     async def rested(self, namespace: str, profile: str, model: str) -> None:
         await self._mark(namespace, profile, model)
 
+    async def lent(self, namespace: str, profile: str) -> bool:
+        return False
+
     async def expect_work(self, namespace: str, profile: str) -> None:
         await self._mark(namespace, profile, None)
 
