@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from . import moments
 from .errors import NotFound
 from .ports import Journal, Vault
 from .records import Event
 
+T = TypeVar("T")
 Who = tuple[str, str]
 BATCH = 500
 
@@ -21,6 +23,7 @@ class Live:
         self._bells: dict[Who, set[asyncio.Event]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self.ending = asyncio.Event()
+        self._readings: set[asyncio.Task[Any]] = set()
 
     async def follow(self, who: Who, after: int | None, heartbeat: float) -> AsyncIterator[Event | None]:
         """Events after that number, or from now on; None after each quiet `heartbeat` seconds.
@@ -30,18 +33,18 @@ class Live:
         """
         self._loop = asyncio.get_running_loop()
         with self._listening(who) as bell:
-            oldest, newest = await self._reach(who)
+            oldest, newest = await self._whole(self._reach(who))
             if after is not None and not oldest - 1 <= after <= newest:
                 yield Event(newest, moments.now(), "reset", {})
                 after = newest
             at = newest if after is None else after
             while not self.ending.is_set():
                 bell.clear()
-                while events := await self._since(who, at):
+                while events := await self._whole(self._since(who, at)):
                     for event in events:
                         yield event
                         at = event.n
-                _, newest = await self._reach(who)
+                _, newest = await self._whole(self._reach(who))
                 if newest < at:  # the profile was deleted, and perhaps begun anew
                     yield Event(0, moments.now(), "reset", {})
                     at = 0
@@ -54,6 +57,14 @@ class Live:
         self.ending.set()
         for who in list(self._bells):
             self._ring(who)
+
+    async def _whole(self, reading: Coroutine[Any, Any, T]) -> T:
+        """Read to the end although the listener leaves: a statement that is cut off costs a connection, and old poolers
+        have died of it."""
+        task = asyncio.create_task(reading)
+        self._readings.add(task)
+        task.add_done_callback(self._readings.discard)
+        return await asyncio.shield(task)
 
     async def _reach(self, who: Who) -> tuple[int, int]:
         journal = await self._journal(who)

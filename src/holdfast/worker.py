@@ -25,6 +25,8 @@ IDLE_SECONDS = 5.0
 LOOK_SECONDS = 10.0
 """How often to look for work that failed, that is lent to somebody else, or that another process left behind."""
 PEEK_SECONDS = 0.05
+STOP_SECONDS = 3.0
+"""How long a stop waits for the batch in hand; what is cut off waits for its lease, or for another process."""
 
 
 @dataclass(slots=True)
@@ -48,6 +50,7 @@ class Worker:
         self._marking = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._stopping = False
 
     async def start(self) -> None:
         if self._task is not None:
@@ -100,6 +103,10 @@ class Worker:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
+        self._stopping = True
+        self._wake.set()
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=STOP_SECONDS)
         while self._task is not None and not self._task.done():
             self._task.cancel()  # again if need be: wait_for can swallow one that comes with its result
             await asyncio.wait([self._task], timeout=0.1)
@@ -109,7 +116,7 @@ class Worker:
         await self._rest(self._marked - unfinished)
 
     async def _run(self) -> None:
-        while True:
+        while not self._stopping:
             if self._due:
                 who = next(iter(self._due))
                 self._due[who] = self._due.pop(who)  # to the end of the queue: one backlog must not starve the others

@@ -156,7 +156,8 @@ def test_no_kill_loses_or_doubles_anything(three: tuple[list[Member], str]) -> N
         (digested,) = db.execute(
             "SELECT sum((data::json ->> 'digested')::int) FROM event WHERE type = 'digestion.progress'"
         ).fetchone() or (None,)
-    assert digested == sum(told.of("line").values()), "each message is digested once"
+    lines = sum(told.of("line").values())
+    assert digested == lines, "each message is digested once"
     print(f"{cycles} kills, {len(told.acknowledged)} acknowledged, none lost or doubled, {dict(told.outcomes)}, "
           f"longest gap {told.longest_gap:.1f} s, all done after {took:.0f} s")  # fmt: skip
 

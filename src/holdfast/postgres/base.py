@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import secrets
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -29,7 +30,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from .. import trail
 from ..bookmarks import later
-from ..errors import Busy, Closed, Conflict, HoldfastError, InvalidInput, StorageError, StorageFull
+from ..errors import Busy, Closed, Conflict, InvalidInput, StorageError, StorageFull
 from .replica import Replica
 from .schema import ROLE, migrate
 
@@ -41,7 +42,13 @@ log = logging.getLogger("holdfast")
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # we say ourselves what is wrong
 PATIENCE = 5.0
 """How many seconds a request waits for a database that is away."""
+ASIDE_SECONDS = 1.0
+"""And how many it waits to hear how old a replica's answer may be."""
 STATEMENT_MS, LOCK_MS = 30_000, 10_000
+LONGEST = 35.0
+"""After how many seconds a database that has not even said that it takes too long hangs, or is gone without a word."""
+ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+"""How a machine that is gone is told from one that is slow, unless the address says otherwise."""
 KNOWN_WRITES = 10_000
 _PLANS = (
     "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
@@ -58,9 +65,11 @@ class Base:
                 conninfo_to_dict(address)
             except psycopg.ProgrammingError as bad:
                 raise InvalidInput(f"The database's address cannot be read: {bad}", field="store") from bad
-        self.dsn = dsn
-        self._pool = pool(dsn, connections)
-        self._replica = None if replica is None else Replica(pool(replica, connections))
+        self.dsn = lively(dsn)
+        self.me = secrets.token_hex(8)
+        """This process, among those that share the database."""
+        self._pool = pool(self.dsn, connections)
+        self._replica = None if replica is None else Replica(pool(lively(replica), connections))
         self._opening = asyncio.Lock()
         self._open = False
         self._closed = False
@@ -105,9 +114,13 @@ class Base:
         trail.note(read_from="primary")
         return await self._patiently(lambda: self._transaction(self._pool, profile, work, writes=False))
 
-    async def write(self, profile: int | None, work: Work[T]) -> T:
-        """Run it in one transaction that is on disk when this returns."""
-        return await self._patiently(lambda: self._transaction(self._pool, profile, work, writes=True))
+    async def write(
+        self, profile: int | None, work: Work[T], *, aside: bool = False, seconds: float | None = LONGEST
+    ) -> T:
+        """Run it in one transaction that is on disk when this returns. What is done `aside` no reader waits for."""
+        return await self._patiently(
+            lambda: self._transaction(self._pool, profile, work, writes=True, aside=aside, seconds=seconds)
+        )
 
     async def alone(self, statement: str) -> None:
         """Run what may not run in a transaction, and may take long."""
@@ -134,20 +147,27 @@ class Base:
                 wait = min(wait * 2, 1.0)
 
     async def _transaction(
-        self, connections: AsyncConnectionPool[Db], profile: int | None, work: Work[T], *, writes: bool
+        self,
+        connections: AsyncConnectionPool[Db],
+        profile: int | None,
+        work: Work[T],
+        *,
+        writes: bool,
+        aside: bool = False,
+        seconds: float | None = LONGEST,
     ) -> T:
         if self._closed:
             raise Closed("This database was closed.")
         committing = False
         try:
             with translated():
-                async with connections.connection() as db:
+                async with asyncio.timeout(seconds), connections.connection() as db:
                     await db.execute(self._begin(profile, writes))
                     try:
                         result = await work(db)
                         committing = True
                         if writes:
-                            self._reached(profile, await _committed(db))
+                            self._reached(None if aside else profile, await _committed(db))
                         else:
                             await db.execute("COMMIT")
                         return result
@@ -184,11 +204,17 @@ class Base:
             self._written[profile] = bookmark
             trail.reached(bookmark)
 
-    async def _newest(self) -> str:
+    async def _newest(self) -> str | None:
+        """How far the primary is; None when it does not say so at once."""
+
         async def ask(db: Db) -> str:
             return str((await query(db, "SELECT pg_current_wal_insert_lsn()"))[0][0])
 
-        return await self._transaction(self._pool, None, ask, writes=False)
+        try:
+            async with asyncio.timeout(ASIDE_SECONDS):
+                return await self._transaction(self._pool, None, ask, writes=False)
+        except (Away, Busy, Conflict, TimeoutError):
+            return None
 
     async def _ready(self) -> None:
         if self._open or self._closed:
@@ -204,11 +230,21 @@ class Base:
                 self._open = True
 
 
+def lively(dsn: str) -> str:
+    known = psycopg.conninfo.conninfo_to_dict(dsn)
+    return psycopg.conninfo.make_conninfo(dsn, **{name: each for name, each in ALIVE.items() if name not in known})
+
+
 def pool(dsn: str, connections: int) -> AsyncConnectionPool[Db]:
     return AsyncConnectionPool(
-        dsn, min_size=1, max_size=connections, open=False, timeout=PATIENCE, max_idle=300, reconnect_timeout=60,
-        kwargs={"autocommit": True, "prepare_threshold": None, "connect_timeout": 5},
+        dsn, min_size=1, max_size=connections, open=False, timeout=PATIENCE, max_idle=300, reconnect_timeout=PATIENCE,
+        kwargs={"autocommit": True, "prepare_threshold": None, "connect_timeout": 5}, configure=_deafened,
     )  # fmt: skip
+
+
+async def _deafened(db: Db) -> None:
+    """Behind a pooler, what others asked to hear may come here; the driver would keep it for ever."""
+    db.add_notify_handler(lambda _: None)
 
 
 async def _committed(db: Db) -> str:
@@ -256,9 +292,11 @@ class translated:  # noqa: N801  (read as a word)
     def __enter__(self) -> None: ...
 
     def __exit__(self, _: Any, wrong: BaseException | None, __: Any) -> None:
-        if wrong is None or isinstance(wrong, HoldfastError) or not isinstance(wrong, psycopg.Error | PoolTimeout):
+        if wrong is None or not isinstance(wrong, psycopg.Error | PoolTimeout | TimeoutError):
             return
         match wrong:
+            case TimeoutError():
+                raise Away("it hangs") from wrong
             case DiskFull():
                 why = "The database has no space left; nothing was written."
                 raise StorageFull(why, fix="Free some space.") from wrong

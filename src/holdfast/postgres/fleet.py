@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from dataclasses import dataclass
 
-from .base import Base, Db, Row, query
+from .base import Base, Db, query
 
 SEEN_SECONDS = 30
 """A process that was not seen for so long is gone, and what it saw to is taken over."""
 MOST_ADOPTED = 200
-_SEEN = "INSERT INTO process (id, seen_at) VALUES (%s, now()) ON CONFLICT (id) DO UPDATE SET seen_at = now()"
-_GONE = "DELETE FROM process WHERE seen_at < now() - make_interval(secs => %s) RETURNING id"
+_SEEN = "UPDATE process SET seen_at = now() WHERE id = %s RETURNING id"
+_BEGUN = "INSERT INTO process (id, seen_at) VALUES (%s, now())"
+_GONE = "DELETE FROM process WHERE seen_at < now() - make_interval(secs => %s)"
+_LEFT = "NOT EXISTS (SELECT 1 FROM process WHERE process.id = work.process)"
 _ADOPT = """
 WITH busy AS MATERIALIZED (
   SELECT id FROM profile WHERE (rested_under IS NULL OR rested_under < %(model)s OR rested_under > %(model)s)
-     AND NOT EXISTS (SELECT 1 FROM work JOIN process ON process.id = work.process WHERE work.profile = profile.id)
+     AND NOT EXISTS (SELECT 1 FROM work WHERE work.profile = profile.id)
    LIMIT %(most)s FOR UPDATE SKIP LOCKED
-), stale AS (
-  DELETE FROM work USING busy WHERE work.profile = busy.id
 )
-INSERT INTO work (profile, process) SELECT id, %(me)s FROM busy RETURNING profile
+INSERT INTO work (profile, process) SELECT id, %(me)s FROM busy
 """
 _RELEASE = (
-    "UPDATE message SET wait_until = 0 WHERE profile = %s AND state = 'waiting' AND wait_until > 0 AND failures = 0"
+    "UPDATE message SET wait_until = 0 WHERE profile = %s AND state = 'waiting' AND wait_until > 0 AND failures = 0 "
+    "AND holder <> ALL(%s)"
 )
 _MINE = """
 SELECT namespace.name, profile.name FROM work JOIN profile ON profile.id = work.profile
@@ -35,42 +35,53 @@ SELECT namespace.name, profile.name FROM work JOIN profile ON profile.id = work.
 class Fleet:
     def __init__(self, base: Base) -> None:
         self._base = base
-        self.me = secrets.token_hex(8)
+        self._mine: set[int] = set()
 
     async def waiting(self, model: str) -> list[tuple[str, str]]:
         """What this process sees to, with what it now takes over from nobody or from the gone."""
 
-        async def run(db: Db) -> list[Row]:
-            await query(db, _SEEN, (self.me,))
+        async def look(db: Db) -> tuple[list[str], list[int]]:
+            if not await query(db, _SEEN, (self._base.me,)):
+                await query(db, _BEGUN, (self._base.me,))
+                await self._expect(db, list(self._mine))  # who was thought gone: others may have seen it rest
             await query(db, _GONE, (SEEN_SECONDS,))
-            return await query(db, _ADOPT, {"model": model, "most": MOST_ADOPTED, "me": self.me})
+            living = await query(db, "SELECT id FROM process")
+            left = await query(db, f"SELECT DISTINCT profile FROM work WHERE {_LEFT} LIMIT %s", (MOST_ADOPTED,))
+            return [id for (id,) in living], [profile for (profile,) in left]
 
-        for (profile,) in await self._base.write(None, run):
-            await self._release(profile)
-        mine = await self._base.read(None, lambda db: query(db, _MINE, (self.me,)))
+        async def adopt(db: Db) -> None:
+            await query(db, f"DELETE FROM work WHERE profile = ANY(%s) AND {_LEFT}", (left,))
+            await query(db, _ADOPT, {"model": model, "most": MOST_ADOPTED, "me": self._base.me})
+
+        living, left = await self._base.write(None, look)
+        for profile in left:  # first, since whoever comes here after a crash must see that it is to be done
+            await self._release(profile, living)
+        await self._base.write(None, adopt)
+        mine = await self._base.read(None, lambda db: query(db, _MINE, (self._base.me,)))
         return [(namespace, profile) for namespace, profile in mine]
 
-    async def _release(self, profile: int) -> None:
-        """End the leases of those who are gone: nobody else saw to this profile."""
-        await self._base.write(profile, lambda db: query(db, _RELEASE, (profile,)))
+    async def _release(self, profile: int, living: list[str]) -> None:
+        """End the leases of those who are gone; others may be at work in the same profile."""
+        await self._base.write(profile, lambda db: query(db, _RELEASE, (profile, living)))
 
     async def expect(self, profile: int) -> None:
-        async def run(db: Db) -> None:
-            await query(
-                db, "INSERT INTO work (profile, process) VALUES (%s, %s) ON CONFLICT DO NOTHING", (profile, self.me)
-            )
-            await query(
-                db, "UPDATE profile SET rested_under = NULL WHERE id = %s AND rested_under IS NOT NULL", (profile,)
-            )
+        self._mine.add(profile)
+        await self._base.write(None, lambda db: self._expect(db, [profile]))
 
-        await self._base.write(None, run)
+    async def _expect(self, db: Db, profiles: list[int]) -> None:
+        mine = (
+            "INSERT INTO work (profile, process) SELECT id, %s FROM profile WHERE id = ANY(%s) ON CONFLICT DO NOTHING"
+        )
+        await query(db, mine, (self._base.me, profiles))
+        unrest = "UPDATE profile SET rested_under = NULL WHERE id = ANY(%s) AND rested_under IS NOT NULL"
+        await query(db, unrest, (profiles,))
 
     async def rested(self, profile: int, model: str) -> None:
         """This process is done; the profile rests once no other sees to it either."""
 
         async def run(db: Db) -> None:
             await query(db, "SELECT 1 FROM profile WHERE id = %s FOR UPDATE", (profile,))
-            await query(db, "DELETE FROM work WHERE profile = %s AND process = %s", (profile, self.me))
+            await query(db, "DELETE FROM work WHERE profile = %s AND process = %s", (profile, self._base.me))
             await query(
                 db,
                 "UPDATE profile SET rested_under = %s WHERE id = %s AND rested_under IS DISTINCT FROM %s "
@@ -79,9 +90,10 @@ class Fleet:
             )
 
         await self._base.write(None, run)
+        self._mine.discard(profile)
 
     async def leave(self) -> None:
-        await self._base.write(None, lambda db: query(db, "DELETE FROM process WHERE id = %s", (self.me,)))
+        await self._base.write(None, lambda db: query(db, "DELETE FROM process WHERE id = %s", (self._base.me,)))
 
 
 @dataclass(slots=True)

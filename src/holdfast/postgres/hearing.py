@@ -17,8 +17,10 @@ CHANNEL = "holdfast"
 CATALOGUE, GONE, MISSED = "catalogue", "gone ", "missed"
 """Payloads, beside a changed profile's number: credentials or namespaces changed; a profile was deleted; and, told by
 nobody, something may have been missed."""
-RETRY_SECONDS = 1.0
-PROOF_SECONDS = 3.0
+LOOK_SECONDS = 1.0
+QUIET_SECONDS = 15.0
+PROOF_LOOKS, DEAF_LOOKS = 3, 60
+"""After how many looks listening is given up, and after how many more it is tried again."""
 
 
 class Hearing:
@@ -27,7 +29,9 @@ class Hearing:
         self._told = told
         self._proof = secrets.token_hex(8)
         self._heard = asyncio.Event()
+        self._warned = False
         self._task: asyncio.Task[None] | None = None
+        self._proving: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         if self._task is None or self._task.done():
@@ -39,39 +43,59 @@ class Hearing:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        warned = False
         while True:
+            looks = 1
             try:
                 async with await psycopg.AsyncConnection.connect(
                     self._base.dsn, autocommit=True, connect_timeout=5, prepare_threshold=None
                 ) as db:
                     await db.execute(f"LISTEN {CHANNEL}")
                     self._told(MISSED)
-                    proving = asyncio.create_task(self._prove())
-                    try:
-                        await self._listen(db)
-                    finally:
-                        proving.cancel()
-            except (psycopg.Error, Deaf) as broken:
-                if not warned:
-                    log.warning("notifications do not come through (%s); looking every second", broken)
-                warned = True
-            await asyncio.sleep(RETRY_SECONDS)
-            self._told(MISSED)
+                    await self._listen(db)
+            except psycopg.Error as broken:
+                self._warn(broken)
+            except Deaf as deaf:
+                self._warn(deaf)
+                looks = DEAF_LOOKS
+            for _ in range(looks):
+                await asyncio.sleep(LOOK_SECONDS)
+                self._told(MISSED)
 
     async def _listen(self, db: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
-        self._heard.clear()
-        until: float | None = PROOF_SECONDS
+        async for early in db.notifies(timeout=0):  # it came with the answer to LISTEN, which proves nothing
+            self._told(early.payload)
         while True:
-            async for heard in db.notifies(timeout=until, stop_after=1):
-                if heard.payload == self._proof:
-                    self._heard.set()
-                else:
-                    self._told(heard.payload)
+            await self._proven(db)
+            self._warned, quiet = False, False
+            while not quiet:
+                quiet = True
+                async for heard in db.notifies(timeout=QUIET_SECONDS, stop_after=1):
+                    self._hear(heard.payload)
+                    quiet = False
+
+    async def _proven(self, db: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
+        """Whoever hears nothing for a while may be deaf, or listen to a server that is primary no more."""
+        self._heard.clear()
+        self._proving = asyncio.create_task(self._prove())
+        for _ in range(PROOF_LOOKS):
+            async for heard in db.notifies(timeout=LOOK_SECONDS, stop_after=1):
+                self._hear(heard.payload)
             if self._heard.is_set():
-                until = None
-            elif until is not None:
-                raise Deaf("a pooler in transaction mode cannot listen")
+                return
+            self._told(MISSED)
+        self._heard.set()  # ends the proving; to cancel it would cancel a statement, of which old poolers have died
+        raise Deaf("a pooler in transaction mode cannot listen")
+
+    def _hear(self, payload: str) -> None:
+        """Whatever it is, who hears it is not deaf."""
+        self._heard.set()
+        if payload != self._proof:
+            self._told(payload)
+
+    def _warn(self, why: Exception) -> None:
+        if not self._warned:
+            log.warning("notifications do not come through (%s); looking every second", why)
+        self._warned = True
 
     async def _prove(self) -> None:
         """Tell ourselves something, again until it is heard."""

@@ -63,7 +63,7 @@ class PostgresJournal:
             async with db.cursor() as cursor:
                 await cursor.executemany(statement, [(self._profile, *row) for row in shut])
 
-        await self._base.write(self._profile, run)
+        await self._base.write(self._profile, run, aside=True)
 
     async def trace(self, id: str) -> Trace | None:
         found = await self._read(f"SELECT {stored.TRACE} FROM trace WHERE profile = %s AND id = %s", id)
@@ -93,7 +93,7 @@ class PostgresJournal:
             await db.execute("DELETE FROM once WHERE profile = %s AND at < %s", (p, at))
             await db.execute("DELETE FROM job WHERE profile = %s AND created_at < %s", (p, at))
 
-        await self._base.write(p, run)
+        await self._base.write(p, run, aside=True)
 
     async def _gone_lately(self, db: Db) -> set[str]:
         """Ids that somebody forgot, perhaps in another process, while the traces were on their way."""

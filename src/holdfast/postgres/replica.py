@@ -36,7 +36,7 @@ class Replica:
         """When the primary was seen where."""
         self._doubted = 0.0
 
-    async def reaches(self, bookmark: str, newest: Callable[[], Awaitable[str]]) -> bool:
+    async def reaches(self, bookmark: str, newest: Callable[[], Awaitable[str | None]]) -> bool:
         """Whether it has everything up to the bookmark, or without one, everything but the last seconds'."""
         if time.monotonic() < self._doubted:
             return False
@@ -60,15 +60,20 @@ class Replica:
     async def close(self) -> None:
         await self.pool.close()
 
-    async def _recent(self, newest: Callable[[], Awaitable[str]]) -> bool:
+    async def _recent(self, newest: Callable[[], Awaitable[str | None]]) -> bool:
+        """Whether it had, not long ago, all that the primary had."""
         if time.monotonic() - self._looked > LOOK_SECONDS:
-            self._seen.append((time.monotonic(), numbered(await newest())))
+            asked = self._looked = time.monotonic()
+            place = await newest()
+            if place is not None:
+                self._seen.append((asked, numbered(place)))
             await self._look()
-            self._looked = time.monotonic()
         while len(self._seen) > 1 and self._seen[1][1] <= self._replayed:
             self._seen.popleft()
-        behind = next((at for at, place in self._seen if place > self._replayed), None)
-        return behind is None or time.monotonic() - behind <= STALE_SECONDS
+        if not self._seen:
+            return False
+        at, place_then = self._seen[0]
+        return place_then <= self._replayed and time.monotonic() - at <= STALE_SECONDS
 
     async def _look(self) -> None:
         async with self.pool.connection(timeout=1) as db:

@@ -141,10 +141,12 @@ class PostgresStore:
              ORDER BY n LIMIT 1
           ) ORDER BY n LIMIT %(limit)s FOR UPDATE SKIP LOCKED
         )
-        UPDATE message SET wait_until = %(until)s FROM ready
+        UPDATE message SET wait_until = %(until)s, holder = %(me)s FROM ready
          WHERE message.profile = %(p)s AND message.n = ready.n RETURNING {rows.MESSAGE}, {rows.STATE}
         """
-        bound = {"p": self.profile, "now": micros(now), "until": micros(now + lease), "limit": limit}
+        bound = {
+            "p": self.profile, "now": micros(now), "until": micros(now + lease), "limit": limit, "me": self._base.me,
+        }  # fmt: skip
         if not await self.waits(failed=True):
             return []
         found = await self._base.write(self.profile, lambda db: query(db, statement, bound))

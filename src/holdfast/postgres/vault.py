@@ -142,7 +142,7 @@ class PostgresVault:
             await query(db, "SELECT pg_notify(%s, %s)", (CHANNEL, f"{GONE}{number}"))
             return number
 
-        gone = await self._base.write(None, run)
+        gone = await self._base.write(None, run, seconds=None)
         if gone is not None:
             self._heard_gone(gone)
             await self._indexes.drop(gone)
@@ -181,7 +181,7 @@ class PostgresVault:
         await self._write(
             "WITH made AS (INSERT INTO profile (namespace, name, created_at, key) VALUES (%s, %s, %s, %s) "
             "ON CONFLICT DO NOTHING RETURNING id) INSERT INTO work (profile, process) SELECT id, %s FROM made",
-            id, profile, micros(now()), key, self._fleet.me,
+            id, profile, micros(now()), key, self._base.me,
         )  # fmt: skip
 
     async def _seal(self, wrapped: bytes | None) -> Seal:

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .. import trail
 from ..access import Access
+from ..errors import HoldfastError
 from . import failures
 
 log = logging.getLogger("holdfast.access")
@@ -76,6 +77,10 @@ class Around:
         try:
             with trail.acting(after=after) as marks:
                 await self._app(scope, _bounded(receive, await self._most(asked, scope["path"])), answer)
+        except HoldfastError as wrong:  # the storage did not even say who asks
+            if begun:
+                raise
+            await (await failures.ours(Request(scope), wrong))(scope, receive, answer)
         except Exception as wrong:
             faults.exception("a request failed")
             if begun:

@@ -70,12 +70,12 @@ PREFIX = "/client/v4/"
 
 
 def install(app: FastAPI) -> None:
-    app.add_exception_handler(HoldfastError, _ours)
+    app.add_exception_handler(HoldfastError, ours)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _unknown)
 
 
-async def _ours(request: Request, wrong: Exception) -> Json:
+async def ours(request: Request, wrong: Exception) -> Json:
     assert isinstance(wrong, HoldfastError)
     status, code = next(((s, c) for kind, s, c in STATUS if isinstance(wrong, kind)), (500, 10000))
     if isinstance(wrong, NotFound) and wrong.field == "namespace":

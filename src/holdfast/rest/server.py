@@ -21,6 +21,8 @@ FIRST = ("default", "me")
 """The namespace and profile that a first start makes ready."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than load balancers keep theirs, so that it is never us who close a connection they are about to use."""
+LAST_CALL_SECONDS = 0.1
+"""How long a connection that was made just before the end may take to become a request."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -82,6 +84,12 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._holdfast._live.end()  # listeners would wait for ever
+        for listening in sockets or ():
+            listening.listen(0)  # nobody queues any more; those who do are let in
+        await asyncio.sleep(LAST_CALL_SECONDS)
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(LAST_CALL_SECONDS)  # those who were let in say what they want
         await super().shutdown(sockets)
 
 

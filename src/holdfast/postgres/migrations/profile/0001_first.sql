@@ -3,6 +3,7 @@
 
 CREATE SEQUENCE item_number;
 
+-- holder is the process that a waiting message was lent to last.
 CREATE TABLE message (
   profile    bigint NOT NULL,
   n          bigint NOT NULL DEFAULT nextval('item_number'),
@@ -18,6 +19,7 @@ CREATE TABLE message (
   metadata   jsonb NOT NULL,
   state      text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'digested', 'aside')),
   wait_until bigint NOT NULL DEFAULT 0,
+  holder     text COLLATE "C",
   failures   integer NOT NULL DEFAULT 0,
   failure    text,
   PRIMARY KEY (profile, n),
