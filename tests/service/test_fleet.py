@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from fleet import PLACE, Load, Member, current, everything_is_there_once, members, settled, url
 
+from clusters import Cluster, address
 from databases import database
 
 LIMIT = 40
@@ -130,15 +130,15 @@ def test_a_limit_is_one_limit(pair: Pair) -> None:
 
 
 @pytest.fixture
-def three(tmp_path: Path) -> Iterator[tuple[list[Member], str]]:
-    with database() as dsn, members(3, tmp_path, url(dsn)) as made:
-        yield made, dsn
+def three(tmp_path: Path) -> Iterator[tuple[list[Member], Cluster]]:
+    with Cluster() as cluster, members(3, tmp_path, address(cluster)) as made:
+        yield made, cluster
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_no_kill_loses_or_doubles_anything(three: tuple[list[Member], str]) -> None:
-    servers, dsn = three
+def test_no_kill_loses_or_doubles_anything(three: tuple[list[Member], Cluster]) -> None:
+    servers, cluster = three
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # pytest shows it when the test fails
     dice, cycles = random.Random(seed), 25
@@ -152,19 +152,15 @@ def test_no_kill_loses_or_doubles_anything(three: tuple[list[Member], str]) -> N
     took = settled(servers[0], 60)
     assert {outcome.partition(":")[0] for outcome in told.outcomes} <= {"ok", "refused", "broken", "503"}
     everything_is_there_once(servers[1], told)
-    with psycopg.connect(dsn) as db:
-        (digested,) = db.execute(
-            "SELECT sum((data::json ->> 'digested')::int) FROM event WHERE type = 'digestion.progress'"
-        ).fetchone() or (None,)
-    lines = sum(told.of("line").values())
-    assert digested == lines, "each message is digested once"
+    digested = "SELECT sum((data::json ->> 'digested')::int) FROM event WHERE type = 'digestion.progress'"
+    assert cluster.ask(digested) == sum(told.of("line").values()), "each message is digested once"
     print(f"{cycles} kills, {len(told.acknowledged)} acknowledged, none lost or doubled, {dict(told.outcomes)}, "
           f"longest gap {told.longest_gap:.1f} s, all done after {took:.0f} s")  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_rolling_restart_is_not_noticed(three: tuple[list[Member], str]) -> None:
+def test_a_rolling_restart_is_not_noticed(three: tuple[list[Member], Cluster]) -> None:
     """But by clients that are refused a connection or asked to wait, and then ask another server."""
     servers, _ = three
     rounds = 3
@@ -185,15 +181,13 @@ def test_a_rolling_restart_is_not_noticed(three: tuple[list[Member], str]) -> No
 @pytest.mark.timeout(600)
 def test_one_that_was_thought_gone_leaves_nothing_behind(tmp_path: Path) -> None:
     """It comes back in the middle of its work, takes more, and is gone for good: the other must see that, too."""
-    with database() as dsn, members(2, tmp_path, url(dsn)) as (stays, goes):
+    with Cluster() as cluster, members(2, tmp_path, address(cluster)) as (stays, goes):
         goes.told("POST", PLACE + "/ingest", json={"messages": bought(0), "session_id": "early"})
         goes.send(signal.SIGSTOP)
-        with psycopg.connect(dsn, autocommit=True) as db:
-            rests = "SELECT count(*) FROM profile WHERE name = 'log' AND rested_under IS NOT NULL"
-            until = time.monotonic() + 90
-            while db.execute(rests).fetchone() != (1,):
-                assert time.monotonic() < until, "nobody took over"
-                time.sleep(0.5)
+        until = time.monotonic() + 90
+        while cluster.ask("SELECT rested_under FROM profile WHERE name = 'log'") is None:
+            assert time.monotonic() < until, "nobody took over"
+            time.sleep(0.5)
         goes.send(signal.SIGCONT)
         time.sleep(0.5)
         goes.told("POST", PLACE + "/ingest", json={"messages": bought(MANY), "session_id": "late"})
