@@ -134,6 +134,7 @@ class AsyncHoldfast:
         gone = await self._vault.delete(*who)
         self._recorder.drop(who)
         self.access.forget()
+        self._live.changed(*who)
         return gone
 
     async def kind_of(self, content: str) -> str:

@@ -15,6 +15,7 @@ import httpx2 as httpx
 import jsonschema
 import pytest
 from mcp import Client
+from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from holdfast.announced import found
@@ -246,3 +247,14 @@ async def test_one_process_takes_the_folder_over_from_another(tmp_path: Path) ->
         kept = await told(first, "remember", content="Was here first")
     async with Client(stdio(tmp_path)) as second:
         assert (await told(second, "fetch", id=kept["id"]))["text"] == "Was here first"
+
+
+async def test_a_server_may_be_named_by_its_address(here: Site) -> None:
+    _, token = await here.holdfast.access.issue("key", "all", ("read", "write"), namespace="team")
+    near = StdioServerParameters(
+        command=sys.executable, args=["-m", "holdfast", "mcp", "--namespace", "team", "--profile", "alice"],
+        env=plain_env() | {"HOLDFAST_URL": here.base, "HOLDFAST_TOKEN": token},
+    )  # fmt: skip
+    async with Client(near) as client:
+        kept = await told(client, "remember", content="Lives elsewhere")
+    assert (await here.holdfast.profile("team", "alice").get(kept["id"])).content == "Lives elsewhere"

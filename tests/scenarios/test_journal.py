@@ -240,6 +240,18 @@ async def test_a_listener_hears_a_profile_that_was_deleted_and_begun_anew(tmp_pa
         assert [event.type for event in await asyncio.wait_for(listening, 2)] == ["reset", "memory.added"]
 
 
+async def test_a_listener_hears_at_once_that_its_profile_was_deleted(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.remember("old")
+        listening = asyncio.create_task(heard(alice, 2))
+        await asyncio.sleep(0.05)
+        await memory.delete_profile("app", "alice")
+        await asyncio.sleep(0.05)
+        await alice.remember("anew")  # the first event again: the number alone would not tell
+        assert [event.type for event in await asyncio.wait_for(listening, 2)] == ["reset", "memory.added"]
+
+
 async def test_what_was_set_by_hand_is_not_outdated_by_chatter(tmp_path: Path) -> None:
     async with await AsyncHoldfast.open(tmp_path) as memory:
         alice = memory.profile("app", "alice")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from contextlib import suppress
 
@@ -10,7 +11,7 @@ import typer
 
 from ..announced import Door, found
 from ..config import Settings
-from ..errors import AlreadyExists, Busy, HoldfastError
+from ..errors import AlreadyExists, Busy, Forbidden, HoldfastError, InvalidInput
 from ..remote import RemoteHoldfast
 from ..service import AsyncHoldfast
 from .place import Data, NamespaceName, ProfileName
@@ -21,7 +22,8 @@ PATIENCE = 5.0
 def mcp(data: Data = None, namespace: NamespaceName = "default", profile: ProfileName = "default") -> None:
     """Speak MCP over stdin and stdout.
 
-    Talks to the server that has the data folder open, or opens it itself. Any number of clients may run at once.
+    Talks to the server at HOLDFAST_URL (with HOLDFAST_TOKEN) when that is set, else to the one that has the data folder
+    open, or opens it itself. Any number of clients may run at once.
     """
     asyncio.run(_serve(data, namespace, profile))
 
@@ -33,7 +35,7 @@ async def _serve(data: str | None, namespace: str, profile: str) -> None:
 
     async with await reached(data) as holdfast:
         if isinstance(holdfast, RemoteHoldfast):  # over HTTP a namespace is never implicit
-            with suppress(AlreadyExists):
+            with suppress(AlreadyExists, Forbidden):
                 await holdfast.create_namespace(namespace)
         guest = Guest(holdfast.profile(namespace, profile), holdfast.kind_of, namespace, profile, lambda right: True)
         speaking = server(lambda ctx: guest)
@@ -43,6 +45,8 @@ async def _serve(data: str | None, namespace: str, profile: str) -> None:
 
 async def reached(data: str | None) -> AsyncHoldfast | RemoteHoldfast:
     """The data folder, or the server that has it open; whatever else has it is waited for."""
+    if data is None and (url := os.environ.get("HOLDFAST_URL")):
+        return _named(url, os.environ.get("HOLDFAST_TOKEN", ""))
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -55,6 +59,15 @@ async def reached(data: str | None) -> AsyncHoldfast | RemoteHoldfast:
             if time.monotonic() > until:
                 raise
             await asyncio.sleep(0.2)
+
+
+def _named(url: str, token: str) -> RemoteHoldfast:
+    if "/s/" in url:
+        raise InvalidInput(
+            "HOLDFAST_URL is a secret URL, which needs no command.", field="HOLDFAST_URL",
+            fix="Give the client the URL itself, with /mcp at its end; `holdfast connect` does it.",
+        )  # fmt: skip
+    return AsyncHoldfast.connect(url, token)
 
 
 async def _answering(door: Door) -> RemoteHoldfast | None:

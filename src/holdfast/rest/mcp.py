@@ -8,6 +8,7 @@ several servers share a store there are none: every request stands alone, as it 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote, urlsplit
@@ -20,7 +21,7 @@ from ..credentials import Credential
 from ..errors import Forbidden, HoldfastError, InvalidInput, shown
 from ..service import AsyncHoldfast
 from ..types import Memory
-from .gate import asking, bound_profile, needs
+from .gate import Need, asking, bound_profile, needs
 from .shapes import Found
 from .wire import Body, Json, Once, plain
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["MCP"])
 STREAMS = ("/s/{secret}/mcp", "/mcp")
-METHODS = ["GET", "POST", "DELETE"]
 MOST_BYTES = 4 * 1024 * 1024
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -95,7 +95,7 @@ class Handed(Response):
         await self._app(scope, receive, send)
 
 
-async def _let_in(request: Request, namespace: str | None = None, profile: str | None = None) -> Hosted:
+async def _welcome(request: Request, namespace: str | None = None, profile: str | None = None) -> Hosted:
     """Tell the protocol who asks; a session is its credential's own."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
@@ -158,28 +158,43 @@ async def _guest(request: Request, namespace: str | None, profile: str | None) -
     )  # fmt: skip
 
 
-@router.api_route(
-    "/s/{secret}/mcp", methods=METHODS, dependencies=[Depends(needs(None, bound=True))], include_in_schema=False
-)
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def _plain(path: str, *methods: str) -> Callable[[Endpoint], None]:
+    """A route without what FastAPI does around one, which costs as much as a tool; every valid credential passes."""
+    let_in = needs(None, bound=True)
+
+    def add(answer: Endpoint) -> None:
+        async def gated(request: Request) -> Response:
+            await let_in(request)
+            return await answer(request)
+
+        gated.need = Need(None)  # type: ignore[attr-defined]
+        router.add_route(path, gated, [*methods])
+
+    return add
+
+
+@_plain("/s/{secret}/mcp", "GET", "POST", "DELETE")
 async def at_a_secret_url(request: Request) -> Response:
-    return Handed((await _let_in(request)).streamed)
+    return Handed((await _welcome(request)).streamed)
 
 
-@router.api_route("/mcp", methods=METHODS, dependencies=[Depends(needs(None, bound=True))], include_in_schema=False)
-async def with_a_token(
-    request: Request, namespace: Annotated[str | None, Query()] = None, profile: Annotated[str | None, Query()] = None
-) -> Response:
-    return Handed((await _let_in(request, namespace, profile)).streamed)
+@_plain("/mcp", "GET", "POST", "DELETE")
+async def with_a_token(request: Request) -> Response:
+    named = request.query_params
+    return Handed((await _welcome(request, named.get("namespace"), named.get("profile"))).streamed)
 
 
-@router.get("/sse/{secret}", dependencies=[Depends(needs(None, bound=True))], include_in_schema=False)
+@_plain("/sse/{secret}", "GET")
 async def older_stream(request: Request) -> Response:
-    return Handed((await _let_in(request)).connected)
+    return Handed((await _welcome(request)).connected)
 
 
-@router.post("/sse/{secret}/messages", dependencies=[Depends(needs(None, bound=True))], include_in_schema=False)
+@_plain("/sse/{secret}/messages", "POST")
 async def older_messages(request: Request) -> Response:
-    return Handed((await _let_in(request)).sse.handle_post_message)
+    return Handed((await _welcome(request)).sse.handle_post_message)
 
 
 class AddMemory(Body):
