@@ -24,6 +24,7 @@ from .errors import (
     KeyMissing,
     KeyReused,
     ModelError,
+    ModelUnavailable,
     NotFound,
     ReadOnly,
     Stale,
@@ -117,5 +118,6 @@ __all__ = [
     "TooMany",
     "Unreachable",
     "ModelError",
+    "ModelUnavailable",
     "Closed",
 ]

@@ -19,6 +19,7 @@
     ├── TooMany                       too_many_requests 10  yes    the credential asks more than it may; `after` seconds
     ├── Unreachable                   unreachable       10  yes    a server does not answer
     ├── ModelError                    model              8  yes    a model failed; what was written stays written
+    │   └── ModelUnavailable          model_unavailable  8  yes    it is down, slow or at its limit; it may come back
     └── Closed                        closed             9  no     used after close()
 
 Every error says what was wrong, with which value, and what to do. `code` is stable and machine-readable,
@@ -135,6 +136,10 @@ class ModelError(HoldfastError):
     code = "model"
     exit = 8
     retryable = True
+
+
+class ModelUnavailable(ModelError):
+    code = "model_unavailable"
 
 
 class Closed(HoldfastError):
