@@ -21,7 +21,7 @@ from typing import Any
 from holdfast import AsyncHoldfast
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules import RuleExtractor, drafts
-from holdfast.ports import Embedder
+from holdfast.ports import Embedder, Keys, no_keys
 from holdfast.types import Draft, Memory, Message
 
 from . import dates
@@ -50,12 +50,14 @@ class TimedRules(RuleExtractor):
         super().__init__(embedder)
         self.cpu, self.read = 0.0, 0
 
-    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
         start = time.thread_time()
         drafts(messages, before)
         self.cpu += time.thread_time() - start
         self.read += len(messages)
-        return await super().extract(messages, before)
+        return await super().extract(messages, before, keys)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from .errors import InvalidInput, shown
 
@@ -36,7 +37,24 @@ class Settings:
     keyring: Path | None = None
     """Where the master key is kept; by default in the data folder. Servers that share sealed profiles share it."""
     embedder: str = "arctic"
-    """arctic (finds more) or potion (two hundred times cheaper)."""
+    """arctic (finds more), potion (two hundred times cheaper), or a provider's: openai:text-embedding-3-small/1536,
+    ollama:nomic-embed-text/768, http://host/v1#model/768; the number is how many dimensions its vectors have."""
+    embedder_key: str | None = None
+    """A provider's key for embeddings; by default the one it has for the language model, or in its own variable."""
+    embedder_url: str | None = None
+    llm: str | None = None
+    """A language model for digestion and answers: openai:…, anthropic:…, ollama:…, openrouter:…, workers-ai:…, or
+    http://host/v1#model for any server that speaks OpenAI's protocol. Without one everything works offline."""
+    llm_key: str | None = None
+    """Its key; by default what OPENAI_API_KEY, ANTHROPIC_API_KEY and so on say."""
+    llm_url: str | None = None
+    """Another address of the provider, such as a gateway's."""
+    llm_price: str | None = None
+    """What a million tokens cost, read and written, as 0.15/0.60; for the usage report and a ceiling in money."""
+    llm_ceiling: str | None = None
+    """What a profile may use in a month: 2000000 tokens, or an amount of money such as 5. Beyond it: offline."""
+    llm_seconds: float = 120.0
+    """How long digestion waits for one answer of the model."""
     open_files: int = 128
     """How many profiles may be open at once; the least recently used is closed."""
     trace_days: int = 7
@@ -82,7 +100,7 @@ class Settings:
             connections=_count("connections", found.get("connections", 10), most=1_000),
             sealed=_truth("sealed", found.get("sealed", False)),
             keyring=_path(found.get("keyring")),
-            embedder=_choice("embedder", found.get("embedder", "arctic"), EMBEDDERS),
+            **_models(found),
             open_files=_count("open_files", found.get("open_files", 128)),
             trace_days=_count("trace_days", found.get("trace_days", 7), least=0, most=36_500),
             host=str(found.get("host", "127.0.0.1")),
@@ -91,6 +109,34 @@ class Settings:
             rate_limit=_rate(found.get("rate_limit", RATE_LIMIT)),
             cors=_listed(found.get("cors", ())),
         )
+
+
+def _models(found: dict[str, object]) -> dict[str, Any]:
+    """What the settings say of models; keys may come from the variables that providers' own tools read."""
+    embedder, llm = str(found.get("embedder") or "arctic"), _maybe(found.get("llm"))
+    if ":" not in embedder:
+        _choice("embedder", embedder, EMBEDDERS)
+    mine = {name: _maybe(found.get(name)) for name in ("llm_key", "llm_url", "llm_price", "llm_ceiling")}
+    mine["embedder_key"], mine["embedder_url"] = _maybe(found.get("embedder_key")), _maybe(found.get("embedder_url"))
+    for setting, spec in (("llm", llm), ("embedder", embedder)):
+        vendor = (spec or "").partition(":")[0]
+        variable = f"{vendor.upper().replace('-', '_')}_API_KEY"
+        mine[f"{setting}_key"] = mine[f"{setting}_key"] or (os.environ.get(variable) or None if vendor else None)
+    return {**mine, "embedder": embedder, "llm": llm, "llm_seconds": _seconds(found.get("llm_seconds", 120.0))}
+
+
+def _maybe(value: object) -> str | None:
+    return None if value is None or not str(value).strip() else str(value).strip()
+
+
+def _seconds(value: object) -> float:
+    try:
+        seconds = float(str(value))
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= 3600:
+        raise InvalidInput(f"The setting llm_seconds is {shown(value)}; give 1 to 3600.", field="llm_seconds")
+    return seconds
 
 
 def _from_file(path: object, known: set[str]) -> dict[str, object]:

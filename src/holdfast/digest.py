@@ -7,30 +7,33 @@ called inside a transaction.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-import numpy as np
-
-from . import outdated, passages, words
-from .alike import restates, updates
-from .errors import Conflict, InvalidInput, ModelError
-from .ports import Embedder, Extractor, Store
+from . import passages
+from .errors import Conflict, InvalidInput, ModelUnavailable
+from .ports import Embedder, Extractor, Judge, Keys, Store
 from .reconcile import Known, reconcile
-from .types import Change, Deferral, Draft, Floats, Memory, Message, Probe, Proposals, Test, Vector, fingerprint
+from .related import Related, vectors
+from .types import All, Change, Deferral, Draft, Floats, Message, Test, Vector
 
 log = logging.getLogger("holdfast")
 BATCH = 64
-RELATED = 8
-"""How many memories with the same words are looked at for one that says the same, or is out of date."""
-RARE = 6
-"""A word in this many texts, or in one of fifty, may identify a thing."""
 LEASE = timedelta(minutes=5)
+LONG_LEASE = timedelta(minutes=20)
 CONTEXT = 6
 TRIES = 5
-FIRST_WAIT = timedelta(seconds=10)
+FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(hours=1)
+PIECE = 10_000
+"""Characters of a conversation that a model reads at once."""
+AT_ONCE = 4
+OFFERED = 200
+"""Of how many of the newest memories the keys are offered to the extractor."""
+CONTESTS = 3
+"""How often a decision is made anew because somebody wrote first."""
 
 
 async def embed_bare(store: Store, embedder: Embedder, limit: int = BATCH) -> int:
@@ -46,7 +49,7 @@ async def embed_bare(store: Store, embedder: Embedder, limit: int = BATCH) -> in
     if not bare:
         return 0
     try:
-        found: list[Floats | None] = [*await _vectors(embedder, texts)]
+        found: list[Floats | None] = [*await vectors(embedder, texts)]
     except Exception as failure:
         found = [await _vector(embedder, text) for text in texts] if len(texts) > 1 else [None]
         refusals = sum(each is None for each in found)
@@ -54,27 +57,15 @@ async def embed_bare(store: Store, embedder: Embedder, limit: int = BATCH) -> in
             raise
         log.warning("the embedder refuses %d of %d texts: %s", refusals, len(found), failure)
     pairs = list(zip(bare, found, strict=True))
-    vectors = tuple(Vector(p.item, p.number, embedder.model, v) for p, v in pairs if v is not None)
+    made = tuple(Vector(p.item, p.number, embedder.model, v) for p, v in pairs if v is not None)
     refused = tuple((part.item, part.number) for part, vector in pairs if vector is None)
-    await store.apply(Change(vectors=vectors, refused=refused))
+    await store.apply(Change(vectors=made, refused=refused))
     return len(bare)
-
-
-async def _vectors(embedder: Embedder, texts: list[str]) -> list[Floats]:
-    """The embedder's vectors, checked: a wrong one would spoil every later search."""
-    found = await embedder.embed(texts)
-    dimensions = int(embedder.model.rsplit("/", 1)[1])
-    for vector in found:
-        if vector.shape != (dimensions,) or not abs(float(np.linalg.norm(vector)) - 1) < 0.01:
-            raise ModelError(f"{embedder.model} gave a vector of shape {vector.shape} that is not of length 1.")
-    if len(found) != len(texts):
-        raise ModelError(f"{embedder.model} gave {len(found)} vectors for {len(texts)} texts.")
-    return found
 
 
 async def _vector(embedder: Embedder, text: str) -> Floats | None:
     try:
-        return (await _vectors(embedder, [text]))[0]
+        return (await vectors(embedder, [text]))[0]
     except Exception:  # the caller reports it
         return None
 
@@ -87,124 +78,144 @@ class Digesting:
     extractor: Extractor
     embedder: Embedder
     now: datetime
+    spare: Extractor | None = None
+    """Does what the extractor could not; then the messages wait to be digested anew. An extractor that has a spare is a
+    model somewhere else: slow, down at times, and asked for pieces of a conversation."""
+    judge: Judge | None = None
+
+    @property
+    def related(self) -> Related:
+        return Related(self.store, self.embedder, self.now, self.judge)
+
+    @property
+    def lease(self) -> timedelta:
+        return LEASE if self.spare is None else LONG_LEASE
 
 
 async def digest_some(work: Digesting) -> int:
     """Digest one batch of waiting messages; how many there were."""
-    claimed = await work.store.claim(now=work.now, lease=LEASE, limit=BATCH)
+    claimed = await work.store.claim(now=work.now, lease=work.lease, limit=BATCH)
+    if not claimed:
+        return 0
+    before = await work.store.said(claimed[0].session_id, before=claimed[0].position, limit=CONTEXT)
+    if work.spare is not None:
+        await _by_pieces(work, work.spare, claimed, before)
+        return len(claimed)
     alone = len(claimed) == 1
-    if claimed and not await _digested(work, claimed, last_try=alone) and not alone:
-        for message in claimed:  # one of them is poison: the others must not suffer for it
-            await _digested(work, [message], last_try=True)
+    if not await _digested(work, claimed, before, last_try=alone) and not alone:
+        for n, message in enumerate(claimed):  # one of them is poison: the others must not suffer for it
+            await _digested(work, [message], [*before, *claimed[:n]][-CONTEXT:], last_try=True)
     return len(claimed)
 
 
-async def _digested(work: Digesting, claimed: list[Message], *, last_try: bool) -> bool:
+async def _digested(work: Digesting, claimed: list[Message], before: list[Message], *, last_try: bool) -> bool:
     try:
-        before = await work.store.said(claimed[0].session_id, before=claimed[0].position, limit=CONTEXT)
-        drafts = await work.extractor.extract(claimed, before)
-        await _write(work, drafts, claimed, before)
+        drafts = await work.extractor.extract(claimed, before, keys_of(work.store, work.now))
+        await _write(work, Drawn(drafts, work.extractor.name), claimed, before)
         return True
     except Exception as failure:  # whatever a model does, the message stays, and the reason is seen
         if last_try:
             log.warning("digesting message %s failed, it waits: %s", claimed[0].id, failure)
-            await _set_back(work, claimed, failure)
+            late = _put_off(work, claimed, failure)
+            await work.store.apply(Change(defer=late, lease=work.now + work.lease))
         return False
 
 
-async def _write(work: Digesting, drafts: Sequence[Draft], claimed: list[Message], before: list[Message]) -> None:
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Drafts, who drew them, and if somebody else should have, why they did not."""
+
+    drafts: Sequence[Draft]
+    by: str
+    failure: Exception | None = None
+
+
+async def _by_pieces(work: Digesting, spare: Extractor, claimed: list[Message], before: list[Message]) -> None:
+    """Read a few pieces at a time, each with the messages before it, and write them in their order."""
+    pieces = _pieces(claimed)
+    for first in range(0, len(pieces), AT_ONCE):
+        some = pieces[first : first + AT_ONCE]
+        read = []
+        for piece in some:
+            read.append((piece, before))
+            before = [*before, *piece][-CONTEXT:]
+        drawn = await asyncio.gather(*(_drawn(work, spare, *each) for each in read))
+        for (piece, context), found in zip(read, drawn, strict=True):
+            await _write(work, found, piece, context)
+
+
+def _pieces(messages: list[Message]) -> list[list[Message]]:
+    """The conversation in pieces of about so many characters, whole messages each."""
+    pieces: list[list[Message]] = []
+    size = PIECE
+    for message in messages:
+        if size + len(message.content) > PIECE:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(message)
+        size += len(message.content)
+    return pieces
+
+
+async def _drawn(work: Digesting, spare: Extractor, piece: list[Message], before: list[Message]) -> Drawn:
+    try:
+        return Drawn(await work.extractor.extract(piece, before, keys_of(work.store, work.now)), work.extractor.name)
+    except Exception as failure:
+        log.warning("%s failed, digesting %d messages without it: %s", work.extractor.name, len(piece), failure)
+        return Drawn(await spare.extract(piece, before), spare.name, failure)
+
+
+def keys_of(store: Store, now: datetime) -> Keys:
+    """The topics that the newest facts and instructions are filed under, when somebody asks."""
+
+    async def keys() -> Sequence[str]:
+        kinds = Test("kind", "in", ("fact", "instruction"))
+        page = await store.scan(All((Test("key", "exists", True), kinds)), now=now, limit=OFFERED)
+        return list(dict.fromkeys(memory.key for memory in page.items if memory.key is not None))
+
+    return keys
+
+
+async def _write(work: Digesting, drawn: Drawn, claimed: list[Message], before: list[Message]) -> None:
     messages = {message.id: message for message in (*before, *claimed)}
-    for attempt in range(3):
-        known = await _known(work, drafts, messages)
-        change = reconcile(drafts, known, messages, now=work.now, extractor=work.extractor.name)
+    drafts = drawn.drafts
+    for attempt in range(CONTESTS + 1):
+        known = await work.related.known(drafts, messages)
+        if attempt == CONTESTS:  # others are always first: both stay, in sight
+            drafts, known = [replace(draft, key=None, contested=draft.key) for draft in drafts], Known()
+        change = reconcile(drafts, known, messages, now=work.now, extractor=drawn.by)
+        change = replace(change, lease=work.now + work.lease)
+        if drawn.failure is None:
+            change = replace(change, settle=tuple(each.id for each in claimed))
+            change = replace(change, forget=await _makeshift(work, claimed, change))
+        else:
+            change = replace(change, defer=_put_off(work, claimed, drawn.failure))
         try:
-            settled = tuple(message.id for message in claimed)
-            await work.store.apply(replace(change, settle=settled, lease=work.now + LEASE))
+            await work.store.apply(change)
             return
         except Conflict:
-            if attempt == 2:
+            if attempt == CONTESTS:
                 raise
 
 
-async def _known(work: Digesting, drafts: Sequence[Draft], messages: dict[str, Message]) -> Known:
-    store = work.store
-    known = Known(said={id: message.said_at for id, message in messages.items()})
-    keys = tuple({draft.key for draft in drafts if draft.key is not None})
-    if keys:
-        page = await store.scan(Test("key", "in", keys), now=None, limit=10_000)
-        known.heads = {(memory.kind, memory.key): memory for memory in page.items if memory.key is not None}
-    prints = tuple({fingerprint(draft.kind, draft.content) for draft in drafts if draft.key is None})
-    if prints:
-        page = await store.scan(Test("fingerprint", "in", prints), now=None, limit=10_000)
-        known.alike = {memory.fingerprint: memory for memory in page.items if memory.key is None}
-    held = {memory.key for memory in known.heads.values()}
-    loose = [
-        draft for draft in drafts if draft.key not in held and fingerprint(draft.kind, draft.content) not in known.alike
-    ]
-    for draft, vector in zip(loose, await _meanings(work.embedder, loose), strict=True):
-        await _relate(work, draft, vector, messages[draft.sources[-1]], known)
-    rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
-    known.said |= {item.id: item.said_at for item in await store.get(rests_on) if isinstance(item, Message)}
-    return known
+async def _makeshift(work: Digesting, claimed: list[Message], change: Change) -> tuple[str, ...]:
+    """What the spare made of these messages while the extractor could not, unless it is part of what is known now."""
+    late = {message.id for message in claimed if message.failures}
+    if work.spare is None or not late:
+        return ()
+    kept = {supersede.old for supersede in change.supersede} | {memory for memory, _ in change.sources}
+    drawn = await work.store.resting_on(list(late))
+    mine = (memory for memory in drawn if memory.current and memory.extractor.startswith(work.spare.name))
+    return tuple(memory.id for memory in mine if set(memory.sources) <= late and memory.id not in kept)
 
 
-async def _meanings(embedder: Embedder, drafts: list[Draft]) -> list[Floats | None]:
-    """The drafts' vectors, when the network that compares statements knows the model; else none."""
-    if not drafts or embedder.model != outdated.model():
-        return [None] * len(drafts)
-    try:
-        return [*await _vectors(embedder, [draft.content for draft in drafts])]
-    except Exception as failure:
-        log.warning("relating by words alone, the embedder failed: %s", failure)
-        return [None] * len(drafts)
-
-
-async def _relate(work: Digesting, draft: Draft, vector: Floats | None, said: Message, known: Known) -> None:
-    """Find the current memory that says in other words what the draft says, or that it makes out of date."""
-    wanted = words.question_words(draft.content)
-    probe = Probe(work.now, wanted, vector, work.embedder.model, limit=0, memories=RELATED, with_neighbours=0)
-    found = await work.store.propose(probe)
-    most = max(RARE, found.parts // 50)
-    rare = {word for word, count in zip(wanted, found.frequency, strict=True) if count <= most}
-    mark = fingerprint(draft.kind, draft.content)
-    near = _cosines(found)
-    held = await work.store.get([item.id for item in found.items if item.memory])
-    memories = [memory for memory in held if isinstance(memory, Memory) and memory.sources]  # not what was set by hand
-    same = [memory for memory in memories if restates(draft, memory)]
-    if same:
-        known.alike[mark] = same[0]
-        return
-    rare -= set(words.tokens(said.speaker or ""))
-    close = [memory for memory in memories if not near.get(memory.id, np.nan) < outdated.NEAR]
-    replaced = [memory for memory in close if updates(draft, memory, rare)]
-    if replaced:
-        about = set(wanted)
-        known.outdated[mark] = max(replaced, key=lambda memory: len(about & set(words.tokens(memory.content))))
-    elif vector is not None:
-        new = outdated.Statement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
-        old = [outdated.Statement(m.kind, m.content, m.session_id, m.sources, m.key) for m in memories]
-        cosines = [near.get(memory.id, np.nan) for memory in memories]
-        best = outdated.replaced(new, said.content, old, cosines, rare)
-        if best is not None:
-            known.outdated[mark] = memories[best]
-
-
-def _cosines(found: Proposals) -> dict[str, float]:
-    """Of each item that has a vector, its nearest part's cosine."""
-    near: dict[str, float] = {}
-    for of, cosine in zip(found.of.tolist(), found.cosine.tolist(), strict=True):
-        if cosine == cosine:
-            id = found.items[of].id
-            near[id] = max(near.get(id, -1.0), cosine)
-    return near
-
-
-async def _set_back(work: Digesting, claimed: list[Message], failure: Exception) -> None:
-    """Wait longer after each failure; after the last, set aside in sight."""
+def _put_off(work: Digesting, claimed: list[Message], failure: Exception) -> tuple[Deferral, ...]:
+    """Wait longer after each failure; after the last, set aside in sight. A model that is away is waited for."""
     reason = f"{type(failure).__name__}: {failure}"[:500]
-    hopeless = isinstance(failure, InvalidInput)
+    hopeless, away = isinstance(failure, InvalidInput), isinstance(failure, ModelUnavailable)
     late = []
     for message in claimed:
-        last = hopeless or message.failures + 1 >= TRIES
-        late.append(Deferral(message.id, None if last else work.now + FIRST_WAIT * 4**message.failures, reason))
-    await work.store.apply(Change(defer=tuple(late), lease=work.now + LEASE))
+        last = hopeless or (message.failures + 1 >= TRIES and not away)
+        wait = min(FIRST_WAIT * 4 ** min(message.failures, TRIES), LONGEST_WAIT)
+        late.append(Deferral(message.id, None if last else work.now + wait, reason))
+    return tuple(late)

@@ -9,14 +9,32 @@ Models are asked for tasks, not for text. Each may be slow, down or wrong: calle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from .credentials import Credential
 from .records import Act, Event, Job, Once, Trace, TracePage
 from .results import Namespace, Page, ProfileInfo, Stats
-from .types import Applied, Change, Draft, Floats, Item, Memory, Message, Part, Probe, Proposals, Vector, Where
+from .spending import Spent, Usage
+from .types import (
+    Applied,
+    Brief,
+    Change,
+    Draft,
+    Floats,
+    Item,
+    Memory,
+    Message,
+    Part,
+    Probe,
+    Proposals,
+    Reading,
+    Vector,
+    Verdict,
+    Where,
+    Wording,
+)
 
 
 @runtime_checkable
@@ -117,6 +135,14 @@ class Journal(Protocol):
 
     async def traces(self, session_id: str | None, turn_id: str | None, limit: int, cursor: str | None) -> TracePage:
         """Newest first, of one session and turn when given."""
+        ...
+
+    async def spend(self, month: str, usage: Usage) -> None:
+        """Count one more call of a model in this month."""
+        ...
+
+    async def spent(self, month: str | None) -> list[Spent]:
+        """What models cost in this month, or in all, by month, model and task."""
         ...
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
@@ -256,6 +282,14 @@ class Reranker(Protocol):
         ...
 
 
+Keys = Callable[[], Awaitable[Sequence[str]]]
+"""Asks for the topic keys that a profile has in use."""
+
+
+async def no_keys() -> Sequence[str]:
+    return ()
+
+
 @runtime_checkable
 class Extractor(Protocol):
     """Turns what was said into what is known."""
@@ -265,6 +299,45 @@ class Extractor(Protocol):
         """name/version: recorded on each memory."""
         ...
 
-    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
-        """Drafts resting on `messages` (one session, in order); `before` is what was said just before them."""
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
+        """Drafts resting on `messages` (one session, in order); `before` is what was said just before them.
+
+        Topics that are in use already, for whoever can choose its keys so that they stay the same, are in `keys`.
+        """
+        ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Decides what a new statement does to an older one."""
+
+    async def compare(self, pairs: Sequence[tuple[Draft, Memory]]) -> list[Verdict]:
+        """Of each pair: whether the draft says the same, replaces the memory, or stands beside it."""
+        ...
+
+
+@runtime_checkable
+class Filer(Protocol):
+    """Files a statement that somebody wants remembered."""
+
+    async def file(self, statement: str, keys: Keys = no_keys) -> Draft:
+        """The statement with its kind, key, summary, keywords and queries."""
+        ...
+
+
+@runtime_checkable
+class Analyst(Protocol):
+    """Reads a question for what would help to find its answer."""
+
+    async def analyse(self, question: str) -> Reading: ...
+
+
+@runtime_checkable
+class Synthesiser(Protocol):
+    """Writes an answer from what was found, and from nothing else."""
+
+    def answer(self, brief: Brief) -> AsyncIterator[str | Wording]:
+        """The answer's words as they come, and the whole last; a Wording without text when nothing supports one."""
         ...

@@ -2,73 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from . import answer, filters, forget, ingest, moments, names, pack, recall, remember, summary
+from . import filters, forget, ingest, moments, names, pack, recall, redigest, remember, spending, summary
+from .digest import keys_of
 from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
 from .forget import How
+from .given import Moment, Narrowed, Revision
+from .ledger import Ledger
 from .once import once
 from .ports import Store
 from .recorder import traced
-from .records import Event, JobStatus, Trace, TracePage
+from .redigest import Redigested
+from .reported import Reported, id_of, limit_of
 from .results import Answer, Context, Hit, Page, Receipt, Session, Stats
-from .trail import note, stage
+from .synthesis import Asking, recalled
+from .trail import following, note, stage
 from .types import Forgotten, Json, Memory, Message, Where
 
 if TYPE_CHECKING:
-    from .service import AsyncHoldfast
+    pass
 
-Kinds = str | Sequence[str]
 Hits = list[Hit]
-Moment = datetime | str | float
-
-
-class Narrowed(TypedDict, total=False):
-    """What search, recall, context and list may be narrowed to; everything given must hold."""
-
-    kind: Kinds | None
-    key: str | None
-    key_prefix: str | None
-    session_id: str | None
-    agent: str | None
-    since: Moment | None
-    until: Moment | None
-    filter: Mapping[str, Any] | None
-    """Conditions on any field and on metadata: see filters.py."""
-
-
-class Revision(TypedDict, total=False):
-    """What `revise` may change."""
-
-    content: str
-    kind: str
-    key: str | None
-    value: Json
-    metadata: Mapping[str, Json]
-    trust: str
-    occurred_at: Moment | None
-    expires_at: Moment | None
-    ttl: float | timedelta | None
-
-
 CATCH_UP_SECONDS = 0.5
 """How long a read waits for the meaning of what was just written; words are found at once."""
 CONTEXT_HITS = 60
-HEARTBEAT = 15.0
 
 
-class LocalProfile:
+class LocalProfile(Reported):
     """The verbs, bound to one profile of this process's data folder."""
-
-    def __init__(self, holdfast: AsyncHoldfast, namespace: str, profile: str) -> None:
-        self._holdfast = holdfast
-        self.namespace = namespace
-        self.name = profile
-        self._who = (namespace, profile)
 
     @traced
     async def ingest(
@@ -101,7 +67,7 @@ class LocalProfile:
         self,
         content: str | None = None,
         *,
-        kind: str = "fact",
+        kind: str | None = None,
         key: str | None = None,
         value: Json = None,
         metadata: Mapping[str, Json] | None = None,
@@ -116,16 +82,21 @@ class LocalProfile:
     ) -> Memory:
         """Keep one thing on purpose. A key that is taken is superseded; the same thing twice is one memory.
 
-        Without `embed` it is found by its words and its key only.
+        Without kind and key it is a fact, or what a language model, when there is one, files it as. Without `embed` it
+        is found by its words and its key only.
         """
         now = self._holdfast._clock()
         given = {
             "key": key, "value": value, "metadata": metadata, "session_id": session_id, "agent": agent, "trust": trust,
             "occurred_at": occurred_at, "expires_at": expires_at, "ttl": ttl, "embed": embed,
         }  # fmt: skip
-        wish = remember.checked(content, kind, now, **given)
-        wanted = once(idempotency_key, "remember", content, kind, given)
+        wish = remember.checked(content, kind or "fact", now, **given)
+        wanted = once(idempotency_key, "remember", content, kind or "fact", given)
         store = await self._written_to()
+        thinking = self._holdfast._thinking
+        if thinking is not None and kind is None and key is None and value is None:
+            with self._paying(store):
+                wish = await remember.filed(wish, thinking.filer, keys_of(store, now))
         async with self._writing():
             return await remember.remember(store, wish, now=now, once=wanted)
 
@@ -140,7 +111,7 @@ class LocalProfile:
         wanted = once(idempotency_key, "revise", id, given)
         store = await self._store()
         async with self._writing():
-            return await remember.revise(store, _id(id), given, now=self._holdfast._clock(), seen=etag, once=wanted)
+            return await remember.revise(store, id_of(id), given, now=self._holdfast._clock(), seen=etag, once=wanted)
 
     @traced
     async def search(
@@ -153,28 +124,65 @@ class LocalProfile:
     ) -> Hits:
         """Ranked hits with their content, no synthesis."""
         where = filters.parse(**narrowed)
-        return await self._hits(query, where, _limit(limit), reference_date)
+        return await self._hits(query, where, limit_of(limit), reference_date)
 
     @traced
     async def recall(
         self,
         query: str,
         *,
-        limit: int = 10,
+        limit: int | None = None,
+        thinking_level: str = "low",
+        response_length: str = "medium",
         reference_date: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Answer:
-        """A cited answer and the hits it rests on; the answer is "" when nothing supports one."""
-        where = filters.parse(**narrowed)
-        model = self._holdfast._embedder.model
+        """A cited answer and the hits it rests on; the answer is "" when nothing supports one.
+
+        `thinking_level` (low, medium, high) is how many hits are read, 10, 20 or 40 unless `limit` is given, and how
+        long and how often a language model, when there is one, thinks; `response_length` (short, medium, long) is for
+        it as well.
+        """
+        asking = self._asking(query, limit, thinking_level, response_length, reference_date)
+        pieces = [piece async for piece in self._recalled(asking, narrowed, reference_date)]
+        return next(piece for piece in reversed(pieces) if isinstance(piece, Answer))
+
+    async def recall_stream(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        thinking_level: str = "low",
+        response_length: str = "medium",
+        reference_date: Moment | None = None,
+        **narrowed: Unpack[Narrowed],
+    ) -> AsyncIterator[str | Answer]:
+        """As recall: the answer's words as they come, and the whole Answer last, which is the one that holds."""
+        asking = self._asking(query, limit, thinking_level, response_length, reference_date)
+        with following("recall") as done:
+            async for piece in self._recalled(asking, narrowed, reference_date):
+                yield piece
+        self._holdfast._recorder.add(self._who, done)
+
+    def _asking(self, query: str, limit: int | None, level: str, length: str, reference: Moment | None) -> Asking:
+        text = names.text(query, "query", limit=names.QUERY_BYTES)
+        most = None if limit is None else limit_of(limit)
+        return Asking(text, most, level, length, self._holdfast._embedder.model, self._asked_at(reference))
+
+    async def _recalled(
+        self, asking: Asking, narrowed: Narrowed, reference: Moment | None
+    ) -> AsyncIterator[str | Answer]:
+        where, store = filters.parse(**narrowed), await self._store()
 
         async def find(text: str, count: int) -> Hits:
-            return await self._hits(text, where, count, reference_date)
+            return await self._hits(text, where, count, reference)
 
-        asked_at = self._asked_at(reference_date)
-        found = await answer.answered(await self._store(), find, query, _limit(limit), model, asked_at)
-        note(confidence=round(found.confidence, 3), cited=[citation.hit for citation in found.citations])
-        return found
+        with self._paying(store):
+            async for piece in recalled(store, find, self._holdfast._thinking, asking):
+                if isinstance(piece, Answer):
+                    cited = [citation.hit for citation in piece.citations]
+                    note(confidence=round(piece.confidence, 3), cited=cited)
+                yield piece
 
     @traced
     async def context(
@@ -206,12 +214,12 @@ class LocalProfile:
         where = filters.parse(**narrowed)
         store = await self._store()
         await self._caught_up()
-        return await store.scan(where, now=self._holdfast._clock(), limit=_limit(limit), cursor=cursor)
+        return await store.scan(where, now=self._holdfast._clock(), limit=limit_of(limit), cursor=cursor)
 
     @traced
     async def get(self, id: str) -> Memory | Message:
         """One memory (also a superseded one) or message by id."""
-        found = await (await self._store()).get([_id(id)])
+        found = await (await self._store()).get([id_of(id)])
         if not found:
             raise NotFound(f"There is no memory or message {shown(id)} in this profile.", field="id")
         return found[0]
@@ -219,7 +227,7 @@ class LocalProfile:
     @traced
     async def history(self, id: str) -> tuple[Memory, ...]:
         """Every version of a memory, newest first."""
-        found = await (await self._store()).history(_id(id))
+        found = await (await self._store()).history(id_of(id))
         if not found:
             raise NotFound(f"There is no memory {shown(id)} in this profile.", field="id")
         return tuple(found)
@@ -228,7 +236,7 @@ class LocalProfile:
     async def messages(self, session_id: str | None = None, *, limit: int = 1000) -> tuple[Message, ...]:
         """What was said, in order, in one session or in all."""
         session_id = None if session_id is None else names.session(session_id)
-        return tuple(await (await self._store()).said(session_id, limit=_limit(limit, most=100_000)))
+        return tuple(await (await self._store()).said(session_id, limit=limit_of(limit, most=100_000)))
 
     @traced
     async def sessions(self) -> tuple[Session, ...]:
@@ -249,7 +257,7 @@ class LocalProfile:
         With `etag` only if the memory is still as it was read.
         """
         how = forget.How(dry_run, once(idempotency_key, "forget", id, dry_run), etag)
-        return await self._forgotten(how, lambda store: forget.forget(store, _id(id), how))
+        return await self._forgotten(how, lambda store: forget.forget(store, id_of(id), how))
 
     @traced
     async def forget_session(
@@ -293,45 +301,33 @@ class LocalProfile:
     async def stats(self) -> Stats:
         return await (await self._store()).stats(self._holdfast._embedder.model)
 
+    @traced
+    async def redigest(
+        self,
+        session_id: str | None = None,
+        *,
+        since: Moment | None = None,
+        aside: bool = False,
+        dry_run: bool = False,
+    ) -> Redigested:
+        """Digest again what was said, after a better model or prompt; what was drawn from it before goes.
+
+        Of one session, said `since` then, or only what was set `aside`. What was written by hand stays.
+        """
+        session_id = None if session_id is None else names.session(session_id)
+        which = redigest.Which(session_id, None if since is None else moments.moment(since, "since"), aside)
+        store = await self._store()
+        async with self._holdfast._worker.expecting(self._who):
+            return await redigest.redigest(store, which, dry_run=dry_run)
+
     async def settle(self, timeout: float | None = None) -> bool:
         """Wait until everything written so far is digested; False when that takes longer than `timeout` seconds."""
         return await self._holdfast._worker.settled(self._who, timeout)
 
-    async def job(self, id: str) -> JobStatus:
-        """How far the work is that an ingest left behind."""
-        store = await self._store()
-        found = await store.journal.job(_id(id))
-        if found is None:
-            raise NotFound(f"There is no job {shown(id)} in this profile.", field="id")
-        return await ingest.progress(store, found)
-
-    async def jobs(self, *, limit: int = 20) -> tuple[JobStatus, ...]:
-        """Newest first."""
-        store = await self._store()
-        return tuple([await ingest.progress(store, job) for job in await store.journal.jobs(_limit(limit))])
-
-    async def traces(
-        self,
-        *,
-        session_id: str | None = None,
-        turn_id: str | None = None,
-        limit: int = 20,
-        cursor: str | None = None,
-    ) -> TracePage:
-        """What was asked and written, newest first, of one session and turn when given."""
-        await self._holdfast._recorder.flush(self._who)
-        return await (await self._store()).journal.traces(session_id, turn_id, _limit(limit), cursor)
-
-    async def trace(self, id: str) -> Trace:
-        await self._holdfast._recorder.flush(self._who)
-        found = await (await self._store()).journal.trace(_id(id))
-        if found is None:
-            raise NotFound(f"There is no trace {shown(id)} in this profile.", field="id")
-        return found
-
-    def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> AsyncIterator[Event | None]:
-        """What changes, as it changes, from event `after` or from now on; None after each quiet `heartbeat` seconds."""
-        return self._holdfast._live.follow(self._who, after, heartbeat)
+    def _paying(self, store: Store) -> AbstractContextManager[None]:
+        """Model calls inside are on this profile's account."""
+        thinking = self._holdfast._thinking
+        return spending.on(None if thinking is None else Ledger(store.journal, thinking.tariff, self._holdfast._clock))
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[None]:
@@ -352,11 +348,6 @@ class LocalProfile:
     async def _caught_up(self) -> None:
         await self._holdfast._worker.caught_up(self._who, CATCH_UP_SECONDS)
 
-    async def _store(self) -> Store:
-        if self._holdfast._closed:
-            raise Closed("This Holdfast was closed.")
-        return await self._holdfast._vault.open(*self._who, create=False)
-
     async def _written_to(self) -> Store:
         """The store, created with its namespace at the first write."""
         if self._holdfast._closed:
@@ -369,13 +360,3 @@ class LocalProfile:
                 await vault.create_namespace(self.namespace)
             store = await vault.open(*self._who, create=True)
         return store
-
-
-def _id(id: object) -> str:
-    return names.text(id, "id", limit=names.PROFILE_BYTES)
-
-
-def _limit(limit: object, most: int = 1000) -> int:
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= most:
-        raise InvalidInput(f"limit is {shown(limit)}; give 1 to {most}.", field="limit")
-    return limit

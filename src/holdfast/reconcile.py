@@ -13,7 +13,7 @@ from datetime import datetime
 
 from . import names, passages
 from .alike import restates
-from .types import Change, Draft, Memory, Message, Supersede
+from .types import Change, Draft, Memory, Message, Supersede, fingerprint
 
 SECOND_HAND = ("document", "tool")
 
@@ -28,6 +28,8 @@ class Known:
     """Fingerprint → a current memory that says the same: in the same words and without a key, or in other words."""
     outdated: dict[str, Memory] = field(default_factory=dict)
     """Fingerprint of a draft → the current memory whose numbers it replaces, whatever its key."""
+    apart: set[str] = field(default_factory=set)
+    """Fingerprints of drafts that stand beside the memory that has their key: they get none."""
     said: dict[str, datetime] = field(default_factory=dict)
     """Message id → when it was said, for the sources of the heads and of the drafts."""
 
@@ -41,12 +43,13 @@ def reconcile(
     sources: list[tuple[str, str]] = []
     heads, alike = dict(known.heads), dict(known.alike)
     replaced: set[str] = set()
-    for draft in drafts:
+    for each in drafts:
+        draft = replace(each, key=None) if fingerprint(each.kind, each.content) in known.apart else each
         memory = _memory(draft, messages, now=now, extractor=extractor)
         mark = memory.fingerprint
         found = (heads.get((memory.kind, memory.key or "")), alike.get(mark), known.outdated.get(mark))
         head = next((each for each in found if each is not None and each.id not in replaced), None)
-        if head is not None and (head.fingerprint == mark or restates(draft, head)):
+        if head is not None and (head is alike.get(mark) or head.fingerprint == mark or restates(draft, head)):
             sources += [(head.id, source) for source in memory.sources]
             continue
         if head is not None and not _may_supersede(memory, head, known.said):
@@ -91,6 +94,7 @@ def _memory(draft: Draft, messages: Mapping[str, Message], *, now: datetime, ext
         queries=draft.queries,
         session_id=first.session_id,
         agent=first.agent,
+        metadata={} if draft.contested is None else {"conflict": draft.contested},
         trust=draft.trust,
         sources=draft.sources,
         occurred_at=draft.occurred_at,

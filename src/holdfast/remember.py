@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,12 +16,14 @@ from .errors import AlreadyExists, Conflict, InvalidInput, NotFound, Stale, show
 from .ingest import json_text, metadata_of
 from .moments import moment
 from .once import first
-from .ports import Store
+from .ports import Filer, Keys, Store
 from .records import Once
 from .trail import note
-from .types import All, Change, Json, Memory, Supersede, Test, fingerprint
+from .types import All, Change, Draft, Json, Memory, Supersede, Test, fingerprint
 
 TRIES = 16
+FILING_SECONDS = 10.0
+log = logging.getLogger("holdfast")
 VALUE_BYTES = 262_144
 LONGEST_TTL = timedelta(days=36_525)
 REVISED = ("content", "kind", "key", "value", "metadata", "trust", "occurred_at", "expires_at")
@@ -42,6 +45,8 @@ class Wish:
     occurred_at: datetime | None
     expires_at: datetime | None
     embed: bool = True
+    filed: Draft | None = None
+    """What a model says of it: summary, keywords, queries."""
 
 
 def checked(content: object, kind: object, now: datetime, **more: Any) -> Wish:
@@ -68,6 +73,17 @@ def checked(content: object, kind: object, now: datetime, **more: Any) -> Wish:
         expires_at=_expiry(more.get("ttl"), more.get("expires_at"), now),
         embed=more.get("embed") is not False,
     )
+
+
+async def filed(wish: Wish, filer: Filer, keys: Keys) -> Wish:
+    """The wish as a model would file it; as it is when the model cannot."""
+    try:
+        async with asyncio.timeout(FILING_SECONDS):
+            found = await filer.file(wish.content, keys)
+    except Exception as failure:
+        log.warning("remembering without the model, it failed: %s", failure)
+        return wish
+    return replace(wish, kind=found.kind, key=found.key, filed=found)
 
 
 def _told(value: Json) -> str:
@@ -182,11 +198,13 @@ def _says_the_same(head: Memory, wish: Wish) -> bool:
 
 def _memory(wish: Wish, head: Memory | None, now: datetime) -> Memory:
     first = wish.content.strip().splitlines()[0]
+    told: dict[str, Any] = {"summary": first if len(first) <= 80 else f"{first[:79]}…"}
+    if wish.filed is not None:
+        told = {"summary": wish.filed.summary, "keywords": wish.filed.keywords, "queries": wish.filed.queries}
     return Memory(
         id=names.memory_id(now),
         kind=wish.kind,
         content=wish.content,
-        summary=first if len(first) <= 80 else f"{first[:79]}…",
         created_at=now,
         updated_at=now,
         key=wish.key,
@@ -198,6 +216,7 @@ def _memory(wish: Wish, head: Memory | None, now: datetime) -> Memory:
         occurred_at=wish.occurred_at,
         expires_at=wish.expires_at,
         version=1 if head is None else head.version + 1,
+        **told,
     )
 
 

@@ -22,10 +22,11 @@ from . import errors, trail
 from .bookmarks import later
 from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable, shown
 from .moments import iso
-from .profile import HEARTBEAT, LocalProfile
+from .profile import LocalProfile
 from .reading import read
 from .records import Event, TracePage
-from .results import Namespace, Page, ProfileInfo
+from .reported import HEARTBEAT
+from .results import Answer, Namespace, Page, ProfileInfo
 from .types import Forgotten
 
 P = ParamSpec("P")
@@ -75,7 +76,7 @@ class RemoteHoldfast:
         path = f"/v1/namespaces/{_quoted(namespace)}/profiles/{_quoted(profile)}"
         return bool((await self.ask("DELETE", path))["deleted"])
 
-    async def kind_of(self, content: str) -> str:
+    async def kind_of(self, content: str) -> str | None:
         return str((await self.ask("POST", "/v1/kind-of", {"content": content}))["kind"])
 
     async def close(self) -> None:
@@ -109,13 +110,17 @@ class RemoteHoldfast:
             trail.reached(reached)
         return _result(answer)
 
-    async def lines(self, path: str, query: dict[str, Any]) -> AsyncIterator[str]:
-        """The lines of an answer that does not end by itself."""
-        waiting = httpx.Timeout(SECONDS, read=3 * HEARTBEAT)
+    async def lines(
+        self, path: str, query: dict[str, Any] | None = None, body: dict[str, Any] | None = None
+    ) -> AsyncIterator[str]:
+        """The lines of an answer that comes bit by bit."""
+        sent: dict[str, Any] = {"params": query, "headers": _about_the_caller()}
+        if body is not None:
+            sent |= {"content": _json(body)}
+            sent["headers"] |= {"content-type": "application/json"}
+        sent["timeout"] = httpx.Timeout(SECONDS, read=3 * HEARTBEAT)
         with self._reached():
-            async with self._http.stream(
-                "GET", path, params=query, timeout=waiting, headers=_about_the_caller()
-            ) as answer:
+            async with self._http.stream("GET" if body is None else "POST", path, **sent) as answer:
                 if not answer.is_success:
                     await answer.aread()
                     _result(answer)
@@ -226,8 +231,19 @@ class RemoteProfile:
     jobs = call(LocalProfile.jobs, "GET", "/jobs", "jobs")
     traces = call(LocalProfile.traces, "GET", "/traces", "traces", session_id="session", turn_id="turn")
     trace = call(LocalProfile.trace, "GET", "/traces/{id}")
+    usage = call(LocalProfile.usage, "GET", "/usage", "usage")
+    redigest = call(LocalProfile.redigest, "POST", "/redigest")
     ingest = call(LocalProfile.ingest, "POST", "/ingest")
     get = call(LocalProfile.get, "GET", "/memories/{id}")
+
+    async def recall_stream(self, query: str, **how: Any) -> AsyncIterator[str | Answer]:
+        asked = {"query": query} | {name: value for name, value in how.items() if value is not None}
+        async for line in self._holdfast.lines(self._path("/recall/stream"), body=asked):
+            if line.startswith("data:"):
+                told = json.loads(line[5:])
+                yield told["text"] if "text" in told else read(Answer, told["answer"])
+
+    recall_stream.__doc__ = LocalProfile.recall_stream.__doc__
 
     async def settle(self, timeout: float | None = None) -> bool:
         left = timeout

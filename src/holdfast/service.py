@@ -18,6 +18,7 @@ from .ports import Embedder, Extractor, Rates, Reranker, Vault
 from .profile import LocalProfile
 from .recorder import Recorder
 from .results import Namespace, ProfileInfo
+from .thinking import Thinking
 from .types import Message
 from .worker import Worker
 
@@ -36,19 +37,21 @@ class AsyncHoldfast:
         clock: Callable[[], datetime] = moments.now,
         reranker: Reranker | None = None,
         trace_days: float = 7,
+        thinking: Thinking | None = None,
     ) -> None:
         self._vault = vault
         self._embedder = embedder
         self._extractor = extractor
         self._models = recall.Models(embedder, reranker)
         self._clock = clock
-        self._worker = Worker(vault, embedder, extractor, clock)
+        self._thinking = thinking
+        self._recorder = Recorder(vault, clock, timedelta(days=trace_days))
+        self._worker = Worker(vault, embedder, extractor, clock, thinking, self._recorder)
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
         self._spaces: dict[str, Namespace] = {}
         """Namespaces by name and id, as last seen."""
         self.access = Access(vault.credentials, clock)
-        self._recorder = Recorder(vault, clock, timedelta(days=trace_days))
         self._live = Live(vault)
         vault.watch(self._live.changed, self._know_nothing)
 
@@ -58,7 +61,10 @@ class AsyncHoldfast:
         from .wiring import wired  # late: wiring knows every backend and model, and this module must not
 
         parts = wired(path, **settings)
-        opened = cls(parts.vault, parts.embedder, parts.extractor, reranker=reranker, trace_days=parts.trace_days)
+        opened = cls(
+            parts.vault, parts.embedder, parts.extractor, reranker=reranker, trace_days=parts.trace_days,
+            thinking=parts.thinking,
+        )  # fmt: skip
         try:
             return await opened.start()
         except BaseException:
@@ -84,6 +90,8 @@ class AsyncHoldfast:
             try:
                 await self._worker.stop()
                 await self._recorder.stop()
+                if self._thinking is not None:
+                    await self._thinking.close()
             finally:
                 await self._vault.close()
 
@@ -137,8 +145,13 @@ class AsyncHoldfast:
         self._live.changed(*who)
         return gone
 
-    async def kind_of(self, content: str) -> str:
-        """What kind of memory a statement is, as the extractor sees it; a fact when it sees none."""
+    async def kind_of(self, content: str) -> str | None:
+        """What kind of memory a statement is, as the extractor sees it; a fact when it sees none.
+
+        None when a language model will say so as it is remembered.
+        """
+        if self._thinking is not None:
+            return None
         at = self._clock()
         said = Message("classified", "classified", "user", content, at, timestamp=at)
         found = await self._extractor.extract([said], [])

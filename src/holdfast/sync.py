@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from .agent_memory import AsyncAgentMemory
 from .errors import Closed
-from .profile import HEARTBEAT, LocalProfile
+from .profile import LocalProfile
 from .records import Event
+from .reported import HEARTBEAT
+from .results import Answer
 from .service import AsyncHoldfast
 
 if TYPE_CHECKING:
@@ -134,8 +136,20 @@ class Profile(_Front):
     traces = blocking(LocalProfile.traces)
     trace = blocking(LocalProfile.trace)
 
+    usage = blocking(LocalProfile.usage)
+    redigest = blocking(LocalProfile.redigest)
+
+    def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
+        return self._pieces(self._inner.recall_stream(query, **how))
+
+    recall_stream.__doc__ = LocalProfile.recall_stream.__doc__
+
     def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> Iterator[Event | None]:
-        stream = self._inner.events(after=after, heartbeat=heartbeat)
+        return self._pieces(self._inner.events(after=after, heartbeat=heartbeat))
+
+    events.__doc__ = LocalProfile.events.__doc__
+
+    def _pieces(self, stream: AsyncIterator[T]) -> Iterator[T]:
         try:
             while True:
                 yield self._loop.run(_next(stream))
@@ -144,8 +158,6 @@ class Profile(_Front):
         finally:
             with suppress(Closed):
                 self._loop.run(_closed(stream))
-
-    events.__doc__ = LocalProfile.events.__doc__
 
     @property
     def namespace(self) -> str:

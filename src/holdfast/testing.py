@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from . import words
+from .ports import Keys, no_keys
 from .types import Draft, Floats, Message
 
 
@@ -41,7 +42,9 @@ class ScriptedExtractor:
         self.script = script or {}
         self.seen: list[Message] = []
 
-    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
         self.seen += messages
         drafts: list[Draft] = []
         for message in messages:

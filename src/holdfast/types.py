@@ -121,6 +121,46 @@ class Draft:
     occurred_until: datetime | None = None
     confidence: float = 1.0
     rule: str = ""
+    contested: str | None = None
+    """The key that it would have, had not somebody else always been first."""
+
+
+Verdict = Literal["same", "replaces", "apart"]
+"""What a draft does to a memory: adds a source, supersedes it, or stands beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an analyst sees in a question."""
+
+    keys: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    """Words that a text with the answer may contain."""
+    answer: str = ""
+    """A would-be answer, to find texts like it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a synthesiser answers from."""
+
+    question: str
+    evidence: tuple[str, ...]
+    """What was found, best first, each with its date and who said it."""
+    facts: tuple[str, ...] = ()
+    """Computed: dates, durations, counts."""
+    length: str = "medium"
+    passes: int = 1
+    """Beyond one, the answer is checked against the evidence once more."""
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A synthesised answer and the numbers (from 0) of the evidence that it cites."""
+
+    text: str
+    cited: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +212,8 @@ class Change:
     settle: tuple[str, ...] = ()
     """Messages whose digestion is done."""
     defer: tuple[Deferral, ...] = ()
+    redo: tuple[str, ...] = ()
+    """Messages to digest anew."""
     lease: datetime | None = None
     """Settle and defer only what is still lent until this moment; Conflict when something to settle no longer is."""
     refused: tuple[tuple[str, int], ...] = ()

@@ -12,6 +12,7 @@ from .models.local import ArcticEmbedder, PotionEmbedder
 from .models.rules import RuleExtractor
 from .ports import Embedder, Extractor, Vault
 from .sqlite.vault import SqliteVault
+from .thinking import Thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Wired:
     embedder: Embedder
     extractor: Extractor
     trace_days: int
+    thinking: Thinking | None = None
 
 
 def wired(
@@ -37,8 +39,9 @@ def wired(
             raise InvalidInput(f"{name} is {shown(given)}; give a name or an object with its methods.", field=name)
     named = embedder if isinstance(embedder, str) else None
     chosen = Settings.read(**{"data": path, "embedder": named} | settings)
-    model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(chosen.embedder)
-    return Wired(vault(chosen), model, extractor or RuleExtractor(model), chosen.trace_days)
+    model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(chosen)
+    mind = _thinking(chosen)
+    return Wired(vault(chosen), model, extractor or RuleExtractor(model), chosen.trace_days, mind)
 
 
 def vault(chosen: Settings) -> Vault:
@@ -69,5 +72,29 @@ def source(chosen: Settings) -> Vault:
         return SqliteVault(chosen.data, keyring=chosen.keyring, open_files=chosen.open_files, reading=True)
 
 
-def _embedder(name: str) -> Embedder:
-    return PotionEmbedder() if name == "potion" else ArcticEmbedder()
+def _embedder(chosen: Settings) -> Embedder:
+    if ":" in chosen.embedder:
+        from .models.llm.embeddings import embedder_named
+
+        return embedder_named(chosen.embedder, chosen.embedder_key, chosen.embedder_url)
+    return PotionEmbedder() if chosen.embedder == "potion" else ArcticEmbedder()
+
+
+def _thinking(chosen: Settings) -> Thinking | None:
+    """The tasks of the language model that the settings name; none of its code is loaded without one."""
+    if chosen.llm is None:
+        return None
+    from .models.llm.analyst import ModelAnalyst
+    from .models.llm.calling import chat_at
+    from .models.llm.endpoint import endpoint
+    from .models.llm.extractor import ModelExtractor
+    from .models.llm.judge import ModelJudge
+    from .models.llm.synthesiser import ModelSynthesiser
+    from .models.llm.tariff import tariff
+
+    chat = chat_at(endpoint(chosen.llm, chosen.llm_key, chosen.llm_url))
+    extractor = ModelExtractor(chat, chosen.llm_seconds)
+    return Thinking(
+        extractor, ModelJudge(chat, chosen.llm_seconds), extractor, ModelAnalyst(chat), ModelSynthesiser(chat),
+        tariff(chosen.llm_price, chosen.llm_ceiling), chat.close,
+    )  # fmt: skip

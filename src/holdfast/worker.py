@@ -14,10 +14,14 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from . import spending, trail
 from .digest import Digesting, digest_some, embed_bare
 from .errors import HoldfastError, NotFound
 from .forget import sweep
-from .ports import Embedder, Extractor, Vault
+from .ledger import Ledger
+from .ports import Embedder, Extractor, Store, Vault
+from .recorder import Recorder
+from .thinking import Thinking
 
 Who = tuple[str, str]
 log = logging.getLogger("holdfast")
@@ -38,11 +42,21 @@ class Due:
 
 
 class Worker:
-    def __init__(self, vault: Vault, embedder: Embedder, extractor: Extractor, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        embedder: Embedder,
+        extractor: Extractor,
+        clock: Callable[[], datetime],
+        thinking: Thinking | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
         self._vault = vault
         self._embedder = embedder
         self._extractor = extractor
         self._clock = clock
+        self._thinking = thinking
+        self._recorder = recorder
         self._due: dict[Who, Due] = {}
         self._wake = asyncio.Event()
         self._marked: set[Who] = set()
@@ -147,11 +161,22 @@ class Worker:
         except NotFound:
             return 0
         now = self._clock()
-        digested = await digest_some(Digesting(store, self._extractor, self._embedder, now))
+        digested = await self._digest(who, store, now)
         embedded = await embed_bare(store, self._embedder)
         swept = await sweep(store, now=now)
         await asyncio.sleep(0)
         return digested + embedded + swept
+
+    async def _digest(self, who: Who, store: Store, now: datetime) -> int:
+        if self._thinking is None:
+            return await digest_some(Digesting(store, self._extractor, self._embedder, now))
+        model, tariff = self._thinking.extractor, self._thinking.tariff
+        work = Digesting(store, model, self._embedder, now, spare=self._extractor, judge=self._thinking.judge)
+        with trail.following("digest") as done, spending.on(Ledger(store.journal, tariff, self._clock)):
+            digested = await digest_some(work)
+        if digested and self._recorder is not None:
+            self._recorder.add(who, done)
+        return digested
 
     def _finish(self, who: Who) -> None:
         due = self._due.pop(who, None)

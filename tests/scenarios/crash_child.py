@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 
 from holdfast import Holdfast, Profile
+from holdfast.ports import Keys, no_keys
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 from holdfast.types import Draft, Message
 
@@ -23,7 +24,9 @@ _out = threading.Lock()
 class Topics(ScriptedExtractor):
     """Draws a keyed fact from the last message of each batch, so that digestion supersedes as well."""
 
-    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
         last = messages[-1]
         return [Draft("fact", f"drawn from {last.content}", (last.id,), key=f"topic-{len(last.content) % 3}")]
 

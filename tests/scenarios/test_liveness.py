@@ -18,6 +18,7 @@ import pytest
 from holdfast import AsyncHoldfast, Closed, Holdfast, NotFound
 from holdfast.conformance import message
 from holdfast.passages import parts
+from holdfast.ports import Keys, no_keys
 from holdfast.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from holdfast.types import Draft, Floats, Message
@@ -26,7 +27,9 @@ from holdfast.types import Draft, Floats, Message
 class Topics(ScriptedExtractor):
     """One fact about each message."""
 
-    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
         await asyncio.sleep(0.001)
         return [Draft("fact", f"knows {message.content}", (message.id,)) for message in messages]
 

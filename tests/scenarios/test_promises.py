@@ -20,7 +20,7 @@ import pytest
 
 from databases import database
 from holdfast import AsyncHoldfast, Conflict, Holdfast, HoldfastError, LocalProfile, NotFound, Profile, moments, worker
-from holdfast.ports import Embedder, Extractor, Vault
+from holdfast.ports import Embedder, Extractor, Keys, Vault, no_keys
 from holdfast.postgres.vault import PostgresVault
 from holdfast.remote import RemoteHoldfast
 from holdfast.results import Hit
@@ -105,10 +105,12 @@ class Gate:
         self.reached, self.open = asyncio.Event(), asyncio.Event()
         self._behind = ScriptedExtractor(script)
 
-    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
         self.reached.set()
         await self.open.wait()
-        return await self._behind.extract(messages, before)
+        return await self._behind.extract(messages, before, keys)
 
 
 # Acknowledged is durable, and found at once

@@ -81,7 +81,7 @@ class Place:
     """A profile as a tool sees it: its memory, where a link to an item leads, and who uses it."""
 
     profile: LocalProfile
-    kind_of: Callable[[str], Awaitable[str]]
+    kind_of: Callable[[str], Awaitable[str | None]]
     uri: str
     agent: str | None = None
 

@@ -84,6 +84,12 @@ def note(state: State, change: Change) -> None:
             else:
                 state.wait_until[late.message] = late.until
 
+    for id in change.redo:
+        if id in state.items:
+            state.wait_until[id] = _START
+            state.aside.pop(id, None)
+            state.failures.pop(id, None)
+
 
 def _ours(state: State, change: Change, id: str) -> bool:
     return change.lease is None or state.wait_until.get(id) == change.lease

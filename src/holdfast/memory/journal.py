@@ -11,6 +11,7 @@ from ..errors import Conflict
 from ..happened import happened
 from ..moments import now
 from ..records import Event, Job, Once, Trace, TracePage, without
+from ..spending import Spent, Usage
 from ..types import Applied, Change
 from .state import State
 
@@ -21,6 +22,7 @@ class MemoryJournal:
         self._onces: dict[str, tuple[datetime, Once]] = {}
         self._jobs: dict[str, Job] = {}
         self._traces: dict[int, Trace] = {}
+        self._spent: dict[tuple[str, str, str], Spent] = {}
         self._newest = 0
         self._last = 0
 
@@ -60,6 +62,16 @@ class MemoryJournal:
         ]
         more = cursors.sealed(found[limit - 1][0]) if len(found) > limit else None
         return TracePage(tuple(trace for _, trace in found[:limit]), more)
+
+    async def spend(self, month: str, usage: Usage) -> None:
+        what = (month, usage.model, usage.task)
+        known = self._spent.get(what, Spent(*what, 0, 0, 0))
+        self._spent[what] = Spent(
+            *what, known.calls + 1, known.input + usage.input, known.output + usage.output, known.cached + usage.cached
+        )
+
+    async def spent(self, month: str | None) -> list[Spent]:
+        return [each for what, each in sorted(self._spent.items()) if month in (None, what[0])]
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         least = self._newest - traces

@@ -100,6 +100,13 @@ class Applying:
                 (state, until, late.reason, self._profile, late.message, lease, lease),
             )
 
+        if self._change.redo:
+            await db.execute(
+                "UPDATE message SET state = 'waiting', wait_until = 0, failures = 0, failure = NULL "
+                "WHERE profile = %s AND id = ANY(%s)",
+                (self._profile, list(self._change.redo)),
+            )
+
     async def _add_messages(self, db: Db) -> None:
         said = {message.id: message for message in self._change.messages}
         if not said:

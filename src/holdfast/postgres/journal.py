@@ -15,6 +15,7 @@ from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
 from ..records import Event, Job, Once, Trace, TracePage, without
+from ..spending import Spent, Usage
 from ..types import Applied, Change, Forgotten
 from .base import Base, Db, query
 from .seal import Seal
@@ -78,6 +79,23 @@ class PostgresJournal:
         found = await self._read(statement, session_id, session_id, turn_id, turn_id, before, limit + 1)
         more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return TracePage(tuple(stored.trace(self._opened(row[:-1])) for row in found[:limit]), more)
+
+    async def spend(self, month: str, usage: Usage) -> None:
+        row = (self._profile, month, usage.model, usage.task, usage.input, usage.output, usage.cached)
+        columns, key = f"profile, {stored.SPENT}", "profile, month, model, task"
+        statement = stored.SPEND.format(columns=columns, places="%s, %s, %s, %s, 1, %s, %s, %s", key=key)
+
+        async def run(db: Db) -> None:
+            await db.execute(statement, row)
+
+        await self._base.write(self._profile, run, aside=True)
+
+    async def spent(self, month: str | None) -> list[Spent]:
+        statement = (
+            f"SELECT {stored.SPENT} FROM usage WHERE profile = %s AND (%s::text IS NULL OR month = %s) "
+            "ORDER BY month, model, task"
+        )
+        return [Spent(*row) for row in await self._read(statement, month, month)]
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         p, at = self._profile, micros(before)

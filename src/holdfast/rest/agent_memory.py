@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import InvalidInput, NotFound, shown
 from ..profile import LocalProfile
+from ..synthesis import LEVELS
 from ..types import Memory
 from . import gate
 from .gate import needs
@@ -194,10 +195,13 @@ async def remember(request: Request, body: Remember, once: Once = None) -> Json:
 
 @router.post(OF + "/recall", dependencies=[Depends(needs("read"))], response_model=Envelope)
 async def recall(request: Request, body: Recall) -> Json:
-    limit = {"low": 10, "medium": 20, "high": 40}[body.thinking_level]
     profile = await profile_of(request)
+    found = await profile.recall(
+        body.query, thinking_level=body.thinking_level, response_length=body.response_length,
+        reference_date=body.reference_date,
+    )  # fmt: skip
+    limit = LEVELS[body.thinking_level].hits
     asked: Any = {"limit": limit, "reference_date": body.reference_date}
-    found = await profile.recall(body.query, **asked)
     memories = await profile.search(body.query, **asked, filter={"not": {"kind": "message"}})
     candidates = [
         {"id": hit.id, "summary": hit.summary, "sessionId": hit.session_id, "score": _share(hit.score)}

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import StreamingResponse
 
 from ..errors import HoldfastError, InvalidInput, shown
-from ..profile import HEARTBEAT, LocalProfile
+from ..profile import LocalProfile
 from ..records import Event, JobStatus, Trace
+from ..reported import HEARTBEAT
 from . import shapes
 from .gate import asking, bound_profile, needs, profile_of
 from .native import OF

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
 
+import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import Field
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from ..errors import InvalidInput
+from ..redigest import Redigested
 from ..results import Answer, Context, Receipt, Stats
 from ..types import Forgotten, Memory, Message
 from . import shapes
@@ -41,7 +44,7 @@ class Ingest(Body):
 
 class Remember(Body):
     content: str | None = None
-    kind: str = "fact"
+    kind: str | None = None
     key: str | None = None
     value: Any = None
     metadata: dict[str, Any] | None = None
@@ -86,6 +89,18 @@ class Search(Narrowed):
     reference_date: Moment = None
 
 
+class Recall(Narrowed):
+    query: str
+    limit: int | None = Field(None, ge=1, le=1000)
+    thinking_level: Literal["low", "medium", "high"] = "low"
+    response_length: Literal["short", "medium", "long"] = "medium"
+    reference_date: Moment = None
+
+    def asked(self) -> dict[str, Any]:
+        names = ("limit", "thinking_level", "response_length", "reference_date")
+        return {name: getattr(self, name) for name in names} | self.narrowing()
+
+
 class InContext(Narrowed):
     query: str
     tokens: int = Field(1000, ge=20, le=1_000_000)
@@ -95,6 +110,13 @@ class InContext(Narrowed):
 class Listing(Narrowed):
     limit: int = Field(20, ge=1, le=1000)
     cursor: str | None = None
+
+
+class Redigest(Body):
+    session_id: str | None = None
+    since: Moment = None
+    aside: bool = False
+    dry_run: bool = False
 
 
 class Forget(Narrowed):
@@ -126,9 +148,32 @@ async def search(request: Request, body: Search) -> Json:
 
 
 @router.post(OF + "/recall", dependencies=[Depends(needs("read"))], response_model=Answer)
-async def recall(request: Request, body: Search) -> Json:
-    asked: Any = {"limit": body.limit, "reference_date": body.reference_date, **body.narrowing()}
+async def recall(request: Request, body: Recall) -> Json:
+    asked: Any = body.asked()
     return Json(plain(await (await profile_of(request)).recall(body.query, **asked)))
+
+
+@router.post(OF + "/recall/stream", dependencies=[Depends(needs("read"))], response_class=StreamingResponse)
+async def recall_stream(request: Request, body: Recall) -> StreamingResponse:
+    """The answer's words as server-sent events while they come, and the whole answer last, which is the one that holds.
+
+    Every event's data is `{"text": "…"}`, and the last one's `{"answer": {…}}`.
+    """
+    asked: Any = body.asked()
+    pieces = (await profile_of(request)).recall_stream(body.query, **asked)
+    first = await anext(pieces)  # what is wrong with the question is an error, not a stream
+    return StreamingResponse(_told(first, pieces), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+async def _told(first: str | Answer, pieces: AsyncIterator[str | Answer]) -> AsyncIterator[bytes]:
+    yield _event(first)
+    async for piece in pieces:
+        yield _event(piece)
+
+
+def _event(piece: str | Answer) -> bytes:
+    name, data = ("text", {"text": piece}) if isinstance(piece, str) else ("answer", {"answer": plain(piece)})
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), orjson.dumps(data))
 
 
 @router.post(OF + "/context", dependencies=[Depends(needs("read"))], response_model=Context)
@@ -223,6 +268,19 @@ async def summary(request: Request, session_id: str | None = None) -> Json:
 @router.get(OF + "/stats", dependencies=[Depends(needs("read"))], response_model=Stats)
 async def stats(request: Request) -> Json:
     return Json(plain(await (await profile_of(request)).stats()))
+
+
+@router.get(OF + "/usage", dependencies=[Depends(needs("read"))], response_model=shapes.Used)
+async def usage(request: Request, month: str | None = None) -> Json:
+    """What language models were asked in a month such as 2026-11, or in all: calls and tokens by model and task."""
+    return Json({"usage": plain(await (await profile_of(request)).usage(month))})
+
+
+@router.post(OF + "/redigest", dependencies=[Depends(needs("forget"))], response_model=Redigested)
+async def redigest(request: Request, body: Redigest) -> Json:
+    """Digest again what was said, after a better model or prompt; what was drawn from it before goes."""
+    given: Any = dict(body)
+    return Json(plain(await (await profile_of(request)).redigest(**given)))
 
 
 @router.post(OF + "/settle", dependencies=[Depends(needs("read"))], response_model=shapes.Settled)

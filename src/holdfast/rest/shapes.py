@@ -9,6 +9,7 @@ from ..agent_memory import Item
 from ..credentials import Credential
 from ..records import Act, JobStatus, Trace
 from ..results import Hit, Namespace, ProfileInfo, Session
+from ..spending import Spent
 from ..types import Memory, Message
 
 
@@ -46,6 +47,11 @@ class Sessions:
 @dataclass
 class Summary:
     summary: str
+
+
+@dataclass
+class Used:
+    usage: list[Spent]
 
 
 @dataclass

@@ -92,6 +92,11 @@ class Applying:
                 (lease, state, until, late.reason, late.message),
             )
 
+        for id in self._change.redo:
+            db.execute(
+                "UPDATE message SET state = 'waiting', wait_until = 0, failures = 0, failure = NULL WHERE id = ?", (id,)
+            )
+
     def follow(self, board: Board) -> bool:
         """Bring the board up to date; False when loading it afresh is simpler."""
         change = self._change

@@ -14,6 +14,7 @@ from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
 from ..records import Event, Job, Once, Trace, TracePage, without
+from ..spending import Spent, Usage
 from ..types import Applied, Change, Forgotten
 from .file import File, query
 
@@ -65,6 +66,16 @@ class SqliteJournal:
         found = await self._file.read(lambda db: query(db, statement, (session_id, turn_id, before, limit + 1)))
         more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return TracePage(tuple(stored.trace(row[:-1]) for row in found[:limit]), more)
+
+    async def spend(self, month: str, usage: Usage) -> None:
+        row = (month, usage.model, usage.task, usage.input, usage.output, usage.cached)
+        key, places = "month, model, task", "?, ?, ?, 1, ?, ?, ?"
+        statement = stored.SPEND.format(columns=stored.SPENT, places=places, key=key)
+        await self._file.write(lambda db: db.execute(statement, row))
+
+    async def spent(self, month: str | None) -> list[Spent]:
+        statement = f"SELECT {stored.SPENT} FROM usage WHERE ?1 IS NULL OR month = ?1 ORDER BY month, model, task"
+        return [Spent(*row) for row in await self._file.read(lambda db: query(db, statement, (month,)))]
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         def trim(db: apsw.Connection) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...ports import Embedder
+from ...ports import Embedder, Keys, no_keys
 from ...types import Draft, Message
 from ...when import windows
 from .clauses import LONGEST, sentences
@@ -51,7 +51,9 @@ class RuleExtractor:
         self._embedder = embedder if embedder is not None and embedder.model == model() else None
         self._least = least
 
-    async def extract(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Draft]:
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
         found = await asyncio.to_thread(lambda: _judged(noted(messages, before)))
         if self._embedder is not None:
             found = await self._reread(self._embedder, found)

@@ -1,0 +1,92 @@
+"""Pure: messages → numbered lines for a model, and a model's quotes back → the messages they stand in.
+
+What was said is written as JSON strings: no text can begin a line of its own, so no line can be forged. Secrets are
+redacted before anything leaves this machine. A quote counts only where it really stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...types import Message
+from ...when import windows
+from ..rules.secrets import redacted
+
+SHORTEST = 3
+"""Characters of a quote that can prove anything."""
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NAME = re.compile(r"(?<=[\w,;] )[A-ZÀ-Þ][\w-]*")
+"""Capitalised, and not at the beginning of a sentence."""
+_COMMON = {"user", "the", "i", "assistant", "a"}
+_SPELLED = {
+    "1": "one", "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight", "9": "nine",
+    "10": "ten", "11": "eleven", "12": "twelve", "20": "twenty", "100": "hundred",
+}  # fmt: skip
+_ALIKE = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    message: Message
+    text: str
+    context: bool = False
+    """Was dealt with before: here to be understood by."""
+
+    def __str__(self) -> str:
+        said = self.message
+        name = f" ({json.dumps(said.speaker, ensure_ascii=False)})" if said.speaker else ""
+        note = " context" if self.context else ""
+        when = f"{said.said_at:%Y-%m-%d %A}"
+        return f"[{self.number}]{note} {said.role}{name} {when}: {json.dumps(self.text, ensure_ascii=False)}"
+
+
+def lines(before: Sequence[Message], messages: Sequence[Message]) -> list[Line]:
+    said = [*((each, True) for each in before), *((each, False) for each in messages)]
+    return [Line(n, each, redacted(each.content), context) for n, (each, context) in enumerate(said, 1)]
+
+
+def transcript(shown: Sequence[Line]) -> str:
+    return "\n".join(map(str, shown))
+
+
+def proven(quote: str, numbers: Sequence[int], among: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines that an item rests on: those it names of which one holds the quote, or else the one that does hold it.
+
+    Empty when the quote stands nowhere, or only where everything was dealt with before.
+    """
+    wanted = _folded(quote)
+    if len(wanted) < SHORTEST:
+        return ()
+    holding = [line for line in among if wanted in _folded(line.text)]
+    named = [line for line in among if line.number in numbers]
+    found = named if any(line in named for line in holding) else holding[:1]
+    return tuple(found) if any(not line.context for line in found) else ()
+
+
+def founded(statement: str, among: Sequence[Line]) -> bool:
+    """Whether every number and every name in the statement stands somewhere in the conversation, or is of a date.
+
+    A cheap guard against what models invent; that the statement follows is for the verification to say.
+    """
+    said = " ".join(f"{line.text} {line.message.speaker or ''}" for line in among)
+    known = set(_WORD.findall(_folded(said)))
+    dated = [statement[slice(*found.span)] for each in among[-1:] for found in windows(statement, each.message.said_at)]
+    rest = statement
+    for piece in dated:
+        rest = rest.replace(piece, " ")
+    numbers = {number for word in _NUMBER.findall(rest) for number in _NUMBER.findall(_folded(word))}
+    told = {number for number in numbers if number in known or number in _folded(said) or _SPELLED.get(number) in known}
+    called = {_folded(name) for name in _NAME.findall(rest)} - _COMMON
+    return numbers == told and all(set(_WORD.findall(name)) <= known for name in called)
+
+
+def _folded(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", text).translate(_ALIKE)
+    return _SPACE.sub(" ", plain).strip(" .,;:!?\"'…").casefold()

@@ -1,0 +1,164 @@
+"""What is known already of what some drafts say: who holds their keys, who says the same, whom they put out of date.
+
+Without a judge that is decided by words, numbers, names and a small network; a judge, when there is one, is asked about
+every memory that is near.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from . import outdated, words
+from .alike import restates, updates
+from .errors import ModelError
+from .ports import Embedder, Judge, Store
+from .reconcile import Known
+from .types import Draft, Floats, Memory, Message, Probe, Proposals, Test, fingerprint
+
+log = logging.getLogger("holdfast")
+RELATED = 8
+"""How many memories with the same words are looked at for one that says the same, or is out of date."""
+RARE = 6
+"""A word in this many texts, or in one of fifty, may identify a thing."""
+NEAREST, COMPARED = 3, 24
+"""Of each draft's neighbours, and of all pairs, how many a judge decides on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A draft among the memories near it."""
+
+    draft: Draft
+    vector: Floats | None
+    said: Message
+    memories: list[Memory]
+    cosines: dict[str, float]
+    rare: set[str]
+
+    @property
+    def mark(self) -> str:
+        return fingerprint(self.draft.kind, self.draft.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    store: Store
+    embedder: Embedder
+    now: datetime
+    judge: Judge | None = None
+
+    async def known(self, drafts: Sequence[Draft], messages: dict[str, Message]) -> Known:
+        known = Known(said={id: message.said_at for id, message in messages.items()})
+        keys = tuple({draft.key for draft in drafts if draft.key is not None})
+        if keys:
+            page = await self.store.scan(Test("key", "in", keys), now=None, limit=10_000)
+            known.heads = {(memory.kind, memory.key): memory for memory in page.items if memory.key is not None}
+        prints = tuple({fingerprint(draft.kind, draft.content) for draft in drafts})
+        if prints:
+            page = await self.store.scan(Test("fingerprint", "in", prints), now=None, limit=10_000)
+            known.alike = {memory.fingerprint: memory for memory in page.items if memory.key is None}
+        held = {memory.key for memory in known.heads.values()}
+        loose = [
+            draft
+            for draft in drafts
+            if draft.key not in held and fingerprint(draft.kind, draft.content) not in known.alike
+        ]
+        near = [
+            await self._near(draft, vector, messages[draft.sources[-1]])
+            for draft, vector in zip(loose, await self._meanings(loose), strict=True)
+        ]
+        if self.judge is None or not await self._judged(self.judge, drafts, near, known):
+            for each in near:
+                _relate(each, known)
+        rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
+        known.said |= {item.id: item.said_at for item in await self.store.get(rests_on) if isinstance(item, Message)}
+        return known
+
+    async def _meanings(self, drafts: list[Draft]) -> list[Floats | None]:
+        """The drafts' vectors, when a judge or the network that compares statements can use them; else none."""
+        if not drafts or (self.judge is None and self.embedder.model != outdated.model()):
+            return [None] * len(drafts)
+        try:
+            return [*await vectors(self.embedder, [draft.content for draft in drafts])]
+        except Exception as failure:
+            log.warning("relating by words alone, the embedder failed: %s", failure)
+            return [None] * len(drafts)
+
+    async def _near(self, draft: Draft, vector: Floats | None, said: Message) -> Near:
+        wanted = words.question_words(draft.content)
+        probe = Probe(self.now, wanted, vector, self.embedder.model, limit=0, memories=RELATED, with_neighbours=0)
+        found = await self.store.propose(probe)
+        most = max(RARE, found.parts // 50)
+        rare = {word for word, count in zip(wanted, found.frequency, strict=True) if count <= most}
+        held = await self.store.get([item.id for item in found.items if item.memory])
+        memories = [each for each in held if isinstance(each, Memory) and each.sources]  # not what was set by hand
+        return Near(draft, vector, said, memories, _cosines(found), rare - set(words.tokens(said.speaker or "")))
+
+    async def _judged(self, judge: Judge, drafts: Sequence[Draft], near: list[Near], known: Known) -> bool:
+        """Let the judge decide on every pair; False when it cannot."""
+        pairs = [(draft, head) for draft in drafts if (head := known.heads.get((draft.kind, draft.key or "")))]
+        for each in near:
+            best = sorted(each.memories, key=lambda memory: -each.cosines.get(memory.id, 0.0))
+            pairs += [(each.draft, memory) for memory in best[:NEAREST]]
+        try:
+            verdicts = await judge.compare(pairs[:COMPARED]) if pairs else []
+        except Exception as failure:
+            log.warning("relating without the judge, it failed: %s", failure)
+            return False
+        for (draft, memory), verdict in zip(pairs, verdicts, strict=False):
+            mark, head = fingerprint(draft.kind, draft.content), known.heads.get((draft.kind, draft.key or ""))
+            if verdict == "same":
+                known.alike.setdefault(mark, memory)
+            elif verdict == "replaces" and memory is not head:
+                known.outdated.setdefault(mark, memory)
+            elif verdict == "apart" and memory is head:
+                known.apart.add(mark)
+        return True
+
+
+def _relate(near: Near, known: Known) -> None:
+    """Find the current memory that says in other words what the draft says, or that it makes out of date."""
+    draft, memories = near.draft, near.memories
+    same = [memory for memory in memories if restates(draft, memory)]
+    if same:
+        known.alike[near.mark] = same[0]
+        return
+    close = [memory for memory in memories if not near.cosines.get(memory.id, np.nan) < outdated.NEAR]
+    replaced = [memory for memory in close if updates(draft, memory, near.rare)]
+    if replaced:
+        about = set(words.question_words(draft.content))
+        known.outdated[near.mark] = max(replaced, key=lambda memory: len(about & set(words.tokens(memory.content))))
+    elif near.vector is not None:
+        new = outdated.Statement(draft.kind, draft.content, near.said.session_id, draft.sources, draft.key)
+        old = [outdated.Statement(m.kind, m.content, m.session_id, m.sources, m.key) for m in memories]
+        cosines = [near.cosines.get(memory.id, np.nan) for memory in memories]
+        best = outdated.replaced(new, near.said.content, old, cosines, near.rare)
+        if best is not None:
+            known.outdated[near.mark] = memories[best]
+
+
+def _cosines(found: Proposals) -> dict[str, float]:
+    """Of each item that has a vector, its nearest part's cosine."""
+    near: dict[str, float] = {}
+    for of, cosine in zip(found.of.tolist(), found.cosine.tolist(), strict=True):
+        if cosine == cosine:
+            id = found.items[of].id
+            near[id] = max(near.get(id, -1.0), cosine)
+    return near
+
+
+async def vectors(embedder: Embedder, texts: list[str]) -> list[Floats]:
+    """The embedder's vectors, checked: a wrong one would spoil every later search."""
+    found = await embedder.embed(texts)
+    dimensions = int(embedder.model.rsplit("/", 1)[1])
+    for vector in found:
+        if vector.shape != (dimensions,) or not abs(float(np.linalg.norm(vector)) - 1) < 0.01:
+            raise ModelError(f"{embedder.model} gave a vector of shape {vector.shape} that is not of length 1.")
+    if len(found) != len(texts):
+        raise ModelError(f"{embedder.model} gave {len(found)} vectors for {len(texts)} texts.")
+    return found

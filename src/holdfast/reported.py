@@ -1,0 +1,82 @@
+"""What happened in one profile: jobs, traces, events, and what models cost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from . import ingest, names
+from .errors import Closed, InvalidInput, NotFound, shown
+from .ports import Store
+from .records import Event, JobStatus, Trace, TracePage
+from .spending import Spent
+
+if TYPE_CHECKING:
+    from .service import AsyncHoldfast
+
+HEARTBEAT = 15.0
+
+
+class Reported:
+    """A profile of this process's data folder, as far as it tells what happened in it."""
+
+    def __init__(self, holdfast: AsyncHoldfast, namespace: str, profile: str) -> None:
+        self._holdfast = holdfast
+        self.namespace = namespace
+        self.name = profile
+        self._who = (namespace, profile)
+
+    async def usage(self, month: str | None = None) -> tuple[Spent, ...]:
+        """What language models were asked in a month such as 2026-11, or in all: calls and tokens by model and task."""
+        return tuple(await (await self._store()).journal.spent(month))
+
+    async def job(self, id: str) -> JobStatus:
+        """How far the work is that an ingest left behind."""
+        store = await self._store()
+        found = await store.journal.job(id_of(id))
+        if found is None:
+            raise NotFound(f"There is no job {shown(id)} in this profile.", field="id")
+        return await ingest.progress(store, found)
+
+    async def jobs(self, *, limit: int = 20) -> tuple[JobStatus, ...]:
+        """Newest first."""
+        store = await self._store()
+        return tuple([await ingest.progress(store, job) for job in await store.journal.jobs(limit_of(limit))])
+
+    async def traces(
+        self,
+        *,
+        session_id: str | None = None,
+        turn_id: str | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> TracePage:
+        """What was asked and written, newest first, of one session and turn when given."""
+        await self._holdfast._recorder.flush(self._who)
+        return await (await self._store()).journal.traces(session_id, turn_id, limit_of(limit), cursor)
+
+    async def trace(self, id: str) -> Trace:
+        await self._holdfast._recorder.flush(self._who)
+        found = await (await self._store()).journal.trace(id_of(id))
+        if found is None:
+            raise NotFound(f"There is no trace {shown(id)} in this profile.", field="id")
+        return found
+
+    def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> AsyncIterator[Event | None]:
+        """What changes, as it changes, from event `after` or from now on; None after each quiet `heartbeat` seconds."""
+        return self._holdfast._live.follow(self._who, after, heartbeat)
+
+    async def _store(self) -> Store:
+        if self._holdfast._closed:
+            raise Closed("This Holdfast was closed.")
+        return await self._holdfast._vault.open(*self._who, create=False)
+
+
+def id_of(id: object) -> str:
+    return names.text(id, "id", limit=names.PROFILE_BYTES)
+
+
+def limit_of(limit: object, most: int = 1000) -> int:
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= most:
+        raise InvalidInput(f"limit is {shown(limit)}; give 1 to {most}.", field="limit")
+    return limit
