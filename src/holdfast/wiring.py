@@ -85,14 +85,17 @@ def _thinking(chosen: Settings) -> Thinking | None:
     if chosen.llm is None:
         return None
     from .models.llm.analyst import ModelAnalyst
-    from .models.llm.calling import chat_at
+    from .models.llm.anthropic import AnthropicChat
+    from .models.llm.calling import Steady
     from .models.llm.endpoint import endpoint
     from .models.llm.extractor import ModelExtractor
     from .models.llm.judge import ModelJudge
+    from .models.llm.openai import OpenAiChat
     from .models.llm.synthesiser import ModelSynthesiser
     from .models.llm.tariff import tariff
 
-    chat = chat_at(endpoint(chosen.llm, chosen.llm_key, chosen.llm_url))
+    named = endpoint(chosen.llm, chosen.llm_key, chosen.llm_url)
+    chat = Steady(AnthropicChat(named) if named.dialect == "anthropic" else OpenAiChat(named))
     extractor = ModelExtractor(chat, chosen.llm_seconds)
     return Thinking(
         extractor, ModelJudge(chat, chosen.llm_seconds), extractor, ModelAnalyst(chat), ModelSynthesiser(chat),

@@ -17,7 +17,7 @@ ROOMS = ("sqlite", "postgres", "memory", "models", "cli", "rest", "mcp")
 PURE = {
     "alike", "bookmarks", "conditions", "credentials", "cursors", "errors", "features", "filters", "happened",
     "moments", "names", "pack", "passages", "question", "rank", "reading", "reckon", "reconcile", "records", "results",
-    "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
+    "spending", "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",
@@ -49,7 +49,7 @@ DRIVERS = {
     "uvicorn": "rest",
     "limits": "rest",
     "prometheus_client": "rest",
-    "httpx2": "remote",
+    "httpx2": "remote models",
     "pydantic": "rest mcp",
     "mcp": "mcp rest cli",
     "mcp_types": "mcp",

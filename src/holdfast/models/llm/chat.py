@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+
+from ...spending import Usage
+
+__all__ = ["Ask", "Usage", "Reply", "Chat"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +24,6 @@ class Ask:
     """How many it may answer at most."""
     seconds: float = 60.0
     """How long the caller waits in all, repeats included."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a call cost, as the provider counts it."""
-
-    model: str
-    task: str
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    """Of the input, what the provider had read before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +48,8 @@ class Chat(Protocol):
 
     async def reply(self, ask: Ask) -> Reply: ...
 
-    def stream(self, ask: Ask) -> AsyncIterator[str | Reply]:
-        """The answer's text in pieces as it comes, and the whole Reply last."""
+    def stream(self, ask: Ask) -> AsyncGenerator[str | Reply, None]:
+        """The answer's text in pieces as it comes, and the whole Reply last. Leave it early only through `aclosing`."""
         ...
 
     async def close(self) -> None: ...

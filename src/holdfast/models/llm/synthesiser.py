@@ -14,7 +14,7 @@ from ...errors import ModelError
 from ...types import Brief, Wording
 from .chat import Ask, Chat, Reply
 from .prompt import fenced, prompt
-from .reading import answered, parsed
+from .reading import answered, json_in
 from .shapes import Answered, reader, schema
 
 TOKENS = {"short": 300, "medium": 800, "long": 2_000}
@@ -71,7 +71,7 @@ def _ask(brief: Brief) -> Ask:
 
 def _read(raw: str) -> Answered:
     try:
-        found: Answered = reader(Answered)(parsed(raw))
+        found: Answered = reader(Answered)(json_in(raw))
     except ValueError as wrong:
         raise ModelError(f"The answer cannot be used: {wrong}") from None
     return found

@@ -1,4 +1,4 @@
-"""Public fakes for tests of code that uses Holdfast: plain, deterministic, fast."""
+"""Fakes of what Holdfast is given: an embedder, an extractor, a clock."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from . import words
-from .ports import Keys, no_keys
-from .types import Draft, Floats, Message
+from .. import words
+from ..ports import Keys, no_keys
+from ..types import Draft, Floats, Message
 
 
 class HashingEmbedder:

@@ -1,0 +1,82 @@
+"""What can be wrong with a model's answer."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+
+class Fault(Enum):
+    """What a ModelServer does instead of answering well."""
+
+    SLOW = auto()
+    """Takes the request and never answers."""
+    HANG_UP = auto()
+    """Closes the connection in the middle of the answer."""
+    GONE = auto()
+    """Closes the connection before any answer."""
+    STATUS_400 = auto()
+    """Says that the model does not take a temperature, as long as one is sent."""
+    STATUS_401 = auto()
+    """Does not accept the key, and repeats it."""
+    STATUS_404 = auto()
+    STATUS_429 = auto()
+    """Too many requests; with the server's `retry_after`."""
+    STATUS_500 = auto()
+    STATUS_503 = auto()
+    STATUS_529 = auto()
+    """Overloaded."""
+    REDIRECT = auto()
+    """Sends the caller to another address."""
+    MID_STREAM = auto()
+    """Reports an error in a stream that began well; a 500 where nothing is streamed."""
+    TRUNCATED = auto()
+    """Cut off at the limit of tokens, within the JSON."""
+    EMPTY = auto()
+    REFUSAL = auto()
+    NOT_JSON = auto()
+    WRONG_SHAPE = auto()
+    """JSON that fits no closed schema."""
+    HOSTILE = auto()
+    """Something made to hurt a reader; each time the next of `HOSTILITIES`."""
+    UNREADABLE = auto()
+    """A well-formed answer of another protocol."""
+    WRONG_DIMENSION = auto()
+    """Vectors one number too short; chats are answered well."""
+
+
+HOSTILITIES = (
+    '{"items": "' + "A" * 2_000_000 + '"}',
+    "[" * 100_000,
+    '{"a":' * 5_000 + "1" + "}" * 5_000,
+    '{"items": [{"text": "nul \\u0000 here"}]}',
+    '{"items": [{"text": "lone \\ud800 surrogate"}]}',
+    '{"items": 1e999999, "n": NaN}',
+    '{"items": ' + "9" * 10_000 + "}",
+    "{" * 50_000 + "}" * 50_000,
+    '"\\"' * 100_000,
+    '__import__("os").system("true")',
+    "\u202e}]\u0000{[\ufeff",
+    '{"__proto__": {"items": []}, "__class__": "os.system"}',
+)
+"""Texts that a careless reader would choke on: long, deep, with NULs, lone surrogates, unclosed quotes or code."""
+
+SAID = {
+    Fault.TRUNCATED: '{"items": [{"text": "Ana lives in Li',
+    Fault.EMPTY: "",
+    Fault.REFUSAL: "I cannot help with that.",
+    Fault.NOT_JSON: "Sure! Ana lives in Lisbon, and her dog is called Rex.",
+    Fault.WRONG_SHAPE: '{"unexpected": [1, {"of": "another"}], "schema": null}',
+}
+"""The texts of answers that are only bad as texts."""
+
+STATUSES = {
+    Fault.STATUS_400: (400, "invalid_request_error", "unsupported_value"),
+    Fault.STATUS_401: (401, "authentication_error", "invalid_api_key"),
+    Fault.STATUS_404: (404, "not_found_error", "model_not_found"),
+    Fault.STATUS_429: (429, "rate_limit_error", "rate_limit_exceeded"),
+    Fault.STATUS_500: (500, "api_error", "server_error"),
+    Fault.STATUS_503: (503, "api_error", "unavailable"),
+    Fault.STATUS_529: (529, "overloaded_error", "overloaded"),
+    Fault.MID_STREAM: (500, "overloaded_error", "overloaded"),
+}
+"""HTTP status, Anthropic's type and OpenAI's code of each."""
