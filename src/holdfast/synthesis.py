@@ -114,9 +114,9 @@ async def _widened(reading: asyncio.Task[Reading], find: Find, hits: Sequence[Hi
             return tuple(hits)
     append("analysis", {"keys": list(read.keys), "terms": list(read.terms)})
     scores: dict[str, float] = {}
-    for weight, found in ((2.0, hits), (1.0, like)):
+    for found in (hits, like):
         for rank, hit in enumerate(found, 1):
-            scores[hit.id] = scores.get(hit.id, 0.0) + weight / (FUSED + rank)
+            scores[hit.id] = scores.get(hit.id, 0.0) + 1 / (FUSED + rank)
     marked = {hit.id: replace(hit, channels={"question": rank}) for rank, hit in enumerate(like, 1)}
     known = {hit.id: hit for hit in hits}
     for id, hit in marked.items():

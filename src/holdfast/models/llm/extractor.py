@@ -119,8 +119,11 @@ class ModelExtractor:
 
 async def together(readings: Sequence[Coroutine[Any, Any, list[Found]]]) -> list[list[Found]]:
     """All of them at once; when one fails the others are not left running."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(reading) for reading in readings]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(reading) for reading in readings]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
     return [task.result() for task in tasks]
 
 

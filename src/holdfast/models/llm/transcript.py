@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from ...types import Message
 from ...when import windows
@@ -23,6 +24,7 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAME = re.compile(r"(?<=[\w,;] )[A-ZÀ-Þ][\w-]*")
 """Capitalised, and not at the beginning of a sentence."""
+_DAY, _YEAR = timedelta(days=1), timedelta(days=366)
 _COMMON = {"user", "the", "i", "assistant", "a"}
 _SPELLED = {
     "1": "one", "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight", "9": "nine",
@@ -71,20 +73,32 @@ def proven(quote: str, numbers: Sequence[int], among: Sequence[Line]) -> tuple[L
 
 
 def founded(statement: str, among: Sequence[Line]) -> bool:
-    """Whether every number and every name in the statement stands somewhere in the conversation, or is of a date.
+    """Whether every number and name in the statement stands somewhere in the conversation, and every date follows.
 
     A cheap guard against what models invent; that the statement follows is for the verification to say.
     """
-    said = " ".join(f"{line.text} {line.message.speaker or ''}" for line in among)
-    known = set(_WORD.findall(_folded(said)))
-    dated = [statement[slice(*found.span)] for each in among[-1:] for found in windows(statement, each.message.said_at)]
-    rest = statement
-    for piece in dated:
-        rest = rest.replace(piece, " ")
-    numbers = {number for word in _NUMBER.findall(rest) for number in _NUMBER.findall(_folded(word))}
-    told = {number for number in numbers if number in known or number in _folded(said) or _SPELLED.get(number) in known}
+    said = _folded(" ".join(f"{line.text} {line.message.speaker or ''}" for line in among))
+    known = set(_WORD.findall(said))
+    rest = _without_dates(statement, among)
+    numbers = set(_NUMBER.findall(_folded(rest)))
+    told = {number for number in numbers if number in said or _SPELLED.get(number) in known}
     called = {_folded(name) for name in _NAME.findall(rest)} - _COMMON
     return numbers == told and all(set(_WORD.findall(name)) <= known for name in called)
+
+
+def _without_dates(statement: str, among: Sequence[Line]) -> str:
+    """The statement without the dates that follow from what a line says, or are the line's own."""
+    told = [(w.start, w.stop) for line in among for w in windows(line.text, line.message.said_at)]
+    told += [(line.message.said_at, line.message.said_at) for line in among]
+    rest = statement
+    for found in windows(statement, among[-1].message.said_at) if among else ():
+        whole = found.stop - found.start <= _YEAR
+        if any(
+            start - _DAY <= found.start <= stop + _DAY or (whole and found.start <= start <= stop <= found.stop)
+            for start, stop in told
+        ):
+            rest = rest.replace(statement[slice(*found.span)], " ")
+    return rest
 
 
 def _folded(text: str) -> str:
