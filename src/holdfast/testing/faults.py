@@ -60,7 +60,10 @@ HOSTILITIES = (
 )
 """Texts that a careless reader would choke on: long, deep, with NULs, lone surrogates, unclosed quotes or code."""
 
+_LONG = '{"items": [' + ", ".join(f'"item {n} of an answer that breaks off"' for n in range(10)) + "]}"
 SAID = {
+    Fault.HANG_UP: _LONG,
+    Fault.MID_STREAM: _LONG,
     Fault.TRUNCATED: '{"items": [{"text": "Ana lives in Li',
     Fault.EMPTY: "",
     Fault.REFUSAL: "I cannot help with that.",

@@ -235,7 +235,7 @@ class _Answering:
             await self._chunk(b"")
 
     async def _mid_stream(self) -> None:
-        said = self._said('{"items": []}')
+        said = self._said(Fault.MID_STREAM)
         events = list(anthropic_events(said) if self._anthropic else openai_events(said, usage=False))
         await self._begin_stream()
         for event in events[: len(events) // 2]:

@@ -83,7 +83,8 @@ class RemoteEmbedder:
             if lengths != {self._dimensions}:
                 raise self._wrong_length(lengths)
             matrix = np.array(rows, np.float64)
-            norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+            with np.errstate(over="ignore"):
+                norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         except (KeyError, TypeError, ValueError, OverflowError):
             raise self._wire.unreadable(f"it is not {count} vectors") from None
         if matrix.shape != (count, self._dimensions) or not np.isfinite(norms).all() or not norms.all():
