@@ -647,3 +647,52 @@ async def test_requests_for_vectors_are_as_the_published_type_says() -> None:
         [seen] = server.seen
     shape_of("openai.types.embedding_create_params", "EmbeddingCreateParams").validate_python(seen.body)
     assert seen.body == {"model": "text-embedding-3-small", "input": ["a", " "], "dimensions": 256}
+
+
+@pytest.mark.parametrize("ends", [GOOD, Fault.TRUNCATED, Fault.REFUSAL, Fault.STATUS_404])
+async def test_openais_own_client_understands_the_model_server(ends: Any) -> None:
+    from openai import AsyncOpenAI, NotFoundError
+
+    async with ModelServer(lambda _: ends) as server:
+        client = AsyncOpenAI(api_key=KEY, base_url=server.url, max_retries=0, _strict_response_validation=True)
+        messages: Any = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+        told: Any = {"model": "gpt-test", "messages": messages}
+        async with client:
+            if ends is Fault.STATUS_404:
+                with pytest.raises(NotFoundError):
+                    await client.chat.completions.create(**told)
+                return
+            whole = (await client.chat.completions.create(**told)).choices[0]
+            stream = await client.chat.completions.create(**told, stream=True, stream_options={"include_usage": True})
+            chunks = [chunk async for chunk in stream]
+            vectors = await client.embeddings.create(model="m", input=["a", "b"], encoding_format="float")
+    assert sorted(each.index for each in vectors.data) == [0, 1]
+    assert whole.finish_reason == ("length" if ends is Fault.TRUNCATED else "stop")
+    said = whole.message.refusal if ends is Fault.REFUSAL else whole.message.content
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    assert "".join((each.refusal if ends is Fault.REFUSAL else each.content) or "" for each in deltas) == said
+    assert chunks[-1].usage is not None
+
+
+@pytest.mark.parametrize("ends", [GOOD, Fault.TRUNCATED, Fault.REFUSAL, Fault.STATUS_529])
+async def test_anthropics_own_client_understands_the_model_server(ends: Any) -> None:
+    from anthropic import APIStatusError, AsyncAnthropic
+
+    async with ModelServer(lambda _: ends) as server:
+        address = server.url.removesuffix("/v1")
+        client = AsyncAnthropic(api_key=KEY, base_url=address, max_retries=0, _strict_response_validation=True)
+        told: Any = {"model": "claude-test", "max_tokens": 9, "messages": [{"role": "user", "content": "u"}]}
+        told["system"] = [{"type": "text", "text": "s"}]
+        async with client:
+            if ends is Fault.STATUS_529:
+                with pytest.raises(APIStatusError, match="overloaded"):
+                    await client.messages.create(**told)
+                return
+            whole = await client.messages.create(**told)
+            async with client.messages.stream(**told) as stream:
+                text = "".join([piece async for piece in stream.text_stream])
+                streamed = await stream.get_final_message()
+    assert whole.stop_reason == streamed.stop_reason
+    assert whole.stop_reason == {Fault.TRUNCATED: "max_tokens", Fault.REFUSAL: "refusal"}.get(ends, "end_turn")
+    assert [block.text for block in whole.content if block.type == "text"] == [text]
+    assert whole.usage.output_tokens == streamed.usage.output_tokens
