@@ -15,6 +15,7 @@ from .types import Item, Memory, Message, Part
 
 PASSAGE_CHARS = 900
 PASSAGE_TOKENS = 450
+QUERY_CHARS = 300
 _BREAK = re.compile(r"\n{2,}|\n|(?<=[.!?。！？])\s+|(?<=[。！？])|\s+")
 
 
@@ -53,11 +54,13 @@ def _dense(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bytes]]
 
 
 def embedded_text(item: Item, part: Part) -> str:
-    """What the embedder sees of a part."""
+    """What the embedder sees of a part; of a memory, first the questions that it answers."""
     passage = item.content[part.start : part.stop]
     if isinstance(item, Message):
         return f"{item.speaker}: {passage}" if item.speaker else passage
-    return f"{item.key.replace('-', ' ')}: {passage}" if item.key else passage
+    asked = " ".join(item.queries)[:QUERY_CHARS]
+    named = f"{item.key.replace('-', ' ')}: {passage}" if item.key else passage
+    return f"{asked} {named}" if asked else named
 
 
 def spans(text: str, limit: int = PASSAGE_CHARS) -> Iterator[tuple[int, int]]:

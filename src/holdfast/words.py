@@ -27,6 +27,7 @@ _STEMMERS = (
     ("LATIN", "english"), ("CYRILLIC", "russian"), ("GREEK", "greek"), ("ARABIC", "arabic"), ("DEVANAGARI", "hindi"),
 )  # fmt: skip
 
+POSTINGS = 40_000
 STOP = frozenset(
     """
     a an and are as at be been but by can could did do does for from had has have he her hers him his how i if in into
@@ -78,6 +79,20 @@ def bm25_weights(frequency: Sequence[int], parts: int) -> list[float]:
     """What each word counts for, by how many of the parts have it."""
     df = np.asarray(frequency, np.float64)
     return list(np.log1p((parts - df + 0.5) / (df + 0.5)).tolist())
+
+
+def decisive(frequency: Sequence[int]) -> tuple[bool, ...]:
+    """Of which words the postings are worth reading: the rare ones, until together they have too many.
+
+    A word in half of all texts decides nothing.
+    """
+    read, spent = [False] * len(frequency), 0
+    for n in sorted((n for n, count in enumerate(frequency) if count), key=lambda n: frequency[n]):
+        spent += frequency[n]
+        if spent > POSTINGS and spent > frequency[n]:
+            break
+        read[n] = True
+    return tuple(read)
 
 
 def _folded(text: str) -> str:

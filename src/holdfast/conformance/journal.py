@@ -11,6 +11,7 @@ from ..errors import Conflict
 from ..moments import now
 from ..ports import Store
 from ..records import Caller, Job, Once, Trace
+from ..spending import Spent, Usage
 from ..types import Change, Forgotten, Supersede
 from .made import AT, memory, message, written
 
@@ -103,6 +104,20 @@ class JournalContract:
         }  # fmt: skip
         await store.apply(Change(forget=(other.id,), asked_in=("s2",)))
         assert [each.id for each in await store.journal.traces(None, None, 9, None)] == ["trace-1"]
+
+    async def test_what_models_cost_adds_up_by_month_model_and_task(self, store: Store) -> None:
+        for month, task in (
+            ("2026-01", "extract"),
+            ("2026-01", "extract"),
+            ("2026-01", "answer"),
+            ("2026-02", "answer"),
+        ):
+            await store.journal.spend(month, Usage("vendor/model", task, 100, 10, 5))
+        january = [Spent("2026-01", "vendor/model", "answer", 1, 100, 10, 5),
+                   Spent("2026-01", "vendor/model", "extract", 2, 200, 20, 10)]  # fmt: skip
+        assert await store.journal.spent("2026-01") == january
+        assert await store.journal.spent(None) == [*january, Spent("2026-02", "vendor/model", "answer", 1, 100, 10, 5)]
+        assert await store.journal.spent("2025-12") == []
 
     async def test_trimming_drops_what_is_old_or_too_much(self, store: Store) -> None:
         for n in range(5):

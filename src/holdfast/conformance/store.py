@@ -220,6 +220,17 @@ class StoreContract(FindingContract, JournalContract):
         assert (await store.apply(written(a))).new == frozenset()
         assert [m.failures for m in await store.claim(now=AT, lease=LEASE, limit=9)] == [0]
 
+    async def test_what_is_to_be_digested_anew_waits_again(self, store: Store) -> None:
+        done, aside, never = message("done"), message("aside"), message("never asked")
+        drawn = memory("drawn", sources=(done.id,))
+        await store.apply(written(done, aside, never, drawn, settle=(done.id, never.id)))
+        await store.apply(Change(defer=(Deferral(aside.id, None, "why"),)))
+        await store.apply(Change(redo=(done.id, aside.id, "nobody"), forget=(drawn.id,)))
+        stats = await store.stats(MODEL)
+        assert (stats.memories, stats.pending, stats.failing, stats.set_aside) == (0, 2, 0, 0)
+        claimed = await store.claim(now=AT, lease=LEASE, limit=9)
+        assert {each.id for each in claimed} == {done.id, aside.id}
+
     async def test_a_refused_part_is_not_bare(self, store: Store) -> None:
         a = message("a")
         await store.apply(written(a))

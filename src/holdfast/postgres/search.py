@@ -11,7 +11,7 @@ import numpy as np
 from ..moments import micros
 from ..types import Candidate, Floats, Probe, Proposals
 from ..vectors import best, unpacked
-from ..words import bm25_weights
+from ..words import bm25_weights, decisive
 from .base import Asked, Db, Row, gathered, query
 from .nearby import SCANNING, ordering
 from .seal import Seal
@@ -72,6 +72,8 @@ class Whole:
     parts: int
     mean: float
     frequency: tuple[int, ...]
+    read: tuple[bool, ...]
+    """Of which words the postings are read."""
 
 
 @dataclass
@@ -98,7 +100,7 @@ class Search:
         parts, length = counted[0] if counted else (0, 0)
         held: dict[str, int] = dict(words)
         frequency = tuple(held.get(mark, 0) for mark in self._marks())
-        whole = Whole(parts, length / parts if parts else 0.0, frequency)
+        whole = Whole(parts, length / parts if parts else 0.0, frequency, decisive(frequency))
         named, told = [n for (n,) in keyed], [n for (n,) in timely]
         allowed = await self._allowed([*{*named, *told}])
         for memory in (False, True):
@@ -111,7 +113,8 @@ class Search:
         leading = [part for part, ranks in self.channels.items() if min(ranks.values()) <= self.probe.with_neighbours]
         beside = await query(self.db, _NEIGHBOURS, {"p": self.profile, "parts": leading})
         wanted = sorted({*self.channels, *(n for (n,) in beside)})
-        bound = {"p": self.profile, "parts": wanted, "model": self.probe.model, "words": self._marks()}
+        decided = [mark for mark, read in zip(self._marks(), whole.read, strict=True) if read]
+        bound = {"p": self.profile, "parts": wanted, "model": self.probe.model, "words": decided}
         found, postings = await gathered(self.db, (_ROWS, bound), (_POSTINGS, bound))
         return self._measured(found, postings, whole)
 
@@ -144,7 +147,9 @@ class Search:
     def _weighted(self, memory: bool, whole: Whole, reach: int | None) -> Asked:
         """(part, how many there were), best first."""
         seen, bound = self._seen(memory) if memory or self.probe.where else ("", [])
-        weights = bm25_weights(whole.frequency, whole.parts)
+        marks = [mark for mark, read in zip(self._marks(), whole.read, strict=True) if read]
+        every = bm25_weights(whole.frequency, whole.parts)
+        weights = [weight for weight, read in zip(every, whole.read, strict=True) if read]
         return (
             "WITH best AS MATERIALIZED ("
             "  SELECT part, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / %s::float8))) AS score"
@@ -154,7 +159,7 @@ class Search:
             ") SELECT part.n, (SELECT count(*) FROM best) FROM best, LATERAL "
             "(SELECT n, item FROM part WHERE profile = %s AND n = best.part AND live OFFSET 0) AS part "
             f"{seen} ORDER BY best.score DESC, part.n",
-            (max(whole.mean, 1.0), self._marks(), weights, self.profile, memory, reach, self.profile, *bound),
+            (max(whole.mean, 1.0), marks, weights, self.profile, memory, reach, self.profile, *bound),
         )
 
     def _near(self, memory: bool) -> Asked:

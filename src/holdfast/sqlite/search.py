@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from ..moments import micros
 from ..types import Candidate, Floats, Ints, Probe, Proposals
 from ..vectors import best, unpacked
-from ..words import bm25
+from ..words import bm25, decisive
 from .board import Board, Told, ints
 from .file import query
 from .where import condition
 
 REACH = 1
 """How many messages before and after a proposed one come along as context."""
-POSTINGS = 40_000
-"""Read the rare words first and stop before the postings exceed this; a word in half of all texts decides nothing."""
 READ_AT_ONCE = 20_000
 """Up to so many parts, counting postings costs more than reading them."""
 RESCORED = 200
@@ -117,11 +115,8 @@ def _postings(db: apsw.Connection, board: Board, words: tuple[str, ...]) -> list
     held = {word: _places(db, word) for word in words} if len(board) <= READ_AT_ONCE else {}
     known = {word: len(parts) for word, (parts, _) in held.items() if len(parts)} or _frequencies(db, words)
     found: dict[str, Posting] = {}
-    spent = 0
-    for word in sorted(known, key=lambda word: known[word]):
-        spent += known[word]
-        if spent > POSTINGS and spent > known[word]:
-            break
+    read = decisive([known.get(word, 0) for word in words])
+    for word in (word for word, wanted in zip(words, read, strict=True) if wanted):
         parts, times = held[word] if held else _places(db, word)
         here = np.isin(parts, board.n, assume_unique=True) if len(parts) and parts[-1] > board.n[-1] else slice(None)
         found[word] = board.rows(parts), times[here].astype(float), known[word]
