@@ -19,8 +19,10 @@ from .base import Base, Db, query
 log = logging.getLogger("holdfast")
 GIANT = 100_000
 """Parts. At 50,000 the index was no faster than comparing them all, at 200,000 several times."""
-SCANNING = "SET LOCAL hnsw.ef_search = 200; SET LOCAL hnsw.iterative_scan = 'strict_order'"
-"""How many neighbours the index looks at, the more the nearer to exact; it goes on when a filter takes some."""
+SCANNING = "SET LOCAL hnsw.ef_search = 200; SET LOCAL hnsw.iterative_scan = 'strict_order'; SET LOCAL enable_sort = off"
+"""How many neighbours the index looks at, the more the nearer to exact; it goes on when a filter takes some. Without
+statistics by profile, which mislead in all other cases, the planner would rather sort what it thinks are few."""
+SCANNED = "SET LOCAL enable_sort = on"
 
 
 class Indexes:
@@ -61,16 +63,20 @@ class Indexes:
         await self._base.alone(
             f"CREATE INDEX CONCURRENTLY {name} ON {self._base.home(profile)}.part "
             f"USING hnsw ((near::halfvec({_dimensions(model)})) halfvec_ip_ops) "
-            f"WHERE profile = {profile} AND model = {_literal(model).replace('%%', '%')}"
+            f"WHERE profile = {profile} AND model = {_literal(model).replace('%%', '%')} AND NOT memory"
         )
         await self._base.write(
             None, lambda db: query(db, "UPDATE profile SET near_index = %s WHERE id = %s", (model, profile))
         )
 
 
-def ordering(profile: int, model: str, giant: bool) -> tuple[str, str]:
-    """(what to order by, which rows), written so that a giant's index fits; without one they are read one by one."""
-    mine = f"part.profile = {int(profile)} AND part.model = {_literal(model)}"
+def ordering(profile: int, model: str, memory: bool, giant: bool) -> tuple[str, str]:
+    """(what to order by, which rows), written so that a giant's index fits; without one they are read one by one.
+
+    Only its messages are in the index: even a giant has few memories.
+    """
+    which = "part.memory" if memory else "NOT part.memory"
+    mine = f"part.profile = {int(profile)} AND part.model = {_literal(model)} AND {which}"
     return (f"(part.near::halfvec({_dimensions(model)}))" if giant else "part.near"), mine
 
 

@@ -13,7 +13,7 @@ from ..types import Candidate, Floats, Probe, Proposals
 from ..vectors import best, unpacked
 from ..words import bm25_weights, decisive
 from .base import Asked, Db, Row, gathered, query
-from .nearby import SCANNING, ordering
+from .nearby import SCANNED, SCANNING, ordering
 from .seal import Seal
 from .where import condition
 
@@ -91,12 +91,12 @@ class Search:
 
     async def run(self) -> Proposals:
         """A few round trips: what each channel finds, what of it may be seen, and everything about that."""
-        if self.giant:
-            await self.db.execute(SCANNING)
-        near = self._near(False), self._near(True)
-        counted, words, messages, memories, keyed, timely = await gathered(
-            self.db, self._counts(), self._words(), *near, self._keyed(), self._timely()
+        near = [await self._by_index()] if self.giant else []
+        first = () if self.giant else (self._near(False),)
+        *more, memories, counted, words, keyed, timely = await gathered(
+            self.db, *first, self._near(True), self._counts(), self._words(), self._keyed(), self._timely()
         )
+        (messages,) = near or more
         parts, length = counted[0] if counted else (0, 0)
         held: dict[str, int] = dict(words)
         frequency = tuple(held.get(mark, 0) for mark in self._marks())
@@ -152,7 +152,8 @@ class Search:
         weights = [weight for weight, read in zip(every, whole.read, strict=True) if read]
         return (
             "WITH best AS MATERIALIZED ("
-            "  SELECT part, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / %s::float8))) AS score"
+            "  SELECT part, sum(weight * times * 2.2 / "
+            "         (times + 1.2::float8 * (0.25::float8 + 0.75::float8 * length / %s::float8))) AS score"
             "    FROM unnest(%s::text[], %s::float8[]) AS asked (mark, weight), LATERAL (SELECT part, times, length "
             "         FROM posting WHERE profile = %s AND word = mark AND memory = %s OFFSET 0) AS held"
             "   GROUP BY part ORDER BY score DESC, part LIMIT %s"
@@ -162,17 +163,23 @@ class Search:
             (max(whole.mean, 1.0), marks, weights, self.profile, memory, reach, self.profile, *bound),
         )
 
+    async def _by_index(self) -> list[Row]:
+        await self.db.execute(SCANNING)
+        (found,) = await gathered(self.db, self._near(False))
+        await self.db.execute(SCANNED)
+        return found
+
     def _near(self, memory: bool) -> Asked:
         """The nearest by the database's own distance, some more than are wanted."""
         if self.probe.vector is None:
             return NOTHING
         near = "[" + ",".join([f"{value:.6g}" for value in self.probe.vector.tolist()]) + "]"
         seen, bound = self._seen(memory) if memory or self.probe.where else ("", [])
-        column, mine = ordering(self.profile, self.probe.model, self.giant)
+        column, mine = ordering(self.profile, self.probe.model, memory, self.giant and not memory)
         return (
-            f"SELECT part.n, part.data FROM part {seen} WHERE {mine} AND part.embed AND part.memory = %s AND part.live "
+            f"SELECT part.n, part.data FROM part {seen} WHERE {mine} AND part.embed AND part.live "
             f"ORDER BY {column} <#> %s::halfvec LIMIT %s",
-            (*bound, memory, near, self._most(memory) + RESCORED),
+            (*bound, near, self._most(memory) + RESCORED),
         )
 
     def _by_meaning(self, memory: bool, found: list[Row]) -> None:

@@ -107,6 +107,6 @@ CREATE TABLE posting (
   times   integer NOT NULL,
   length  integer NOT NULL,
   memory  boolean NOT NULL,
-  PRIMARY KEY (profile, word, part)
+  PRIMARY KEY (profile, word, memory, part) INCLUDE (times, length)
 ) PARTITION BY HASH (profile);
 CREATE INDEX posting_part ON posting (profile, part);
