@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -251,6 +251,74 @@ async def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on() -> 
     async with talking(lambda _: Fault.STATUS_400) as (server, chat):
         await pieces_of(chat)
         assert ["temperature" in seen.body for seen in server.seen] == [True, False]
+
+
+async def test_calls_under_way_together_learn_together_what_the_model_refuses() -> None:
+    async with talking(lambda _: Fault.STATUS_400) as (server, chat):
+        replies = await asyncio.gather(*(chat.reply(ASK) for _ in range(6)))
+        assert len(replies) == 6
+        assert "temperature" not in server.seen[-1].body
+
+
+async def test_a_server_that_cannot_stream_is_understood() -> None:
+    whole = b'{"choices": [{"message": {"content": "all at once"}, "finish_reason": "stop"}]}'
+    async with answering(b"application/json", whole) as chat:
+        assert await pieces_of(chat) == (["all at once"], Reply("all at once", Usage("custom/m", ASK.task)))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+async def test_events_may_end_their_lines_as_they_like(end: str) -> None:
+    delta = ['data: {"choices": [{"delta":', 'data: {"content": "a"}}]}']
+    lines = [": hello", "event: x", *delta, "", "data: [DONE]", "", ""]
+    async with answering(b"text/event-stream", end.join(lines).encode()) as chat:
+        assert await pieces_of(chat) == (["a"], Reply("a", Usage("custom/m", ASK.task)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{}", b"null", b"[]", b"7", b'{"choices": 7}', b'{"choices": [7]}', b'{"choices": [{"message": 7}]}',
+     b'{"choices": [{"message": {"content": 7}}]}', b'{"choices": [{"message": {"content": ["a"]}}]}', b"<html>",
+     b'{"choices": [{"message": {"content": "\\ud800"}}]}', b"[" * 5_000, b"\xff\xfe"],
+)  # fmt: skip
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+async def test_bodies_of_any_shape_are_errors_of_the_model(body: bytes, stream: bool) -> None:
+    async with answering(b"application/json", body) as chat:
+        with pytest.raises(ModelError, match="cannot be read"):
+            await asked(chat, ASK, stream)
+    async with answering(b"text/event-stream", b"data: " + body + b"\n\n") as chat:
+        with pytest.raises(ModelError):
+            await asked(chat, ASK, True)
+
+
+async def test_a_compressed_answer_is_not_unpacked() -> None:
+    async with answering(b"application/json\r\ncontent-encoding: gzip", b"\x1f\x8b") as chat:
+        with pytest.raises(ModelError, match="compressed"):
+            await chat.reply(ASK)
+
+
+async def test_an_endless_line_is_not_kept() -> None:
+    async with answering(b"text/event-stream", b"data: " + b"A" * 2_000_000) as chat:
+        with pytest.raises(ModelError, match="line"):
+            await pieces_of(chat)
+
+
+@asynccontextmanager
+async def answering(kind: bytes, body: bytes) -> AsyncIterator[Chat]:
+    """A chat at a server that answers every request with this body."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % (kind, len(body)) + body)
+        with suppress(ConnectionError):
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    chat = chat_at(endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1#m"))
+    async with server:
+        yield chat
+        await chat.close()
 
 
 async def test_openai_counts_the_tokens_of_an_answer_by_another_name() -> None:

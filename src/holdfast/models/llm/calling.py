@@ -178,7 +178,9 @@ class Steady:
                     async with call.slot(), aclosing(self._chat.stream(replace(ask, seconds=call.allowed))) as pieces:
                         while True:
                             async with call.silence(call.left if begun else call.allowed):
-                                piece = await anext(pieces)
+                                piece = await anext(pieces, None)
+                            if piece is None:
+                                raise ModelError(f"{self.name} ended its stream without a reply.")
                             begun = True
                             if isinstance(piece, Reply):
                                 await call.note(piece.usage)
