@@ -28,7 +28,7 @@ from holdfast.ports import Embedder
 from holdfast.testing import Asked, Fault, ModelServer
 from holdfast.testing.faults import HOSTILITIES
 
-KEY = "sk-T0pS3cret-0123"
+KEY = "T0pS3cret-0123"
 SPECS = {"openai": "openai:gpt-test", "anthropic": "anthropic:claude-test", "custom": ""}
 DIALECTS = ("openai", "anthropic")
 QUICK = Manners(first_wait=0.01, patience=1.0)
