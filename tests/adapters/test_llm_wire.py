@@ -508,6 +508,20 @@ async def test_after_hundreds_of_faults_at_once_everything_is_as_before(dialect:
         assert len(await asyncio.gather(*(steady.reply(ASK) for _ in range(32)))) == 32
 
 
+async def test_a_reader_who_stops_at_the_reply_leaves_nothing_open() -> None:
+    async with talking(lambda _: GOOD) as (_, chat):
+        steady = Steady(chat, replace(QUICK, at_once=1), Breaker(chat.name, after=1, rest=0))
+        steady.line.breaker.failed(trying=False)
+        assert steady.line.breaker.open
+        stream = steady.stream(ASK)
+        async for piece in stream:
+            if isinstance(piece, Reply):
+                break
+        assert not steady.line.breaker.open
+        assert not steady.line.slots.locked()
+        await stream.aclose()
+
+
 class Purse:
     """An account with a ceiling, in calls."""
 
