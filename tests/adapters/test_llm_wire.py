@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -28,7 +28,7 @@ from holdfast.ports import Embedder
 from holdfast.testing import Asked, Fault, ModelServer
 from holdfast.testing.faults import HOSTILITIES
 
-KEY = "sk-T0pS3cret-0123"
+KEY = "T0pS3cret-0123"
 SPECS = {"openai": "openai:gpt-test", "anthropic": "anthropic:claude-test", "custom": ""}
 DIALECTS = ("openai", "anthropic")
 QUICK = Manners(first_wait=0.01, patience=1.0)
@@ -253,6 +253,74 @@ async def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on() -> 
         assert ["temperature" in seen.body for seen in server.seen] == [True, False]
 
 
+async def test_calls_under_way_together_learn_together_what_the_model_refuses() -> None:
+    async with talking(lambda _: Fault.STATUS_400) as (server, chat):
+        replies = await asyncio.gather(*(chat.reply(ASK) for _ in range(6)))
+        assert len(replies) == 6
+        assert "temperature" not in server.seen[-1].body
+
+
+async def test_a_server_that_cannot_stream_is_understood() -> None:
+    whole = b'{"choices": [{"message": {"content": "all at once"}, "finish_reason": "stop"}]}'
+    async with answering(b"application/json", whole) as chat:
+        assert await pieces_of(chat) == (["all at once"], Reply("all at once", Usage("custom/m", ASK.task)))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+async def test_events_may_end_their_lines_as_they_like(end: str) -> None:
+    delta = ['data: {"choices": [{"delta":', 'data: {"content": "a"}}]}']
+    lines = [": hello", "event: x", *delta, "", "data: [DONE]", "", ""]
+    async with answering(b"text/event-stream", end.join(lines).encode()) as chat:
+        assert await pieces_of(chat) == (["a"], Reply("a", Usage("custom/m", ASK.task)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{}", b"null", b"[]", b"7", b'{"choices": 7}', b'{"choices": [7]}', b'{"choices": [{"message": 7}]}',
+     b'{"choices": [{"message": {"content": 7}}]}', b'{"choices": [{"message": {"content": ["a"]}}]}', b"<html>",
+     b'{"choices": [{"message": {"content": "\\ud800"}}]}', b"[" * 5_000, b"\xff\xfe"],
+)  # fmt: skip
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+async def test_bodies_of_any_shape_are_errors_of_the_model(body: bytes, stream: bool) -> None:
+    async with answering(b"application/json", body) as chat:
+        with pytest.raises(ModelError, match="cannot be read"):
+            await asked(chat, ASK, stream)
+    async with answering(b"text/event-stream", b"data: " + body + b"\n\n") as chat:
+        with pytest.raises(ModelError):
+            await asked(chat, ASK, True)
+
+
+async def test_a_compressed_answer_is_not_unpacked() -> None:
+    async with answering(b"application/json\r\ncontent-encoding: gzip", b"\x1f\x8b") as chat:
+        with pytest.raises(ModelError, match="compressed"):
+            await chat.reply(ASK)
+
+
+async def test_an_endless_line_is_not_kept() -> None:
+    async with answering(b"text/event-stream", b"data: " + b"A" * 2_000_000) as chat:
+        with pytest.raises(ModelError, match="line"):
+            await pieces_of(chat)
+
+
+@asynccontextmanager
+async def answering(kind: bytes, body: bytes) -> AsyncIterator[Chat]:
+    """A chat at a server that answers every request with this body."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % (kind, len(body)) + body)
+        with suppress(ConnectionError):
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    chat = chat_at(endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1#m"))
+    async with server:
+        yield chat
+        await chat.close()
+
+
 async def test_openai_counts_the_tokens_of_an_answer_by_another_name() -> None:
     async with talking(lambda _: GOOD, "openai") as (server, chat):
         await chat.reply(ASK)
@@ -438,6 +506,20 @@ async def test_after_hundreds_of_faults_at_once_everything_is_as_before(dialect:
         assert {task for task in asyncio.all_tasks() - tasks if task not in server._connections} == set()
         server.script = lambda _: GOOD
         assert len(await asyncio.gather(*(steady.reply(ASK) for _ in range(32)))) == 32
+
+
+async def test_a_reader_who_stops_at_the_reply_leaves_nothing_open() -> None:
+    async with talking(lambda _: GOOD) as (_, chat):
+        steady = Steady(chat, replace(QUICK, at_once=1), Breaker(chat.name, after=1, rest=0))
+        steady.line.breaker.failed(trying=False)
+        assert steady.line.breaker.open
+        stream = steady.stream(ASK)
+        async for piece in stream:
+            if isinstance(piece, Reply):
+                break
+        assert not steady.line.breaker.open
+        assert not steady.line.slots.locked()
+        await stream.aclose()
 
 
 class Purse:

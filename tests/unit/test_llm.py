@@ -13,12 +13,12 @@ import pytest
 
 from holdfast import spending
 from holdfast.errors import InvalidInput, ModelUnavailable
-from holdfast.models.llm.anthropic import known_words
 from holdfast.models.llm.breaker import Breaker
 from holdfast.models.llm.calling import Manners
 from holdfast.models.llm.embeddings import embedder_named
 from holdfast.models.llm.endpoint import Endpoint, endpoint
 from holdfast.models.llm.reading import json_in
+from holdfast.models.llm.schemas import known_words
 from holdfast.models.llm.wire import retry_after
 from holdfast.testing.faults import HOSTILITIES
 

@@ -13,6 +13,7 @@ from typing import Any
 from .chat import Ask, Reply, Usage
 from .endpoint import Endpoint
 from .openai import tokens
+from .schemas import known_words
 from .wire import Unanswered, Wire
 
 VERSION = "2023-06-01"
@@ -23,9 +24,6 @@ _STATUS = {
     "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "timeout_error": 504,
     "overloaded_error": 529,
 }  # fmt: skip
-_KEPT = frozenset(("$defs", "$ref", "type", "enum", "const", "anyOf", "allOf", "properties", "required", "items",
-                   "additionalProperties", "description", "title", "format"))  # fmt: skip
-"""The words of JSON schema that structured output knows; any other is refused, and the reader checks it anyway."""
 
 
 class AnthropicChat:
@@ -124,18 +122,3 @@ class _SoFar:
         read = self.counts.get("input_tokens", 0) + self.counts.get("cache_creation_input_tokens", 0) + cached
         usage = Usage(name, task, input=read, output=self.counts.get("output_tokens", 0), cached=cached)
         return Reply("".join(self.text), usage, self.stop not in _CUT, self.stop == "refusal")
-
-
-def known_words(schema: Any) -> Any:
-    """The schema without the words that structured output refuses, such as maxLength and pattern."""
-    kept: dict[str, Any] = {}
-    for word, value in schema.items():
-        if word in ("properties", "$defs"):
-            kept[word] = {name: known_words(each) for name, each in value.items()}
-        elif word == "items":
-            kept[word] = known_words(value)
-        elif word in ("anyOf", "oneOf", "allOf"):
-            kept["anyOf" if word == "oneOf" else word] = [known_words(each) for each in value]
-        elif word in _KEPT or (word == "minItems" and value in (0, 1)):
-            kept[word] = value
-    return kept

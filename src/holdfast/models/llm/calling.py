@@ -170,23 +170,30 @@ class Steady:
         return await self.line.tried(ask.seconds, once)
 
     async def stream(self, ask: Ask) -> AsyncGenerator[str | Reply, None]:
-        """Tried again as long as nothing has come; once something has, a failure is the reader's to see."""
+        """Tried again as long as nothing has come; once something has, a failure is the reader's to see.
+
+        The reply is told when the call is over, so that readers who stop there leave nothing open.
+        """
+        reply: Reply | None = None
         async with self.line.call(ask.seconds) as call:
-            while True:
+            while reply is None:
                 begun = False
                 try:
                     async with call.slot(), aclosing(self._chat.stream(replace(ask, seconds=call.allowed))) as pieces:
-                        while True:
+                        while reply is None:
                             async with call.silence(call.left if begun else call.allowed):
-                                piece = await anext(pieces)
+                                piece = await anext(pieces, None)
                             begun = True
+                            if piece is None:
+                                raise ModelError(f"{self.name} ended its stream without a reply.")
                             if isinstance(piece, Reply):
                                 await call.note(piece.usage)
-                            yield piece
-                            if isinstance(piece, Reply):
-                                return
+                                reply = piece
+                            else:
+                                yield piece
                 except Unanswered as error:
                     await call.wait(error, begun=begun)
+        yield reply
 
     async def close(self) -> None:
         await self._chat.close()

@@ -10,9 +10,11 @@ from typing import Any
 
 from .chat import Ask, Reply, Usage
 from .endpoint import Endpoint
-from .wire import BadRequest, Unanswered, Wire
+from .schemas import known_words
+from .wire import DONE, BadRequest, Unanswered, Wire
 
 _PATH = "/chat/completions"
+_STRICT = ("openai", "openrouter")
 _OPTIONAL = ("temperature", "stream_options", "response_format")
 _LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 _UNSUPPORTED = re.compile(r"unsupported|n[o']t support|unknown|unrecogni[sz]ed|not permitted", re.IGNORECASE)
@@ -34,16 +36,18 @@ class OpenAiChat:
 
     async def reply(self, ask: Ask) -> Reply:
         while True:
+            body = self._body(ask, stream=False)
             try:
-                return self._read(await self._wire.post(_PATH, self._body(ask, stream=False), ask.seconds), ask)
+                return self._read(await self._wire.post(_PATH, body, ask.seconds), ask)
             except BadRequest as error:
-                self._do_without(error)
+                self._do_without(error, body)
 
     async def stream(self, ask: Ask) -> AsyncGenerator[str | Reply, None]:
         while True:
             begun = False
+            body = self._body(ask, stream=True)
             try:
-                async with aclosing(self._pieces(ask)) as pieces:
+                async with aclosing(self._pieces(ask, body)) as pieces:
                     async for piece in pieces:
                         begun = True
                         yield piece
@@ -51,7 +55,7 @@ class OpenAiChat:
             except BadRequest as error:
                 if begun:
                     raise
-                self._do_without(error)
+                self._do_without(error, body)
 
     async def close(self) -> None:
         await self._wire.close()
@@ -65,44 +69,48 @@ class OpenAiChat:
         }
         if ask.schema is not None:
             named = re.sub(r"[^A-Za-z0-9_-]", "_", ask.task)[:64] or "answer"
-            schema = {"name": named, "schema": ask.schema, "strict": True}
+            words = known_words(ask.schema) if self._endpoint.vendor in _STRICT else ask.schema
+            schema = {"name": named, "schema": words, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         if stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return {name: value for name, value in body.items() if name not in self._refused}
 
-    def _do_without(self, error: BadRequest) -> None:
-        """Remember the parameter that the model refused, so that it is left out from now on; raise if it is not one."""
+    def _do_without(self, error: BadRequest, body: dict[str, Any]) -> None:
+        """Remember which parameter of this body was refused, so that it is left out from now on; raise if none was."""
         named = [name for name in (*_OPTIONAL, *_LIMITS) if error.parameter == name or f"'{name}'" in error.said]
-        if not named or not _UNSUPPORTED.search(error.said):
+        if not named or named[0] not in body or not _UNSUPPORTED.search(error.said):
             raise error
-        name = named[0]
-        if name in self._refused:
-            raise error
-        self._refused.add(name)
-        if name in _LIMITS:
-            self._limit = _LIMITS[name]
+        self._refused.add(named[0])
+        self._limit = _LIMITS.get(named[0], self._limit)
 
     def _read(self, answer: Any, ask: Ask) -> Reply:
         self._raise_told(answer)
         so_far = _SoFar()
         try:
-            so_far.add(answer, "message")
+            so_far.add(answer)
         except (KeyError, TypeError, IndexError, AttributeError):
             raise self._wire.unreadable("it is no chat completion") from None
+        if not so_far.text:
+            raise self._wire.unreadable("it is no chat completion")
         return so_far.reply(self.name, ask.task)
 
-    async def _pieces(self, ask: Ask) -> AsyncGenerator[str | Reply, None]:
+    async def _pieces(self, ask: Ask, body: dict[str, Any]) -> AsyncGenerator[str | Reply, None]:
         so_far = _SoFar()
-        async with aclosing(self._wire.events(_PATH, self._body(ask, stream=True), ask.seconds)) as events:
+        async with aclosing(self._wire.events(_PATH, body, ask.seconds)) as events:
             async for event in events:
+                if event is DONE:
+                    so_far.finish = so_far.finish or "stop"
+                    continue
                 self._raise_told(event)
                 try:
-                    piece = so_far.add(event, "delta")
+                    piece = so_far.add(event)
                 except (KeyError, TypeError, IndexError, AttributeError):
                     raise self._wire.unreadable("it is no chat completion") from None
                 if piece:
                     yield piece
+        if not so_far.text:
+            raise self._wire.unreadable("it is no chat completion")
         reply = so_far.reply(self.name, ask.task)
         if so_far.finish is None:
             raise Unanswered(f"{self.name} broke off.", usage=reply.usage)
@@ -125,15 +133,14 @@ class _SoFar:
     finish: str | None = None
     usage: Any = None
 
-    def add(self, chunk: dict[str, Any], part: str) -> str:
+    def add(self, chunk: dict[str, Any]) -> str:
+        """Take in a whole answer, or one event of it; what it adds to the text."""
         self.usage = chunk.get("usage") or self.usage
         choices = chunk.get("choices") or []
         if not choices:
-            if part == "message":
-                raise KeyError("choices")
             return ""
         choice = choices[0]
-        said = choice.get(part) or {}
+        said = choice.get("delta") or choice.get("message") or {}
         piece, refusal = said.get("content") or "", said.get("refusal") or ""
         if not isinstance(piece, str) or not isinstance(refusal, str):
             raise TypeError("content")

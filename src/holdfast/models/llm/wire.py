@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import httpx2 as httpx
 import orjson
@@ -27,6 +27,8 @@ from .endpoint import Endpoint
 LARGEST = 16 * 1024 * 1024
 LONGEST_LINE = 1024 * 1024
 CONNECT_SECONDS = 10.0
+DONE: Final = object()
+"""Stands for the event with which OpenAI ends a stream."""
 _PASSING = {408, 409, 429}
 _SPENT = {"insufficient_quota", "billing_error", "billing_hard_limit_reached"}
 _QUOTED = 300
@@ -74,10 +76,18 @@ class Wire:
             return self._read(await _whole(answer))
 
     async def events(self, path: str, body: dict[str, Any], seconds: float) -> AsyncGenerator[Any, None]:
-        """The JSON of each event of a stream; ends with the stream, which may be too early."""
+        """The JSON of each event of a stream, and DONE where it says so; it may end too early.
+
+        A server that cannot stream answers with JSON as ever: that is the only event then.
+        """
         async with self._asked(path, body, seconds) as answer:
+            if answer.headers.get("content-type", "").startswith("application/json"):
+                yield self._read(await _whole(answer))
+                yield DONE
+                return
             async for data in _data(answer):
                 if data.strip() == b"[DONE]":
+                    yield DONE
                     return
                 yield self._read(data)
 
@@ -85,7 +95,8 @@ class Wire:
         """What it means that the provider answered with this status and this error object."""
         name, setting = self.endpoint.name, f"HOLDFAST_{self.endpoint.setting.upper()}"
         code, said, parameter = _read_error(error)
-        quoted = self._quoted(said)
+        said = self._without_keys(said)
+        quoted = f": {said[:_QUOTED].rstrip('.')}" if said else ""
         if code in _SPENT or status == 402:
             return ModelUnavailable(
                 f"The account behind {name} has no credit left.", fix=f"Fill it, or change {setting}."
@@ -116,11 +127,11 @@ class Wire:
         headers = {"content-type": "application/json"}
         with self._reached():
             async with self._http.stream("POST", url, content=content, headers=headers, timeout=limits) as answer:
-                if answer.headers.get("content-encoding", "identity") != "identity":
-                    raise self.unreadable("it is compressed")
                 if not answer.is_success:
                     error = _json_or_none(await _whole(answer))
                     raise self.failed(answer.status_code, error, retry_after(answer.headers))
+                if answer.headers.get("content-encoding", "identity") != "identity":
+                    raise self.unreadable("it is compressed")
                 yield answer
 
     @contextmanager
@@ -139,13 +150,10 @@ class Wire:
         except orjson.JSONDecodeError:
             raise self.unreadable("it is no JSON") from None
 
-    def _quoted(self, said: str) -> str:
-        if not said:
-            return ""
+    def _without_keys(self, said: str) -> str:
         if self.endpoint.key:
             said = said.replace(self.endpoint.key, "…")
-        said = " ".join(_KEY_LIKE.sub("…", said).split())
-        return f": {said[:_QUOTED].rstrip('.')}"
+        return " ".join(_KEY_LIKE.sub("…", said).split())
 
 
 def retry_after(headers: httpx.Headers) -> float | None:
