@@ -106,7 +106,7 @@ async def filled(profile: LocalProfile, count: int, start: int = 0) -> None:
 async def indexed(vault: PostgresVault) -> None:
     """Until the giant has its index, which is built in the background and not measured."""
     held = "SELECT 1 FROM profile WHERE near_index IS NOT NULL"
-    while not await vault._base.read(None, lambda db: query(db, held)):
+    while not await vault._base.read(None, lambda db: query(db, held)):  # noqa: ASYNC110  (another process builds it)
         await asyncio.sleep(1)
 
 

@@ -90,8 +90,8 @@ class LocalProfile(Reported):
             "key": key, "value": value, "metadata": metadata, "session_id": session_id, "agent": agent, "trust": trust,
             "occurred_at": occurred_at, "expires_at": expires_at, "ttl": ttl, "embed": embed,
         }  # fmt: skip
-        wish = remember.checked(content, kind or "fact", now, **given)
-        wanted = once(idempotency_key, "remember", content, kind or "fact", given)
+        wish = remember.checked(content, "fact" if kind is None else kind, now, **given)
+        wanted = once(idempotency_key, "remember", content, "fact" if kind is None else kind, given)
         store = await self._written_to()
         thinking = self._holdfast._thinking
         if thinking is not None and kind is None and key is None and value is None:

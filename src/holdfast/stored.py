@@ -22,11 +22,6 @@ MEMORY = (
 STATE = "state, failures"
 TRACE = "id, at, operation, credential, agent, session, turn, took, details"
 SPENT = "month, model, task, calls, input, output, cached"
-SPEND = (
-    "INSERT INTO usage ({columns}) VALUES ({places}) ON CONFLICT ({key}) DO UPDATE SET calls = usage.calls + 1, "
-    "input = usage.input + excluded.input, output = usage.output + excluded.output, "
-    "cached = usage.cached + excluded.cached"
-)
 ONCE = "key, request, answer, new, memories, messages"
 JOB = "id, kind, created_at, messages"
 EVENT = "n, at, type, data"

@@ -85,19 +85,20 @@ def _thinking(chosen: Settings) -> Thinking | None:
     if chosen.llm is None:
         return None
     from .models.llm.analyst import ModelAnalyst
-    from .models.llm.anthropic import AnthropicChat
+    from .models.llm.breaker import Breaker
     from .models.llm.calling import Steady
     from .models.llm.endpoint import endpoint
     from .models.llm.extractor import ModelExtractor
     from .models.llm.judge import ModelJudge
-    from .models.llm.openai import OpenAiChat
+    from .models.llm.named import chat_at
     from .models.llm.synthesiser import ModelSynthesiser
     from .models.llm.tariff import tariff
 
     named = endpoint(chosen.llm, chosen.llm_key, chosen.llm_url)
-    chat = Steady(AnthropicChat(named) if named.dialect == "anthropic" else OpenAiChat(named))
-    extractor = ModelExtractor(chat, chosen.llm_seconds)
+    chat, breaker = chat_at(named), Breaker(named.name)
+    slowly, at_once = Steady(chat, breaker=breaker), Steady(chat, breaker=breaker)  # who asks waits for no digestion
+    extractor, filer = ModelExtractor(slowly, chosen.llm_seconds), ModelExtractor(at_once)
     return Thinking(
-        extractor, ModelJudge(chat, chosen.llm_seconds), extractor, ModelAnalyst(chat), ModelSynthesiser(chat),
+        extractor, ModelJudge(slowly, chosen.llm_seconds), filer, ModelAnalyst(at_once), ModelSynthesiser(at_once),
         tariff(chosen.llm_price, chosen.llm_ceiling), chat.close,
     )  # fmt: skip

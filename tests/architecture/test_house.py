@@ -50,7 +50,7 @@ DRIVERS = {
     "limits": "rest",
     "prometheus_client": "rest",
     "httpx2": "remote models",
-    "pydantic": "rest mcp",
+    "pydantic": "rest mcp models",
     "mcp": "mcp rest cli",
     "mcp_types": "mcp",
     "cryptography": "postgres",

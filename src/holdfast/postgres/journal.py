@@ -82,8 +82,12 @@ class PostgresJournal:
 
     async def spend(self, month: str, usage: Usage) -> None:
         row = (self._profile, month, usage.model, usage.task, usage.input, usage.output, usage.cached)
-        columns, key = f"profile, {stored.SPENT}", "profile, month, model, task"
-        statement = stored.SPEND.format(columns=columns, places="%s, %s, %s, %s, 1, %s, %s, %s", key=key)
+        statement = (
+            f"INSERT INTO usage (profile, {stored.SPENT}) VALUES (%s, %s, %s, %s, 1, %s, %s, %s) "
+            "ON CONFLICT (profile, month, model, task) DO UPDATE SET calls = usage.calls + 1, "
+            "input = usage.input + excluded.input, output = usage.output + excluded.output, "
+            "cached = usage.cached + excluded.cached"
+        )
 
         async def run(db: Db) -> None:
             await db.execute(statement, row)

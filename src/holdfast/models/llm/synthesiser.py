@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 
 from ...errors import ModelError
@@ -39,15 +40,16 @@ class ModelSynthesiser:
             yield wording
             return
         told, raw = "", ""
-        async for piece in self._chat.stream(ask):
-            if isinstance(piece, Reply):
-                raw = piece.text if piece.whole and not piece.refused else ""
-                break
-            raw += piece
-            grown = spoken(raw)
-            if grown.startswith(told) and len(grown) > len(told):
-                yield grown[len(told) :]
-                told = grown
+        async with aclosing(self._chat.stream(ask)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Reply):
+                    raw = piece.text if piece.whole and not piece.refused else ""
+                    break
+                raw += piece
+                grown = spoken(raw)
+                if grown.startswith(told) and len(grown) > len(told):
+                    yield grown[len(told) :]
+                    told = grown
         wording = _wording(_read(raw), brief)
         if wording.text.startswith(told) and len(wording.text) > len(told):
             yield wording.text[len(told) :]
