@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
@@ -20,6 +20,7 @@ from .recorder import traced
 from .redigest import Redigested
 from .reported import Reported, id_of, limit_of
 from .results import Answer, Context, Hit, Page, Receipt, Session, Stats
+from .streams import in_one_task
 from .synthesis import Asking, recalled
 from .trail import following, note, stage
 from .types import Forgotten, Json, Memory, Message, Where
@@ -159,10 +160,16 @@ class LocalProfile(Reported):
     ) -> AsyncIterator[str | Answer]:
         """As recall: the answer's words as they come, and the whole Answer last, which is the one that holds."""
         asking = self._asking(query, limit, thinking_level, response_length, reference_date)
-        with following("recall") as done:
-            async for piece in self._recalled(asking, narrowed, reference_date):
+
+        async def run() -> AsyncIterator[str | Answer]:
+            with following("recall") as done:
+                async for piece in self._recalled(asking, narrowed, reference_date):
+                    yield piece
+            self._holdfast._recorder.add(self._who, done)
+
+        async with aclosing(in_one_task(run())) as pieces:
+            async for piece in pieces:
                 yield piece
-        self._holdfast._recorder.add(self._who, done)
 
     def _asking(self, query: str, limit: int | None, level: str, length: str, reference: Moment | None) -> Asking:
         text = names.text(query, "query", limit=names.QUERY_BYTES)

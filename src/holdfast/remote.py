@@ -236,14 +236,13 @@ class RemoteProfile:
     ingest = call(LocalProfile.ingest, "POST", "/ingest")
     get = call(LocalProfile.get, "GET", "/memories/{id}")
 
+    @functools.wraps(LocalProfile.recall_stream)
     async def recall_stream(self, query: str, **how: Any) -> AsyncIterator[str | Answer]:
         asked = {"query": query} | {name: value for name, value in how.items() if value is not None}
         async for line in self._holdfast.lines(self._path("/recall/stream"), body=asked):
             if line.startswith("data:"):
                 told = json.loads(line[5:])
                 yield told["text"] if "text" in told else read(Answer, told["answer"])
-
-    recall_stream.__doc__ = LocalProfile.recall_stream.__doc__
 
     async def settle(self, timeout: float | None = None) -> bool:
         left = timeout

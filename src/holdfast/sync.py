@@ -139,10 +139,9 @@ class Profile(_Front):
     usage = blocking(LocalProfile.usage)
     redigest = blocking(LocalProfile.redigest)
 
+    @functools.wraps(LocalProfile.recall_stream)
     def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
         return self._pieces(self._inner.recall_stream(query, **how))
-
-    recall_stream.__doc__ = LocalProfile.recall_stream.__doc__
 
     def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> Iterator[Event | None]:
         return self._pieces(self._inner.events(after=after, heartbeat=heartbeat))

@@ -32,11 +32,13 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="A memory's id.")]
 def recall(
     place: Place,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question.")],
-    limit: Limit = 10,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="How many hits at most.")] = None,
     kind: Kind = None,
     session: Session = None,
     filter: Filter = None,
     reference_date: When = None,
+    think: Annotated[str, typer.Option(metavar="low|medium|high", help="How hard: hits read, and time.")] = "low",
+    length: Annotated[str, typer.Option(metavar="short|medium|long", help="Of a model's answer.")] = "medium",
 ) -> Reply:
     """Answer a question from memory, with citations.
 
@@ -45,9 +47,19 @@ def recall(
     with place.memory() as memory:
         found = memory.recall(
             question, limit=limit, kind=kind or None, session_id=session, filter=_filter(filter),
-            reference_date=reference_date,
+            reference_date=reference_date, thinking_level=think, response_length=length,
         )  # fmt: skip
     return Reply(found, views.answer(found))
+
+
+def usage(
+    place: Place,
+    month: Annotated[str | None, typer.Option("--month", metavar="YYYY-MM", help="Only this month.")] = None,
+) -> Reply:
+    """What language models were asked: calls and tokens by month, model and task."""
+    with place.memory() as memory:
+        spent = memory.usage(month)
+    return Reply({"usage": spent}, views.usage(spent))
 
 
 def search(
@@ -134,6 +146,7 @@ def summary(place: Place, session: Session = None) -> Reply:
 
 def add_to(app: typer.Typer) -> None:
     add(app, "recall", recall)
+    add(app, "usage", usage)
     add(app, "search", search)
     add(app, "context", context)
     add(app, "list", listing)

@@ -66,7 +66,9 @@ def ingest(
 def remember(
     place: Place,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember.")],
-    kind: Annotated[str, typer.Option(metavar="KIND", help="fact, event, instruction, task or your own.")] = "fact",
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="fact (the default), event, instruction, task or your own.")
+    ] = None,
     key: Annotated[str | None, typer.Option(metavar="KEY", help="What it is about; a taken key is superseded.")] = None,
     metadata: Annotated[str | None, typer.Option(metavar="JSON", help="A JSON object to keep with it.")] = None,
     session: Session = None,
@@ -104,10 +106,32 @@ def forget(
     return Reply(gone, (counts if gone.memories or gone.messages else Note("There was nothing to forget."),))
 
 
+def redigest(
+    place: Place,
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")] = None,
+    since: Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only what was said since.")] = None,
+    aside: Annotated[bool, typer.Option("--aside", help="Only messages that were set aside.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return at once; digest later.")] = False,
+) -> Reply:
+    """Digest again what was said, with a better model or prompt.
+
+    What was drawn from it before goes; what was written by hand stays.
+    """
+    with place.memory() as memory:
+        done = memory.redigest(session, since=since, aside=aside, dry_run=dry_run)
+        if not (dry_run or no_wait):
+            _digested(memory, quiet=place.as_json)
+    verb = "Would digest" if dry_run else "Digested" if not no_wait else "To be digested:"
+    told = f"{verb} {count(done.messages, 'message')} anew; {count(done.memories, 'memory')} drawn before "
+    return Reply(done, (told + ("would go." if dry_run else "went."),))
+
+
 def add_to(app: typer.Typer) -> None:
     add(app, "ingest", ingest)
     add(app, "remember", remember)
     add(app, "forget", forget)
+    add(app, "redigest", redigest)
 
 
 def confirm(question: str, *, yes: bool, as_json: bool) -> bool:

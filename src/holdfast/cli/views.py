@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ..moments import iso
 from ..results import Answer, Hit, Stats
+from ..spending import Spent
 from ..types import Memory, Message
 from .output import Block, Entry, Note, Table, one_line
 
@@ -27,6 +28,13 @@ def hits(found: Iterable[Hit], *, explain: bool = False) -> tuple[Block, ...]:
 
     entries = tuple(Entry(hit.content, about(hit), f"{n}.") for n, hit in enumerate(found, 1))
     return entries or (Note(NOTHING_KNOWN),)
+
+
+def usage(spent: Sequence[Spent]) -> tuple[Block, ...]:
+    rows = tuple(
+        (each.month, each.model, each.task, f"{each.calls:,}", f"{each.input:,}", f"{each.output:,}") for each in spent
+    )
+    return (Table(rows, ("month", "model", "task", "calls", "read", "written")),) if rows else (Note("No model yet."),)
 
 
 def why(hit: Hit) -> str:

@@ -70,8 +70,8 @@ class SqliteJournal:
     async def spend(self, month: str, usage: Usage) -> None:
         row = (month, usage.model, usage.task, usage.input, usage.output, usage.cached)
         statement = (
-            f"INSERT INTO usage ({stored.SPENT}) VALUES (?, ?, ?, 1, ?, ?, ?) "
-            "ON CONFLICT (month, model, task) DO UPDATE SET calls = calls + 1, input = input + excluded.input, output = output + excluded.output, "
+            f"INSERT INTO usage ({stored.SPENT}) VALUES (?, ?, ?, 1, ?, ?, ?) ON CONFLICT (month, model, task) "
+            "DO UPDATE SET calls = calls + 1, input = input + excluded.input, output = output + excluded.output, "
             "cached = cached + excluded.cached"
         )
         await self._file.write(lambda db: db.execute(statement, row))
