@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -22,12 +23,15 @@ from holdfast import Holdfast, Profile, errors
 from holdfast.cli import main
 from holdfast.cli.app import app
 from holdfast.config import Settings
+from holdfast.testing import ModelServer
+from minds import Mind
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 _PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.M)
 _JQ = re.compile(r"(\w+)=\$\((holdfast .*) \| jq -r '(\S+)'\)")
+LISBON = {"supported": True, "answer": "You live in Lisbon.", "cited": [1]}
 _VARIES = (
     (r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", "ULID"),
     (r"\b[0-9a-f]{32}\b", "HASH"),
@@ -137,6 +141,42 @@ def test_console_examples_run_and_print_what_they_show(
             assert code.startswith("$ ")
             for command, _, shown in (part.partition("\n") for part in re.split(r"^\$ ", code, flags=re.M)[1:]):
                 shell.run(command, shown)
+
+
+@pytest.fixture
+def scripted() -> Iterator[str]:
+    """The address of a model that knows the page's example."""
+    mind = Mind({"The user moved to Lisbon in May.": "I moved to Lisbon in May"}, answer=LISBON)
+    ready, done, found = threading.Event(), threading.Event(), []
+
+    async def serve() -> None:
+        async with ModelServer(mind) as server:
+            found.append(server.url)
+            ready.set()
+            await asyncio.to_thread(done.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(10)
+    yield found[0]
+    done.set()
+    thread.join()
+
+
+def test_the_guide_to_language_models_runs(
+    scripted: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_LLM", f"{scripted}#scripted")
+    shell = Shell(capsys, monkeypatch)
+    for name in ("NAMESPACE", "PROFILE"):
+        monkeypatch.setenv(f"HOLDFAST_{name}", {"NAMESPACE": "app", "PROFILE": "ana"}[name])
+    for language, code, _ in blocks("docs/llm.md"):
+        if language == "python":
+            run(code, {})
+            assert capsys.readouterr().out.count("You live in Lisbon.") == 2
+        if language == "console":
+            for command in re.findall(r"^\$ (.+)$", code, re.M):
+                shell.run(command, "")
 
 
 def text_of(page: str) -> str:
