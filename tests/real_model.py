@@ -26,6 +26,8 @@ MODELS = Path(__file__).resolve().parent.parent / ".cache" / "models"
 QWEN = MODELS / "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
 SMOL = MODELS / "smollm2-135m-instruct-q4_1.gguf"
 CONTEXT = 8_192
+REPEATED = 1.1
+"""How much a word counts less that was there before: small models repeat an item until their tokens run out."""
 STARTED, STOPPED = 120.0, 20.0
 
 
@@ -53,7 +55,12 @@ class RealModel:
             raise FileNotFoundError(f"{self.path} is not there; run: python scripts/fetch_test_model.py")
         command = [sys.executable, __file__, str(self.path), str(self._context)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
         )
         self._reader = threading.Thread(target=self._listen, daemon=True)
         self._address = threading.Event()
@@ -117,6 +124,8 @@ def serve(path: str, context: int) -> None:
     params.n_gpu_layers = 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.sampling.seed = 1
+    params.sampling.penalty_repeat = REPEATED
+    params.sampling.penalty_last_n = 256
     params.warmup = False
     params.use_jinja = True
     params.offline = True
