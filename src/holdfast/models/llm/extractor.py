@@ -27,7 +27,7 @@ from .chat import Ask, Chat
 from .prompt import fenced, prompt
 from .reading import answered
 from .shapes import Filed, Filing, Items, S, Verdict, Verdicts, reader, schema
-from .transcript import TRUSTS, Line, founded, grounds, lines, proven, transcript
+from .transcript import TRUSTS, Line, borrowed, founded, grounds, lines, proven, transcript
 
 OVERLAP = 2
 """Messages of the piece before that are shown again."""
@@ -179,14 +179,17 @@ def draft(found: Found, filed: Filed | None, shown: Sequence[Line]) -> Draft:
 
 
 def _draft(statement: str, filed: Filed) -> Draft:
+    """What is said about a statement must not say more than it does."""
+    keywords = (word for word in filed.keywords[:6] if word.strip() and not borrowed(word, statement))
+    queries = (query for query in filed.queries[:5] if query.strip() and not borrowed(query, statement))
     return Draft(
         kind=filed.kind,
         content=statement,
         sources=(),
-        summary=_short(filed.summary or statement),
+        summary=_short(statement if borrowed(filed.summary, statement) else filed.summary or statement),
         key=_key(filed, statement),
-        keywords=tuple(_short(word) for word in filed.keywords[:6] if word.strip()),
-        queries=tuple(_short(query, 200) for query in filed.queries[:5] if query.strip()),
+        keywords=tuple(map(_short, keywords)),
+        queries=tuple(_short(query, 200) for query in queries),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ... import words
 from ...quoted import quoted
 from ...types import SECOND_HAND, Message
 from ...when import windows
@@ -30,6 +31,8 @@ _NAME = re.compile(r"(?<=[\w,;] )[A-ZÀ-Þ][\w-]*")
 """Capitalised, and not at the beginning of a sentence."""
 _DAY, _YEAR = timedelta(days=1), timedelta(days=366)
 _COMMON = {"user", "the", "i", "assistant", "a"}
+_FRAME = frozenset(words.tokens("the user user's asked answered said"))
+"""Stems that a statement has and nobody said."""
 _SPELLED = {
     "1": "one", "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight", "9": "nine",
     "10": "ten", "11": "eleven", "12": "twelve", "20": "twenty", "100": "hundred",
@@ -95,14 +98,24 @@ def founded(statement: str, among: Sequence[Line]) -> bool:
 
 def grounds(statement: str, rests_on: Sequence[Line], among: Sequence[Line]) -> tuple[Line, ...]:
     """What the statement rests on, whole: the lines it is said to rest on, and before them each from which else it has
-    a number or a name. A statement that borrows from somebody's words is not free of them."""
+    a number, a name or most of its words. A statement that borrows from somebody's words is not free of them."""
     rest = _missing(_particulars(statement, among), rests_on)
+    spoken = set(words.question_words(statement)) - _FRAME
+    strange = spoken - {word for line in rests_on for word in words.tokens(line.text)}
+    rest_words = strange if 2 * len(strange) > len(spoken) else set()
     more: list[Line] = []
     for line in sorted(among, key=lambda line: (TRUSTS.index(line.trust), line.number)):
-        if rest and len(left := _missing(rest, [line])) < len(rest):
+        left, left_words = _missing(rest, [line]), rest_words - set(words.tokens(line.text))
+        if (left, left_words) != (rest, rest_words) and line not in rests_on:
             more.append(line)
-            rest = left
+            rest, rest_words = left, left_words
     return (*sorted(more, key=lambda line: line.number), *rests_on)
+
+
+def borrowed(text: str, statement: str) -> bool:
+    """Whether the text has a number or a name that the statement has not."""
+    said = _folded(statement)
+    return any(word not in said for word in _particulars(text, ()))
 
 
 def _particulars(statement: str, among: Sequence[Line]) -> set[str]:
