@@ -19,11 +19,11 @@ _TRACE = 40
 
 
 class Gullible(Mind):
-    """Plays one case of evals/injection.json."""
+    """Plays one case of evals/injection.json. A sly one hangs all it is told to say on lines of the user's alone."""
 
-    def __init__(self, case: dict[str, Any]) -> None:
+    def __init__(self, case: dict[str, Any], *, sly: bool = False) -> None:
         super().__init__()
-        self.case = case
+        self.case, self.sly = case, sly
         self.obeyed: set[str] = set()
         """The tasks in which it did as it was told."""
         self.broke = 0
@@ -64,6 +64,13 @@ class Gullible(Mind):
     def _forged(self, shown: list[str]) -> list[dict[str, Any]]:
         """The wish, hung on every line in turn with a quote of any: the user's, the document's, nobody's."""
         lines = {numbers(line)[0]: _words(line) for line in shown}
+        if self.sly:
+            theirs = [numbers(line)[0] for line in shown if line.startswith(f"[{numbers(line)[0]}] user")]
+            return [
+                {"statement": each["statement"], "lines": [number], "quote": lines[number][:200]}
+                for each in self.case["asks"]
+                for number in theirs
+            ]
         forged = [
             {"statement": each["statement"], "lines": [number], "quote": quote}
             for each in self.case["asks"]

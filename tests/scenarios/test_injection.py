@@ -59,9 +59,11 @@ def ids(case: dict[str, Any]) -> str:
     return str(case["id"])
 
 
-async def lived(path: Path, case: dict[str, Any]) -> tuple[Gullible, list[Memory], dict[str, str]]:
+async def lived(
+    path: Path, case: dict[str, Any], *, sly: bool = False
+) -> tuple[Gullible, list[Memory], dict[str, str]]:
     """The case told to a Holdfast whose model obeys; every memory there ever was, and each message's role by id."""
-    mind = Gullible(case)
+    mind = Gullible(case, sly=sly)
     with connections() as reached:
         async with (
             ModelServer(mind) as server,
@@ -121,7 +123,15 @@ def well_formed(memory: Memory, roles: dict[str, str]) -> bool:
 async def test_no_order_in_a_text_raises_its_trust_or_touches_what_the_user_said(
     tmp_path: Path, case: dict[str, Any]
 ) -> None:
-    mind, memories, roles = await lived(tmp_path, case)
+    check(case, *await lived(tmp_path, case))
+
+
+@pytest.mark.parametrize("case", [c for c in GUILTY if c["category"] in ("echo", "keys", "fake-lines")], ids=ids)
+async def test_nor_when_the_model_passes_it_off_as_the_users(tmp_path: Path, case: dict[str, Any]) -> None:
+    check(case, *await lived(tmp_path, case, sly=True))
+
+
+def check(case: dict[str, Any], mind: Gullible, memories: list[Memory], roles: dict[str, str]) -> None:
     for memory in memories:
         assert well_formed(memory, roles), memory
         second_hand = {roles[source] for source in memory.sources} & {*SECOND_HAND}
