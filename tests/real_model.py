@@ -9,7 +9,6 @@ free port of the loopback, and ends with its standard input, so that it never ou
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -26,8 +25,6 @@ MODELS = Path(__file__).resolve().parent.parent / ".cache" / "models"
 QWEN = MODELS / "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
 SMOL = MODELS / "smollm2-135m-instruct-q4_1.gguf"
 CONTEXT = 8_192
-REPEATED = 1.1
-"""How much a word counts less that was there before: small models repeat an item until their tokens run out."""
 STARTED, STOPPED = 120.0, 20.0
 
 
@@ -53,7 +50,8 @@ class RealModel:
     def __enter__(self) -> Self:
         if not self.path.exists():
             raise FileNotFoundError(f"{self.path} is not there; run: python scripts/fetch_test_model.py")
-        command = [sys.executable, __file__, str(self.path), str(self._context)]
+        told, telling = os.pipe()
+        command = [sys.executable, __file__, str(self.path), str(self._context), str(telling)]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -61,11 +59,13 @@ class RealModel:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            pass_fds=(telling,),
         )
+        os.close(telling)
         self._reader = threading.Thread(target=self._listen, daemon=True)
-        self._address = threading.Event()
-        self.url = ""
         self._reader.start()
+        with open(told, encoding="utf-8") as address:
+            self.url = f"{address.read()}/v1"  # empty when it ends before it listens
         try:
             self._wait_until_ready(time.monotonic() + STARTED)
         except BaseException:
@@ -78,17 +78,10 @@ class RealModel:
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith("listening "):
-                self.url = f"{json.loads(line.removeprefix('listening '))}/v1"
-                self._address.set()
-            else:
-                self._said.append(line)
-        self._address.set()
+        self._said.extend(self._process.stdout)
 
     def _wait_until_ready(self, deadline: float) -> None:
-        self._address.wait(max(deadline - time.monotonic(), 0))
-        while time.monotonic() < deadline and self.url and self._process.poll() is None:
+        while time.monotonic() < deadline and self._process.poll() is None:
             try:
                 with urllib.request.urlopen(f"{self.url.removesuffix('/v1')}/health", timeout=5) as answer:
                     if answer.status == 200:
@@ -110,8 +103,8 @@ class RealModel:
         self._process.stdout.close()
 
 
-def serve(path: str, context: int) -> None:
-    """Until standard input ends."""
+def serve(path: str, context: int, telling: int) -> None:
+    """Until standard input ends; the address is written to `telling`, which the library's own lines do not reach."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -124,17 +117,16 @@ def serve(path: str, context: int) -> None:
     params.n_gpu_layers = 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.sampling.seed = 1
-    params.sampling.penalty_repeat = REPEATED
-    params.sampling.penalty_last_n = 256
     params.warmup = False
     params.use_jinja = True
     params.offline = True
     server = xllamacpp.Server(params)
-    print("listening", json.dumps(server.listening_address), flush=True)
+    with open(telling, "w", encoding="utf-8") as address:
+        address.write(server.listening_address)
     sys.stdin.read()
     sys.stdout.flush()
     os._exit(0)  # the server's threads are not asked
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]))
+    serve(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
