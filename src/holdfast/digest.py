@@ -170,7 +170,8 @@ def keys_of(store: Store, now: datetime) -> Keys:
 
     async def keys() -> Sequence[str]:
         kinds = Test("kind", "in", ("fact", "instruction"))
-        page = await store.scan(All((Test("key", "exists", True), kinds)), now=now, limit=OFFERED)
+        own = Test("trust", "in", ("user", "agent"))  # what documents call things is not shown to whoever files
+        page = await store.scan(All((Test("key", "exists", True), kinds, own)), now=now, limit=OFFERED)
         return list(dict.fromkeys(memory.key for memory in page.items if memory.key is not None))
 
     return keys

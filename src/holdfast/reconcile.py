@@ -2,7 +2,9 @@
 
 A draft whose key has a current memory supersedes it, unless it says the same (then the message is one more source), was
 said earlier (an old conversation imported late), or comes from a document or a tool while the user said the other
-thing. A draft whose key nobody holds, or that has none, is a duplicate of a known memory that says the same.
+thing. A draft whose key nobody holds, or that has none, is a duplicate of a known memory that says the same. What
+somebody said themselves takes the place of what a document or a tool says, whenever that was and also if it is the
+same; and what these say never becomes a source of it. So the outcome does not depend on who came first.
 """
 
 from __future__ import annotations
@@ -13,9 +15,7 @@ from datetime import datetime
 
 from . import names, passages
 from .alike import restates
-from .types import Change, Draft, Memory, Message, Supersede, fingerprint
-
-SECOND_HAND = ("document", "tool")
+from .types import SECOND_HAND, Change, Draft, Memory, Message, Supersede, fingerprint
 
 
 @dataclass
@@ -50,9 +50,10 @@ def reconcile(
         found = (heads.get((memory.kind, memory.key or "")), alike.get(mark), known.outdated.get(mark))
         head = next((each for each in found if each is not None and each.id not in replaced), None)
         if head is not None and (head is alike.get(mark) or head.fingerprint == mark or restates(draft, head)):
-            sources += [(head.id, source) for source in memory.sources]
-            continue
-        if head is not None and not _may_supersede(memory, head, known.said):
+            if _own(head) or not _own(memory):
+                sources += [(head.id, source) for source in memory.sources if _own(head) == _own(memory)]
+                continue
+        elif head is not None and not _may_supersede(memory, head, known.said):
             continue
         if head is not None:
             supersede.append(Supersede(head.id, memory.id))
@@ -71,9 +72,14 @@ def reconcile(
     )
 
 
+def _own(memory: Memory) -> bool:
+    """Whether it is somebody's own word."""
+    return memory.trust not in SECOND_HAND
+
+
 def _may_supersede(memory: Memory, head: Memory, said: Mapping[str, datetime]) -> bool:
-    if memory.trust in SECOND_HAND and head.trust not in SECOND_HAND:
-        return False
+    if _own(memory) != _own(head):
+        return _own(memory)
     mine = [said[source] for source in memory.sources if source in said]
     theirs = [said[source] for source in head.sources if source in said] or [head.updated_at]
     return not mine or max(mine) >= max(theirs)

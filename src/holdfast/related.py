@@ -18,7 +18,7 @@ from .alike import restates, updates
 from .errors import ModelError
 from .ports import Embedder, Judge, Store
 from .reconcile import Known
-from .types import Draft, Floats, Memory, Message, Probe, Proposals, Test, fingerprint
+from .types import SECOND_HAND, Draft, Floats, Memory, Message, Probe, Proposals, Test, Verdict, fingerprint
 
 log = logging.getLogger("holdfast")
 RELATED = 8
@@ -106,11 +106,11 @@ class Related:
             best = sorted(each.memories, key=lambda memory: -each.cosines.get(memory.id, 0.0))
             pairs += [(each.draft, memory) for memory in best[:NEAREST]]
         try:
-            verdicts = await judge.compare(pairs[:COMPARED]) if pairs else []
+            decided = await _decided(judge, pairs)
         except Exception as failure:
             log.warning("relating without the judge, it failed: %s", failure)
             return False
-        for (draft, memory), verdict in zip(pairs, verdicts, strict=False):
+        for draft, memory, verdict in decided:
             mark, head = fingerprint(draft.kind, draft.content), known.heads.get((draft.kind, draft.key or ""))
             if verdict == "same":
                 known.alike.setdefault(mark, memory)
@@ -121,10 +121,25 @@ class Related:
         return True
 
 
+async def _decided(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> list[tuple[Draft, Memory, Verdict]]:
+    """The judge's verdicts. What people said themselves is compared with no document or tool in sight, and what they
+    say about the same thing needs no judge to come before these."""
+    own = [pair for pair in pairs if all(each.trust not in SECOND_HAND for each in pair)][:COMPARED]
+    others = [pair for pair in pairs if pair[0].trust in SECOND_HAND][:COMPARED]
+    asked = [(group, await judge.compare(group)) for group in (own, others) if group]
+    marks = {fingerprint(draft.kind, draft.content) for draft, _ in own}
+    return [
+        (draft, memory, verdict)
+        for group, verdicts in asked
+        for (draft, memory), verdict in zip(group, verdicts, strict=True)
+        if group is own or fingerprint(draft.kind, draft.content) not in marks
+    ]
+
+
 def _relate(near: Near, known: Known) -> None:
     """Find the current memory that says in other words what the draft says, or that it makes out of date."""
     draft, memories = near.draft, near.memories
-    same = [memory for memory in memories if restates(draft, memory)]
+    same = sorted((m for m in memories if restates(draft, m)), key=lambda memory: memory.trust in SECOND_HAND)
     if same:
         known.alike[near.mark] = same[0]
         return

@@ -7,7 +7,6 @@ there is none at all.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from datetime import datetime
 from .answer import Find, answered
 from .errors import InvalidInput, shown
 from .ports import Store
+from .quoted import quoted
 from .reckon import statement, wanted
 from .results import Answer, Citation, Hit
 from .thinking import Thinking
@@ -129,7 +129,7 @@ def _brief(asking: Asking, offline: Answer, hits: Sequence[Hit]) -> Brief:
     level = LEVELS[asking.level]
     facts = [f"Today is {asking.asked_at:%A, %Y-%m-%d}."]
     if offline.answer and wanted(asking.query) is not None:
-        facts.append(f"Computed from the memories: {json.dumps(offline.answer, ensure_ascii=False)}")
+        facts.append(f"Computed from the memories: {quoted(offline.answer)}")
     evidence = tuple(_evidence(hit, asking.asked_at) for hit in hits)
     return Brief(asking.query, evidence, tuple(facts), asking.length, level.passes, level.seconds)
 
@@ -138,9 +138,13 @@ def _evidence(hit: Hit, asked_at: datetime) -> str:
     at = hit.timestamp or hit.created_at
     days = (asked_at.date() - at.date()).days
     age = f"{days} days ago" if days > 0 else "today" if days == 0 else f"in {-days} days"
-    who = hit.speaker or {"user": "the user", "agent": "an assistant"}.get(hit.trust, f"a {hit.trust}")
+    who = (
+        quoted(hit.speaker)
+        if hit.speaker
+        else {"user": "the user", "agent": "an assistant"}.get(hit.trust, f"a {hit.trust}")
+    )
     old = ", superseded since" if hit.features.get("superseded") or hit.features.get("outdated") else ""
-    return f"{at:%Y-%m-%d} ({age}{old}), {who}: {json.dumps(hit.content[:LONGEST], ensure_ascii=False)}"
+    return f"{at:%Y-%m-%d} ({age}{old}), {who}: {quoted(hit.content[:LONGEST])}"
 
 
 def _cited(asking: Asking, offline: Answer, hits: tuple[Hit, ...], wording: Wording) -> Answer:

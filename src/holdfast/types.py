@@ -125,6 +125,8 @@ class Draft:
     """The key that it would have, had not somebody else always been first."""
 
 
+SECOND_HAND = ("document", "tool")
+"""Trusts, and roles, that cannot put out of date what somebody said themselves."""
 Verdict = Literal["same", "replaces", "apart"]
 """What a draft does to a memory: adds a source, supersedes it, or stands beside it."""
 

@@ -16,8 +16,8 @@ FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "postgres", "memory", "models", "cli", "rest", "mcp")
 PURE = {
     "alike", "bookmarks", "conditions", "credentials", "cursors", "errors", "features", "filters", "happened",
-    "moments", "names", "pack", "passages", "question", "rank", "reading", "reckon", "reconcile", "records", "results",
-    "spending", "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
+    "moments", "names", "pack", "passages", "question", "quoted", "rank", "reading", "reckon", "reconcile", "records",
+    "results", "spending", "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",

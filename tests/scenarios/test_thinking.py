@@ -58,7 +58,7 @@ async def test_what_the_model_finds_is_known_with_its_source_key_and_queries(tmp
         assert (memory.content, memory.key, memory.trust) == (PORTO, "home-city", "user")
         assert memory.sources == (receipt.messages[0].id,)
         assert memory.queries == ("What?", "Which?", "When?")
-        assert memory.extractor == "custom/scripted/extract-1:extract-1"
+        assert memory.extractor == "custom/scripted/extract-2:extract-2"
         assert receipt.pending == 0
         assert mind.asked == {"extract": 1, "verify": 1, "classify": 1}
 
@@ -124,7 +124,7 @@ async def test_verification_corrects_and_drops_and_says_why(tmp_path: Path) -> N
         await profile.ingest(SAID, wait=True)
         (memory,) = await current(holdfast)
         assert memory.content == "The user lives in Porto by the river."
-        assert memory.extractor.endswith(":extract-1+verify-1")
+        assert memory.extractor.endswith(":extract-2+verify-2")
         (trace,) = [trace for trace in await profile.traces() if trace.operation == "digest"]
         assert [(each["verdict"], each["failed"]) for each in trace.details["verification"]] == [
             ("correct", "location"), ("drop", "support"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import names
+from ...quoted import quoted
 from ...types import Reading
 from .chat import Ask, Chat
 from .prompt import fenced, prompt
@@ -18,7 +19,7 @@ class ModelAnalyst:
         self._seconds = seconds
 
     async def analyse(self, question: str) -> Reading:
-        data = fenced(question=question)
+        data = fenced(question=quoted(question))
         ask = Ask("analyse", prompt("analyse").text, data, schema(Analysis), tokens=400, seconds=self._seconds)
         found: Analysis = await answered(self._chat, ask, reader(Analysis))
         keys = (names.topic(key) for key in found.keys[:KEYS])

@@ -1,31 +1,33 @@
 """A language model as extractor: two readings, a check of every item, and its filing.
 
 The model proposes and code disposes. An item counts only with a quote that really stands in a message; the trust of a
-memory follows from who said what it rests on, and dates are computed from its words. Each stage's answer has a closed
-shape. Whatever fails raises, and whoever called decides what is to be done without a model.
+memory follows from who said what it rests on, and dates are computed from its words. What people and agents said is
+read, checked and filed without documents and tools in sight, so that nothing in those can have a say in it, whatever
+they talk the model into; they are read for themselves. Each stage's answer has a closed shape. Whatever fails raises,
+and whoever called decides what is to be done without a model.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ... import names
 from ...alike import same
 from ...errors import ModelError
 from ...ports import Keys, no_keys
+from ...quoted import quoted
 from ...trail import append
-from ...types import Draft, Message
+from ...types import SECOND_HAND, Draft, Message
 from ...when import window
 from ..rules.secrets import redacted
 from .chat import Ask, Chat
 from .prompt import fenced, prompt
 from .reading import answered
 from .shapes import Filed, Filing, Items, S, Verdict, Verdicts, reader, schema
-from .transcript import Line, founded, lines, proven, transcript
+from .transcript import TRUSTS, Line, borrowed, founded, grounds, lines, proven, transcript
 
 OVERLAP = 2
 """Messages of the piece before that are shown again."""
@@ -35,8 +37,7 @@ WINDOW, SHARED = 12, 3
 MOST_WINDOWS = 4
 MOST_KEYS = 80
 SURE = 0.9
-TRUST = {"user": "user", "system": "user", "assistant": "agent"}
-WEAKEST = ("tool", "document", "agent", "user")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +62,31 @@ class ModelExtractor:
         self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
     ) -> list[Draft]:
         shown = lines(before[-OVERLAP:], messages)
-        readings = [self._read("extract", shown), *(self._read("detail", part) for part in windows(shown, messages))]
-        found = merged([item for items in await together(readings) for item in items])
-        found = await self._verified(found, shown)
-        if not found:
-            return []
-        filed = await self._filed([each.statement for each in found], await keys())
-        return [draft(each, filed.get(n)) for n, each in enumerate(found, 1)]
+        said = [line for line in shown if not line.second_hand]
+        read = [self._drafts(said, keys)] if any(not line.context for line in said) else []
+        if any(line.second_hand and not line.context for line in shown):
+            read.append(self._drafts(shown, keys, second_hand=True))
+        drawn = [draft for drafts in await together(read) for draft in drafts]
+        own = [draft.content for draft in drawn if draft.trust not in SECOND_HAND]
+        return [d for d in drawn if d.content in own or not any(same(d.content, content) for content in own)]
 
     async def file(self, statement: str, keys: Keys = no_keys) -> Draft:
         filed = (await self._filed([redacted(statement)], await keys())).get(1)
         if filed is None:
             raise ModelError("The model did not file the statement.")
         return replace(_draft(statement, filed), content=statement)
+
+    async def _drafts(self, shown: Sequence[Line], keys: Keys, *, second_hand: bool = False) -> list[Draft]:
+        """What these lines say; when documents and tools are read, only what rests on them."""
+        readings = [self._read("extract", shown), *(self._read("detail", part) for part in windows(shown))]
+        found = merged([item for items in await together(readings) for item in items])
+        if second_hand:
+            found = [each for each in found if any(line.second_hand and not line.context for line in each.rests_on)]
+        found = await self._verified(found, shown)
+        if not found:
+            return []
+        filed = await self._filed([each.statement for each in found], await keys())
+        return [draft(each, filed.get(n), shown) for n, each in enumerate(found, 1)]
 
     async def _read(self, task: str, shown: Sequence[Line]) -> list[Found]:
         found = await self._ask(task, Items, fenced(conversation=transcript(shown)))
@@ -93,7 +106,7 @@ class ModelExtractor:
         if not found:
             return []
         told = "\n".join(
-            f"[{n}] lines {', '.join(str(line.number) for line in each.rests_on)}: {_json(each.statement)}"
+            f"[{n}] lines {', '.join(str(line.number) for line in each.rests_on)}: {quoted(each.statement)}"
             for n, each in enumerate(found, 1)
         )
         data = fenced(conversation=transcript(shown), statements=told)
@@ -107,8 +120,8 @@ class ModelExtractor:
         )
 
     async def _filed(self, statements: Sequence[str], keys: Sequence[str]) -> dict[int, Filed]:
-        told = "\n".join(f"[{n}] {_json(each)}" for n, each in enumerate(statements, 1))
-        data = fenced(keys="\n".join(keys[:MOST_KEYS]) or "(none)", statements=told)
+        told = "\n".join(f"[{n}] {quoted(each)}" for n, each in enumerate(statements, 1))
+        data = fenced(keys="\n".join(" ".join(key.split()) for key in keys[:MOST_KEYS]) or "(none)", statements=told)
         return {each.number: each for each in (await self._ask("classify", Filing, data)).filed}
 
     async def _ask(self, task: str, shape: type[S], data: str) -> S:
@@ -117,7 +130,7 @@ class ModelExtractor:
         return found
 
 
-async def together(readings: Sequence[Coroutine[Any, Any, list[Found]]]) -> list[list[Found]]:
+async def together(readings: Sequence[Coroutine[Any, Any, list[T]]]) -> list[list[T]]:
     """All of them at once; when one fails the others are not left running."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -127,9 +140,9 @@ async def together(readings: Sequence[Coroutine[Any, Any, list[Found]]]) -> list
     return [task.result() for task in tasks]
 
 
-def windows(shown: Sequence[Line], messages: Sequence[Message]) -> list[Sequence[Line]]:
+def windows(shown: Sequence[Line]) -> list[Sequence[Line]]:
     """Overlapping pieces for the second reading; none of a short conversation."""
-    if len(messages) < DETAILED:
+    if sum(not line.context for line in shown) < DETAILED:
         return []
     size = max(WINDOW, -(-len(shown) // MOST_WINDOWS) + SHARED)
     return [shown[at : at + size] for at in range(0, max(len(shown) - SHARED, 1), size - SHARED)]
@@ -148,15 +161,16 @@ def merged(found: Sequence[Found]) -> list[Found]:
     return kept
 
 
-def draft(found: Found, filed: Filed | None) -> Draft:
+def draft(found: Found, filed: Filed | None, shown: Sequence[Line]) -> Draft:
     """The statement as something to be known. What it rests on decides whose word it is; its words, when it was."""
-    said = [line.message for line in found.rests_on]
+    rests_on = grounds(found.statement, found.rests_on, shown)
+    said = [line.message for line in rests_on]
     made = Draft("fact", found.statement, ()) if filed is None else _draft(found.statement, filed)
     when = window(found.statement, said[-1].said_at) if made.kind in ("event", "task") else None
     return replace(
         made,
         sources=tuple(dict.fromkeys(each.id for each in said)),
-        trust=min((TRUST.get(each.role, each.role) for each in said), key=WEAKEST.index),
+        trust=max((line.trust for line in rests_on), key=TRUSTS.index),
         occurred_at=when.start if when else None,
         occurred_until=when.stop if when else None,
         confidence=SURE,
@@ -165,14 +179,17 @@ def draft(found: Found, filed: Filed | None) -> Draft:
 
 
 def _draft(statement: str, filed: Filed) -> Draft:
+    """What is said about a statement must not say more than it does."""
+    keywords = (word for word in filed.keywords[:6] if word.strip() and not borrowed(word, statement))
+    queries = (query for query in filed.queries[:5] if query.strip() and not borrowed(query, statement))
     return Draft(
         kind=filed.kind,
         content=statement,
         sources=(),
-        summary=_short(filed.summary or statement),
+        summary=_short(statement if borrowed(filed.summary, statement) else filed.summary or statement),
         key=_key(filed, statement),
-        keywords=tuple(_short(word) for word in filed.keywords[:6] if word.strip()),
-        queries=tuple(_short(query, 200) for query in filed.queries[:5] if query.strip()),
+        keywords=tuple(map(_short, keywords)),
+        queries=tuple(_short(query, 200) for query in queries),
     )
 
 
@@ -201,7 +218,3 @@ def _told(found: Found, verdict: Verdict | None) -> dict[str, object]:
 
 def _short(text: str, most: int = 80) -> str:
     return " ".join(text.split())[:most]
-
-
-def _json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

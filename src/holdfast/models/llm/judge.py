@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
+from ...quoted import quoted
 from ...types import Draft, Memory, Verdict
 from .chat import Ask, Chat
 from .prompt import fenced, prompt
@@ -26,6 +26,4 @@ class ModelJudge:
 
 
 def _pair(draft: Draft, memory: Memory) -> str:
-    older = json.dumps(memory.content, ensure_ascii=False)
-    newer = json.dumps(draft.content, ensure_ascii=False)
-    return f"older ({memory.updated_at:%Y-%m-%d}): {older} newer: {newer}"
+    return f"older ({memory.updated_at:%Y-%m-%d}): {quoted(memory.content)} newer: {quoted(draft.content)}"

@@ -24,5 +24,7 @@ def prompt(name: str) -> Prompt:
 def fenced(**data: str) -> str:
     """Data between marks that nobody who wrote it could know, so that no text can end its own block."""
     mark = secrets.token_hex(8)
+    while any(mark in text for text in data.values()):
+        mark = secrets.token_hex(8)
     blocks = (f"<<{name} {mark}>>\n{text}\n<<end of {name} {mark}>>" for name, text in data.items())
     return "\n\n".join(blocks)

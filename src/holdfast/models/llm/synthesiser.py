@@ -12,6 +12,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from ...errors import ModelError
+from ...quoted import quoted
 from ...types import Brief, Wording
 from .chat import Ask, Chat, Reply
 from .prompt import fenced, prompt
@@ -57,7 +58,7 @@ class ModelSynthesiser:
 
     async def _checked(self, ask: Ask, brief: Brief, first: Wording) -> Wording:
         """The same question once more, with the first answer to be put right where the memories do not bear it out."""
-        data = ask.user + "\n\n" + fenced(draft=json.dumps(first.text, ensure_ascii=False))
+        data = ask.user + "\n\n" + fenced(draft=quoted(first.text))
         again = "\n\nA draft of the answer is given as well. Keep what the memories bear out and put the rest right."
         second = await answered(self._chat, replace(ask, system=ask.system + again, user=data), reader(Answered))
         return _wording(second, brief)
@@ -66,7 +67,7 @@ class ModelSynthesiser:
 def _ask(brief: Brief) -> Ask:
     evidence = "\n".join(f"[{n}] {each}" for n, each in enumerate(brief.evidence, 1))
     facts = "\n".join(brief.facts) or "(none)"
-    question = f"{json.dumps(brief.question, ensure_ascii=False)}\n{LENGTHS[brief.length]}"
+    question = f"{quoted(brief.question)}\n{LENGTHS[brief.length]}"
     data = fenced(memories=evidence, computed=facts, question=question)
     return Ask("answer", prompt("answer").text, data, schema(Answered), TOKENS[brief.length], brief.seconds)
 

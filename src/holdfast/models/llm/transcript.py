@@ -6,26 +6,33 @@ redacted before anything leaves this machine. A quote counts only where it reall
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ...types import Message
+from ... import words
+from ...quoted import quoted
+from ...types import SECOND_HAND, Message
 from ...when import windows
 from ..rules.secrets import redacted
 
+TRUSTS = ("user", "agent", "document", "tool")
+"""The strongest first."""
 SHORTEST = 3
 """Characters of a quote that can prove anything."""
 _SPACE = re.compile(r"\s+")
+_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
+"""Characters that nobody sees, and that a copied quote lacks."""
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAME = re.compile(r"(?<=[\w,;] )[A-ZÀ-Þ][\w-]*")
 """Capitalised, and not at the beginning of a sentence."""
 _DAY, _YEAR = timedelta(days=1), timedelta(days=366)
 _COMMON = {"user", "the", "i", "assistant", "a"}
+_FRAME = frozenset(words.tokens("the user user's asked answered said"))
+"""Stems that a statement has and nobody said."""
 _SPELLED = {
     "1": "one", "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight", "9": "nine",
     "10": "ten", "11": "eleven", "12": "twelve", "20": "twenty", "100": "hundred",
@@ -41,12 +48,21 @@ class Line:
     context: bool = False
     """Was dealt with before: here to be understood by."""
 
+    @property
+    def trust(self) -> str:
+        """Whose word it is."""
+        return {"system": "user", "assistant": "agent"}.get(self.message.role, self.message.role)
+
+    @property
+    def second_hand(self) -> bool:
+        return self.message.role in SECOND_HAND
+
     def __str__(self) -> str:
         said = self.message
-        name = f" ({json.dumps(said.speaker, ensure_ascii=False)})" if said.speaker else ""
+        name = f" ({quoted(said.speaker)})" if said.speaker else ""
         note = " context" if self.context else ""
         when = f"{said.said_at:%Y-%m-%d %A}"
-        return f"[{self.number}]{note} {said.role}{name} {when}: {json.dumps(self.text, ensure_ascii=False)}"
+        return f"[{self.number}]{note} {said.role}{name} {when}: {quoted(self.text)}"
 
 
 def lines(before: Sequence[Message], messages: Sequence[Message]) -> list[Line]:
@@ -77,13 +93,46 @@ def founded(statement: str, among: Sequence[Line]) -> bool:
 
     A cheap guard against what models invent; that the statement follows is for the verification to say.
     """
+    return not _missing(_particulars(statement, among), among)
+
+
+def grounds(statement: str, rests_on: Sequence[Line], among: Sequence[Line]) -> tuple[Line, ...]:
+    """What the statement rests on, whole: the lines it is said to rest on, and before them each from which else it has
+    a number, a name or most of its words. A statement that borrows from somebody's words is not free of them."""
+    rest = _missing(_particulars(statement, among), rests_on)
+    spoken = set(words.question_words(statement)) - _FRAME
+    strange = spoken - {word for line in rests_on for word in words.tokens(line.text)}
+    rest_words = strange if 2 * len(strange) > len(spoken) else set()
+    more: list[Line] = []
+    for line in sorted(among, key=lambda line: (TRUSTS.index(line.trust), line.number)):
+        left, left_words = _missing(rest, [line]), rest_words - set(words.tokens(line.text))
+        if (left, left_words) != (rest, rest_words) and line not in rests_on:
+            more.append(line)
+            rest, rest_words = left, left_words
+    return (*sorted(more, key=lambda line: line.number), *rests_on)
+
+
+def borrowed(text: str, statement: str) -> bool:
+    """Whether the text has a number or a name that the statement has not."""
+    said = _folded(statement)
+    return any(word not in said for word in _particulars(text, ()))
+
+
+def _particulars(statement: str, among: Sequence[Line]) -> set[str]:
+    """The numbers and the words of the names, but for dates that follow."""
+    rest = _without_dates(statement, among)
+    called = {_folded(name) for name in _NAME.findall(rest)} - _COMMON
+    return set(_NUMBER.findall(_folded(rest))) | {word for name in called for word in _WORD.findall(name)}
+
+
+def _missing(particulars: Set[str], among: Sequence[Line]) -> set[str]:
     said = _folded(" ".join(f"{line.text} {line.message.speaker or ''}" for line in among))
     known = set(_WORD.findall(said))
-    rest = _without_dates(statement, among)
-    numbers = set(_NUMBER.findall(_folded(rest)))
-    told = {number for number in numbers if number in said or _SPELLED.get(number) in known}
-    called = {_folded(name) for name in _NAME.findall(rest)} - _COMMON
-    return numbers == told and all(set(_WORD.findall(name)) <= known for name in called)
+    return {
+        each
+        for each in particulars
+        if not (each in known or (_NUMBER.match(each) and (each in said or _SPELLED.get(each) in known)))
+    }
 
 
 def _without_dates(statement: str, among: Sequence[Line]) -> str:
@@ -102,5 +151,5 @@ def _without_dates(statement: str, among: Sequence[Line]) -> str:
 
 
 def _folded(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text).translate(_ALIKE)
+    plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).translate(_ALIKE)
     return _SPACE.sub(" ", plain).strip(" .,;:!?\"'…").casefold()
