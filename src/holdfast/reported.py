@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import ingest, names
@@ -28,7 +29,11 @@ class Reported:
 
     async def usage(self, month: str | None = None) -> tuple[Spent, ...]:
         """What language models were asked in a month such as 2026-11, or in all: calls and tokens by model and task."""
-        return tuple(await (await self._store()).journal.spent(month))
+        spent = await (await self._store()).journal.spent(month)
+        thinking = self._holdfast._thinking
+        if thinking is None or not (thinking.tariff.input or thinking.tariff.output):
+            return tuple(spent)
+        return tuple(replace(each, cost=round(thinking.tariff.cost(each), 6)) for each in spent)
 
     async def job(self, id: str) -> JobStatus:
         """How far the work is that an ingest left behind."""

@@ -43,6 +43,8 @@ class Spent:
     input: int
     output: int
     cached: int = 0
+    cost: float | None = None
+    """By the setting llm_price, when there is one."""
 
 
 @runtime_checkable

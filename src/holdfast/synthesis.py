@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -20,7 +20,7 @@ from .reckon import statement, wanted
 from .results import Answer, Citation, Hit
 from .thinking import Thinking
 from .trail import append, note, stage
-from .types import Brief, Reading, Wording
+from .types import Brief, Message, Reading, Wording
 
 log = logging.getLogger("holdfast")
 LENGTHS = ("short", "medium", "long")
@@ -87,7 +87,7 @@ async def recalled(store: Store, find: Find, thinking: Thinking | None, asking: 
     wording: Wording | None = None
     with stage("synthesise"):
         try:
-            async for piece in thinking.synthesiser.answer(_brief(asking, offline, hits)):
+            async for piece in thinking.synthesiser.answer(await _brief(store, asking, offline, hits)):
                 if isinstance(piece, Wording):
                     wording = piece
                 else:
@@ -125,17 +125,19 @@ async def _widened(reading: asyncio.Task[Reading], find: Find, hits: Sequence[Hi
     return tuple(best[: max(len(hits), 1)])
 
 
-def _brief(asking: Asking, offline: Answer, hits: Sequence[Hit]) -> Brief:
+async def _brief(store: Store, asking: Asking, offline: Answer, hits: Sequence[Hit]) -> Brief:
     level = LEVELS[asking.level]
     facts = [f"Today is {asking.asked_at:%A, %Y-%m-%d}."]
     if offline.answer and wanted(asking.query) is not None:
         facts.append(f"Computed from the memories: {quoted(offline.answer)}")
-    evidence = tuple(_evidence(hit, asking.asked_at) for hit in hits)
+    sources = await store.get([source for hit in hits for source in hit.sources])
+    said = {item.id: item.said_at for item in sources if isinstance(item, Message)}
+    evidence = tuple(_evidence(hit, said, asking.asked_at) for hit in hits)
     return Brief(asking.query, evidence, tuple(facts), asking.length, level.passes, level.seconds)
 
 
-def _evidence(hit: Hit, asked_at: datetime) -> str:
-    at = hit.timestamp or hit.created_at
+def _evidence(hit: Hit, said: Mapping[str, datetime], asked_at: datetime) -> str:
+    at = hit.timestamp or max((said[source] for source in hit.sources if source in said), default=hit.created_at)
     days = (asked_at.date() - at.date()).days
     age = f"{days} days ago" if days > 0 else "today" if days == 0 else f"in {-days} days"
     who = (

@@ -242,6 +242,16 @@ async def test_usage_is_counted_and_a_ceiling_ends_it(tmp_path: Path) -> None:
         assert mind.asked.total() == 1
         assert (await profile.stats()).pending == 1
         assert await profile.usage("1999-01") == ()
+        assert spent.cost is None
+
+
+async def test_usage_has_its_price_and_a_ceiling_may_be_money(tmp_path: Path) -> None:
+    async with minded(tmp_path, Mind(KNOWN, KEYS), llm_price="1000/2000", llm_ceiling="0.000001") as holdfast:
+        profile = holdfast.profile("app", "ana")
+        await profile.ingest(SAID, wait=True)
+        (spent,) = await profile.usage()
+        assert spent.cost == round((spent.input * 1000 + spent.output * 2000) / 1_000_000, 6)
+        assert (await profile.stats()).failing == 1
 
 
 async def test_redigesting_replaces_what_was_drawn_and_keeps_what_was_written_by_hand(tmp_path: Path) -> None:

@@ -32,9 +32,18 @@ def hits(found: Iterable[Hit], *, explain: bool = False) -> tuple[Block, ...]:
 
 def usage(spent: Sequence[Spent]) -> tuple[Block, ...]:
     rows = tuple(
-        (each.month, each.model, each.task, f"{each.calls:,}", f"{each.input:,}", f"{each.output:,}") for each in spent
+        (each.month, each.model, each.task, f"{each.calls:,}", f"{each.input:,}", f"{each.output:,}", _cost(each.cost))
+        for each in spent
     )
-    return (Table(rows, ("month", "model", "task", "calls", "read", "written")),) if rows else (Note("No model yet."),)
+    return (
+        (Table(rows, ("month", "model", "task", "calls", "read", "written", "cost")),)
+        if rows
+        else (Note("No model yet."),)
+    )
+
+
+def _cost(money: float | None) -> str:
+    return "" if money is None else f"{money:.4f}"
 
 
 def why(hit: Hit) -> str:

@@ -26,4 +26,4 @@ class ModelJudge:
 
 
 def _pair(draft: Draft, memory: Memory) -> str:
-    return f"older ({memory.updated_at:%Y-%m-%d}): {quoted(memory.content)} newer: {quoted(draft.content)}"
+    return f"older: {quoted(memory.content)} newer: {quoted(draft.content)}"
