@@ -24,6 +24,7 @@ from .types import (
     Draft,
     Floats,
     Item,
+    Json,
     Memory,
     Message,
     Part,
@@ -143,6 +144,14 @@ class Journal(Protocol):
 
     async def spent(self, month: str | None) -> list[Spent]:
         """What models cost in this month, or in all, by month, model and task."""
+        ...
+
+    async def settings(self) -> dict[str, Json]:
+        """What the profile's owner has laid down for it, by name."""
+        ...
+
+    async def lay_down(self, name: str, value: Json) -> None:
+        """Keep a setting in place of the one before; None removes it."""
         ...
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:

@@ -119,6 +119,16 @@ class JournalContract:
         assert await store.journal.spent(None) == [*january, Spent("2026-02", "vendor/model", "answer", 1, 100, 10, 5)]
         assert await store.journal.spent("2025-12") == []
 
+    async def test_what_is_laid_down_stays_until_it_is_replaced_or_removed(self, store: Store) -> None:
+        assert await store.journal.settings() == {}
+        await store.journal.lay_down("retention", {"days": 30, "why": "ü"})
+        await store.journal.lay_down("cadence", "daily at 03:00")
+        await store.journal.lay_down("retention", {"days": 7})
+        assert await store.journal.settings() == {"cadence": "daily at 03:00", "retention": {"days": 7}}
+        await store.journal.lay_down("cadence", None)
+        await store.journal.lay_down("never", None)
+        assert await store.journal.settings() == {"retention": {"days": 7}}
+
     async def test_trimming_drops_what_is_old_or_too_much(self, store: Store) -> None:
         for n in range(5):
             await store.apply(written(message(f"m{n}"), job=Job(f"job-{n}", "ingest", AT + n * DAY, ())))

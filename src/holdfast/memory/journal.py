@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +13,7 @@ from ..happened import happened
 from ..moments import now
 from ..records import Event, Job, Once, Trace, TracePage, without
 from ..spending import Spent, Usage
-from ..types import Applied, Change
+from ..types import Applied, Change, Json
 from .state import State
 
 
@@ -23,6 +24,7 @@ class MemoryJournal:
         self._jobs: dict[str, Job] = {}
         self._traces: dict[int, Trace] = {}
         self._spent: dict[tuple[str, str, str], Spent] = {}
+        self._settings: dict[str, Json] = {}
         self._newest = 0
         self._last = 0
 
@@ -72,6 +74,14 @@ class MemoryJournal:
 
     async def spent(self, month: str | None) -> list[Spent]:
         return [each for what, each in sorted(self._spent.items()) if month in (None, what[0])]
+
+    async def settings(self) -> dict[str, Json]:
+        return dict(sorted(self._settings.items()))
+
+    async def lay_down(self, name: str, value: Json) -> None:
+        self._settings.pop(name, None)
+        if value is not None:
+            self._settings[name] = json.loads(json.dumps(value))
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         least = self._newest - traces

@@ -16,7 +16,7 @@ from ..happened import happened
 from ..moments import micros, now
 from ..records import Event, Job, Once, Trace, TracePage, without
 from ..spending import Spent, Usage
-from ..types import Applied, Change, Forgotten
+from ..types import Applied, Change, Forgotten, Json
 from .base import Base, Db, query
 from .seal import Seal
 
@@ -100,6 +100,19 @@ class PostgresJournal:
             "ORDER BY month, model, task"
         )
         return [Spent(*row) for row in await self._read(statement, month, month)]
+
+    async def settings(self) -> dict[str, Json]:
+        found = await self._read("SELECT name, value FROM setting WHERE profile = %s ORDER BY name")
+        return {name: json.loads(self._seal.open_text(value)) for name, value in found}
+
+    async def lay_down(self, name: str, value: Json) -> None:
+        async def run(db: Db) -> None:
+            await db.execute("DELETE FROM setting WHERE profile = %s AND name = %s", (self._profile, name))
+            if value is not None:
+                row = (self._profile, name, self._seal.shut_text(stored.packed(value)))
+                await db.execute("INSERT INTO setting VALUES (%s, %s, %s)", row)
+
+        await self._base.write(self._profile, run)
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         p, at = self._profile, micros(before)

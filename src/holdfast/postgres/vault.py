@@ -19,7 +19,7 @@ from .schema import PARTITIONS, ROLE
 from .seal import Master, Seal
 from .store import PostgresStore
 
-TABLES = ("message", "memory", "source", "part", "posting", "event", "once", "job", "trace", "usage")
+TABLES = ("message", "memory", "source", "part", "posting", "event", "once", "job", "trace", "usage", "setting")
 MOST_KNOWN = 100_000
 _NAMESPACE = "id, name, created_at, updated_at"
 _FIND = """

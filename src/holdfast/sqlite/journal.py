@@ -15,7 +15,7 @@ from ..happened import happened
 from ..moments import micros, now
 from ..records import Event, Job, Once, Trace, TracePage, without
 from ..spending import Spent, Usage
-from ..types import Applied, Change, Forgotten
+from ..types import Applied, Change, Forgotten, Json
 from .file import File, query
 
 
@@ -79,6 +79,18 @@ class SqliteJournal:
     async def spent(self, month: str | None) -> list[Spent]:
         statement = f"SELECT {stored.SPENT} FROM usage WHERE ?1 IS NULL OR month = ?1 ORDER BY month, model, task"
         return [Spent(*row) for row in await self._file.read(lambda db: query(db, statement, (month,)))]
+
+    async def settings(self) -> dict[str, Json]:
+        found = await self._file.read(lambda db: query(db, "SELECT name, value FROM setting ORDER BY name"))
+        return {name: json.loads(value) for name, value in found}
+
+    async def lay_down(self, name: str, value: Json) -> None:
+        def write(db: apsw.Connection) -> None:
+            db.execute("DELETE FROM setting WHERE name = ?", (name,))
+            if value is not None:
+                db.execute("INSERT INTO setting VALUES (?, ?)", (name, stored.packed(value)))
+
+        await self._file.write(write)
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         def trim(db: apsw.Connection) -> None:
