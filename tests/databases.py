@@ -64,5 +64,16 @@ def database() -> Iterator[str]:
     """An empty database for one test; making one anew takes seconds, emptying it takes a moment."""
     yield migrated()
     with psycopg.connect(migrated(), autocommit=True) as db:
-        for table in (*TABLES, "credential", "act", "work", "process", "rate", "agreed", "profile", "namespace"):
+        for table in (
+            *TABLES,
+            "credential",
+            "act",
+            "work",
+            "process",
+            "rate",
+            "agreed",
+            "laid_down",
+            "profile",
+            "namespace",
+        ):
             db.execute(f"DELETE FROM {table}")

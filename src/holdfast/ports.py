@@ -229,6 +229,14 @@ class Vault(Protocol):
         """Delete it with every profile in it. Raises NotFound."""
         ...
 
+    async def settings(self, namespace: str) -> dict[str, Json]:
+        """What is laid down for every profile of a namespace that has nothing of its own."""
+        ...
+
+    async def lay_down(self, namespace: str, name: str, value: Json) -> None:
+        """Keep a setting in place of the one before; None removes it. Raises NotFound for an unknown namespace."""
+        ...
+
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
         """By name. Raises NotFound for an unknown namespace."""
         ...

@@ -16,6 +16,19 @@ from .made import AT, message, written
 class VaultContract:
     """Subclass it and give it a `vault` fixture."""
 
+    async def test_what_is_laid_down_for_a_namespace_goes_with_it(self, vault: Vault) -> None:
+        await vault.create_namespace("ruled")
+        await vault.lay_down("ruled", "retention", {"ttl": {"event": "30d"}})
+        await vault.lay_down("ruled", "cadence", "off")
+        await vault.lay_down("ruled", "cadence", None)
+        assert await vault.settings("ruled") == {"retention": {"ttl": {"event": "30d"}}}
+        assert await vault.settings("unknown") == {}
+        with pytest.raises(NotFound):
+            await vault.lay_down("unknown", "retention", {})
+        await vault.delete_namespace("ruled")
+        await vault.create_namespace("ruled")
+        assert await vault.settings("ruled") == {}
+
     async def test_acts_are_kept_newest_first(self, vault: Vault) -> None:
         acts = [Act(AT, "c" if n else None, "namespace.created", f"n{n}") for n in range(3)]
         for act in acts:

@@ -8,6 +8,7 @@ from .. import names
 from ..errors import AlreadyExists, NotFound
 from ..moments import now
 from ..results import Namespace, ProfileInfo
+from ..types import Json
 from .credentials import MemoryCredentials
 from .store import MemoryStore
 
@@ -16,6 +17,7 @@ class MemoryVault:
     def __init__(self) -> None:
         self._namespaces: dict[str, Namespace] = {}
         self._profiles: dict[tuple[str, str], tuple[ProfileInfo, MemoryStore]] = {}
+        self._settings: dict[str, dict[str, Json]] = {}
         self._rested: dict[tuple[str, str], str] = {}
         self._credentials = MemoryCredentials()
         self._changed: Callable[[str, str], None] = lambda namespace, profile: None
@@ -45,7 +47,18 @@ class MemoryVault:
         for profile in await self.profiles(name):
             await self.delete(name, profile.name)
         self._credentials.drop(name, None)
+        self._settings.pop(name, None)
         del self._namespaces[name]
+
+    async def settings(self, namespace: str) -> dict[str, Json]:
+        return dict(sorted(self._settings.get(namespace, {}).items()))
+
+    async def lay_down(self, namespace: str, name: str, value: Json) -> None:
+        self._check(namespace)
+        held = self._settings.setdefault(namespace, {})
+        held.pop(name, None)
+        if value is not None:
+            held[name] = value
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
         self._check(namespace)

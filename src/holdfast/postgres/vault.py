@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from ..errors import AlreadyExists, InvalidInput, KeyMissing, NotFound
 from ..keyring import master_key
 from ..moments import at_micros, micros, now
 from ..results import Namespace, ProfileInfo
+from ..stored import packed
+from ..types import Json
 from . import nearby
 from .base import Base, Db, Row, query
 from .credentials import TELL, PostgresCredentials
@@ -94,7 +97,19 @@ class PostgresVault:
             await self.delete(name, profile.name)
         await self._write("DELETE FROM credential WHERE namespace = %s", name)
         await self._write("DELETE FROM namespace WHERE name = %s", name)
+        await self._write("DELETE FROM laid_down WHERE namespace = %s", name)
         await self._write(TELL)
+
+    async def settings(self, namespace: str) -> dict[str, Json]:
+        found = await self._read("SELECT name, value FROM laid_down WHERE namespace = %s ORDER BY name", namespace)
+        return {name: json.loads(value) for name, value in found}
+
+    async def lay_down(self, namespace: str, name: str, value: Json) -> None:
+        if not await self._read("SELECT 1 FROM namespace WHERE name = %s", namespace):
+            raise NotFound(f"There is no namespace {namespace!r}.", field="namespace", fix="Create it first.")
+        await self._write("DELETE FROM laid_down WHERE namespace = %s AND name = %s", namespace, name)
+        if value is not None:
+            await self._write("INSERT INTO laid_down VALUES (%s, %s, %s)", namespace, name, packed(value))
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
         id = await self._namespace_id(namespace)

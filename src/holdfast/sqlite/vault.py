@@ -13,6 +13,7 @@ some backup cannot be read any more. At most `open_files` profiles are open; the
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
@@ -26,6 +27,8 @@ from .. import names
 from ..errors import AlreadyExists, Damaged, KeyMissing, NotFound, ReadOnly
 from ..moments import at_micros, micros, now
 from ..results import Namespace, ProfileInfo
+from ..stored import packed
+from ..types import Json
 from .credentials import SqliteCredentials, dropped
 from .file import File, query, translated
 from .folder import Folder
@@ -103,9 +106,25 @@ class SqliteVault:
 
             def delete(db: apsw.Connection) -> None:
                 query(db, "DELETE FROM namespace WHERE name = ?", (name,))
+                query(db, "DELETE FROM setting WHERE namespace = ?", (name,))
                 dropped(db, name, None)
 
             await self._catalogue.write(delete)
+
+    async def settings(self, namespace: str) -> dict[str, Json]:
+        statement = "SELECT name, value FROM setting WHERE namespace = ? ORDER BY name"
+        found = await self._catalogue.read(lambda db: query(db, statement, (namespace,)))
+        return {name: json.loads(value) for name, value in found}
+
+    async def lay_down(self, namespace: str, name: str, value: Json) -> None:
+        def write(db: apsw.Connection) -> None:
+            if not query(db, "SELECT 1 FROM namespace WHERE name = ?", (namespace,)):
+                raise NotFound(f"There is no namespace {namespace!r}.", field="namespace", fix="Create it first.")
+            db.execute("DELETE FROM setting WHERE namespace = ? AND name = ?", (namespace, name))
+            if value is not None:
+                db.execute("INSERT INTO setting VALUES (?, ?, ?)", (namespace, name, packed(value)))
+
+        await self._catalogue.write(write)
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
         id = await self._namespace_id(namespace)
