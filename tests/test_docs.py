@@ -80,7 +80,7 @@ def run(code: str, names: dict[str, Any]) -> None:
         exec(compiled, names)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/keeping.md"])
 def test_python_examples_run_and_print_what_they_show(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     try:

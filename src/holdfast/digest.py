@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from . import passages
@@ -18,7 +18,7 @@ from .errors import Conflict, InvalidInput, ModelUnavailable
 from .ports import Embedder, Extractor, Judge, Keys, Store
 from .reconcile import Known, reconcile
 from .related import Related, vectors
-from .types import All, Change, Deferral, Draft, Floats, Message, Test, Vector
+from .types import All, Change, Deferral, Draft, Floats, Memory, Message, Test, Vector
 
 log = logging.getLogger("holdfast")
 BATCH = 64
@@ -82,6 +82,8 @@ class Digesting:
     """Does what the extractor could not; then the messages wait to be digested anew. An extractor that has a spare is a
     model somewhere else: slow, down at times, and asked for pieces of a conversation."""
     judge: Judge | None = None
+    ttl: Mapping[str, timedelta] = field(default_factory=dict)
+    """How long memories of a kind last."""
 
     @property
     def related(self) -> Related:
@@ -185,6 +187,7 @@ async def _write(work: Digesting, drawn: Drawn, claimed: list[Message], before: 
         if attempt == CONTESTS:  # others are always first: both stay, in sight
             drafts, known = [replace(draft, key=None, contested=draft.key) for draft in drafts], Known()
         change = reconcile(drafts, known, messages, now=work.now, extractor=drawn.by)
+        change = replace(change, memories=tuple(_lasting(work, each) for each in change.memories))
         change = replace(change, lease=work.now + work.lease)
         if drawn.failure is None:
             change = replace(change, settle=tuple(each.id for each in claimed))
@@ -197,6 +200,10 @@ async def _write(work: Digesting, drawn: Drawn, claimed: list[Message], before: 
         except Conflict:
             if attempt == CONTESTS:
                 raise
+
+
+def _lasting(work: Digesting, memory: Memory) -> Memory:
+    return replace(memory, expires_at=work.now + work.ttl[memory.kind]) if memory.kind in work.ttl else memory
 
 
 async def _makeshift(work: Digesting, claimed: list[Message], change: Change) -> tuple[str, ...]:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import filters, forget, ingest, moments, names, pack, recall, redigest, remember, spending, summary
 from .digest import keys_of
-from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
+from .errors import InvalidInput, NotFound, shown
 from .forget import How
 from .given import Moment, Narrowed, Revision
+from .kept import Kept
 from .ledger import Ledger
 from .once import once
 from .ports import Store
 from .recorder import traced
 from .redigest import Redigested
-from .reported import Reported, id_of, limit_of
+from .reported import id_of, limit_of
 from .results import Answer, Context, Hit, Page, Receipt, Session, Stats
 from .streams import in_one_task
 from .synthesis import Asking, recalled
@@ -34,7 +35,7 @@ CATCH_UP_SECONDS = 0.5
 CONTEXT_HITS = 60
 
 
-class LocalProfile(Reported):
+class LocalProfile(Kept):
     """The verbs, bound to one profile of this process's data folder."""
 
     @traced
@@ -98,6 +99,8 @@ class LocalProfile(Reported):
         if thinking is not None and kind is None and key is None and value is None:
             with self._paying(store):
                 wish = await remember.filed(wish, thinking.filer, keys_of(store, now))
+        if wish.expires_at is None:
+            wish = replace(wish, expires_at=(await self._holdfast._policy(self._who)).expiry(wish.kind, now))
         async with self._writing():
             return await remember.remember(store, wish, now=now, once=wanted)
 
@@ -354,16 +357,3 @@ class LocalProfile(Reported):
 
     async def _caught_up(self) -> None:
         await self._holdfast._worker.caught_up(self._who, CATCH_UP_SECONDS)
-
-    async def _written_to(self) -> Store:
-        """The store, created with its namespace at the first write."""
-        if self._holdfast._closed:
-            raise Closed("This Holdfast was closed.")
-        vault = self._holdfast._vault
-        try:
-            store = await vault.open(*self._who, create=True)
-        except NotFound:
-            with suppress(AlreadyExists):  # somebody created it meanwhile
-                await vault.create_namespace(self.namespace)
-            store = await vault.open(*self._who, create=True)
-        return store

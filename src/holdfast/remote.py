@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -27,7 +27,8 @@ from .reading import read
 from .records import Event, TracePage
 from .reported import HEARTBEAT
 from .results import Answer, Namespace, Page, ProfileInfo
-from .types import Forgotten
+from .retention import PINNED
+from .types import Forgotten, Memory
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -75,6 +76,9 @@ class RemoteHoldfast:
     async def delete_profile(self, namespace: str, profile: str) -> bool:
         path = f"/v1/namespaces/{_quoted(namespace)}/profiles/{_quoted(profile)}"
         return bool((await self.ask("DELETE", path))["deleted"])
+
+    async def set_namespace_retention(self, namespace: str, rules: Mapping[str, Any] | None) -> None:
+        await self.ask("PUT", f"/v1/namespaces/{_quoted(namespace)}/retention", {"rules": rules})
 
     async def kind_of(self, content: str) -> str | None:
         return str((await self.ask("POST", "/v1/kind-of", {"content": content}))["kind"])
@@ -175,7 +179,7 @@ def call(
             if name in given
         }
         place = path.format_map({name: _quoted(given.pop(name)) for name in list(given) if f"{{{name}}}" in path})
-        in_body = verb in ("POST", "PATCH")
+        in_body = verb in ("POST", "PATCH", "PUT")
         answer = await self._ask(verb, place, given if in_body else None, None if in_body else given, **headers)
         if result in (Page, TracePage):
             answer = {"items": answer[within], "cursor": answer["cursor"]}
@@ -233,7 +237,18 @@ class RemoteProfile:
     trace = call(LocalProfile.trace, "GET", "/traces/{id}")
     usage = call(LocalProfile.usage, "GET", "/usage", "usage")
     redigest = call(LocalProfile.redigest, "POST", "/redigest")
+    retention = call(LocalProfile.retention, "GET", "/retention", "retention")
+    set_retention = call(LocalProfile.set_retention, "PUT", "/retention", "retention")
+    apply_retention = call(LocalProfile.apply_retention, "POST", "/retention/apply", "retained")
     ingest = call(LocalProfile.ingest, "POST", "/ingest")
+
+    async def pin(self, id: str) -> Memory:
+        return await self.revise(id, metadata={PINNED: True})
+
+    async def unpin(self, id: str) -> Memory:
+        return await self.revise(id, metadata={PINNED: None})
+
+    pin.__doc__ = LocalProfile.pin.__doc__
     get = call(LocalProfile.get, "GET", "/memories/{id}")
 
     @functools.wraps(LocalProfile.recall_stream)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -18,12 +20,16 @@ from .ports import Embedder, Extractor, Rates, Reranker, Vault
 from .profile import LocalProfile
 from .recorder import Recorder
 from .results import Namespace, ProfileInfo
+from .retention import SETTING, Policy, policy
 from .thinking import Thinking
-from .types import Message
+from .types import Json, Message
 from .worker import Worker
 
 if TYPE_CHECKING:
     from .remote import RemoteHoldfast
+
+
+RULES_SECONDS = 5.0
 
 
 class AsyncHoldfast:
@@ -46,9 +52,10 @@ class AsyncHoldfast:
         self._clock = clock
         self._thinking = thinking
         self._recorder = Recorder(vault, clock, timedelta(days=trace_days))
-        self._worker = Worker(vault, embedder, extractor, clock, thinking, self._recorder)
+        self._worker = Worker(vault, embedder, extractor, clock, thinking, self._recorder, self._laid_down)
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
+        self._rules: dict[tuple[str, str], tuple[float, dict[str, Json]]] = {}
         self._spaces: dict[str, Namespace] = {}
         """Namespaces by name and id, as last seen."""
         self.access = Access(vault.credentials, clock)
@@ -140,6 +147,7 @@ class AsyncHoldfast:
             # A hash, since a deleted profile's name goes too; and before, since nothing is written after the scrub.
             await self.access.note("profile.deleted", f"{namespace}/{names.fingerprint(profile)}")
         gone = await self._vault.delete(*who)
+        self._forget_laid_down(who)
         self._recorder.drop(who)
         self.access.forget()
         self._live.changed(*who)
@@ -171,6 +179,31 @@ class AsyncHoldfast:
     def ending(self) -> asyncio.Event:
         """Set when listeners are let go: the service stops."""
         return self._live.ending
+
+    async def _laid_down(self, who: tuple[str, str]) -> dict[str, Json]:
+        """What holds for a profile: what its namespace lays down, and over it what is its own. A moment old at most."""
+        held = self._rules.get(who)
+        if held is None or held[0] < time.monotonic():
+            rules = await self._vault.settings(who[0])
+            with suppress(NotFound):
+                rules |= await (await self._vault.open(*who, create=False)).journal.settings()
+            held = self._rules[who] = (time.monotonic() + RULES_SECONDS, rules)
+        return held[1]
+
+    async def _policy(self, who: tuple[str, str]) -> Policy:
+        return policy((await self._laid_down(who)).get(SETTING))
+
+    def _forget_laid_down(self, who: tuple[str, str] | None = None) -> None:
+        if who is None:
+            self._rules.clear()
+        self._rules.pop(who or ("", ""), None)
+
+    async def set_namespace_retention(self, namespace: str, rules: Mapping[str, Json] | None) -> None:
+        """Lay down what holds in every profile of a namespace that has no rules of its own."""
+        policy(rules)
+        await self._vault.lay_down(names.namespace(namespace), SETTING, None if rules is None else dict(rules))
+        self._forget_laid_down()
+        await self.access.note("namespace.retention", namespace)
 
     def _know_nothing(self) -> None:
         """Look every token and namespace up again."""

@@ -138,6 +138,11 @@ class Profile(_Front):
 
     usage = blocking(LocalProfile.usage)
     redigest = blocking(LocalProfile.redigest)
+    retention = blocking(LocalProfile.retention)
+    set_retention = blocking(LocalProfile.set_retention)
+    apply_retention = blocking(LocalProfile.apply_retention)
+    pin = blocking(LocalProfile.pin)
+    unpin = blocking(LocalProfile.unpin)
 
     @functools.wraps(LocalProfile.recall_stream)
     def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
@@ -202,6 +207,7 @@ class Holdfast(_Front):
     namespace = blocking(AsyncHoldfast.namespace)
     create_namespace = blocking(AsyncHoldfast.create_namespace)
     kind_of = blocking(AsyncHoldfast.kind_of)
+    set_namespace_retention = blocking(AsyncHoldfast.set_namespace_retention)
     delete_namespace = blocking(AsyncHoldfast.delete_namespace)
     profiles = blocking(AsyncHoldfast.profiles)
     delete_profile = blocking(AsyncHoldfast.delete_profile)

@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from . import spending, trail
+from . import retention, spending, trail
 from .digest import Digesting, digest_some, embed_bare
 from .errors import HoldfastError, NotFound
 from .forget import sweep
 from .ledger import Ledger
 from .ports import Embedder, Extractor, Store, Vault
 from .recorder import Recorder
+from .retention import SETTING, policy
 from .thinking import Thinking
+from .types import Json
 
 Who = tuple[str, str]
 log = logging.getLogger("holdfast")
@@ -29,6 +31,8 @@ IDLE_SECONDS = 5.0
 LOOK_SECONDS = 10.0
 """How often to look for work that failed, that is lent to somebody else, or that another process left behind."""
 PEEK_SECONDS = 0.05
+TOUR_SECONDS = 3600.0
+"""How often every profile is visited for what has expired or is kept no longer."""
 STOP_SECONDS = 3.0
 """How long a stop waits for the batch in hand; what is cut off waits for its lease, or for another process."""
 
@@ -50,6 +54,7 @@ class Worker:
         clock: Callable[[], datetime],
         thinking: Thinking | None = None,
         recorder: Recorder | None = None,
+        laid_down: Callable[[Who], Awaitable[dict[str, Json]]] | None = None,
     ) -> None:
         self._vault = vault
         self._embedder = embedder
@@ -57,6 +62,8 @@ class Worker:
         self._clock = clock
         self._thinking = thinking
         self._recorder = recorder
+        self._laid_down = laid_down
+        self._touring: asyncio.Task[None] | None = None
         self._due: dict[Who, Due] = {}
         self._wake = asyncio.Event()
         self._marked: set[Who] = set()
@@ -72,6 +79,7 @@ class Worker:
         await self._look()
         self._task = asyncio.create_task(self._run(), name="holdfast-worker")
         self._looking = asyncio.create_task(self._keep_looking(), name="holdfast-looking")
+        self._touring = asyncio.create_task(self._keep_touring(), name="holdfast-touring")
 
     @asynccontextmanager
     async def expecting(self, who: Who) -> AsyncIterator[None]:
@@ -114,9 +122,10 @@ class Worker:
 
     async def stop(self) -> None:
         """Finish the batch in hand; what still waits is durable and goes on at the next start."""
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        for task in (self._looking, self._touring):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
         self._stopping = True
         self._wake.set()
         if self._task is not None:
@@ -168,15 +177,43 @@ class Worker:
         return digested + embedded + swept
 
     async def _digest(self, who: Who, store: Store, now: datetime) -> int:
+        ttl = policy((await self._rules(who)).get(SETTING)).ttl
         if self._thinking is None:
-            return await digest_some(Digesting(store, self._extractor, self._embedder, now))
+            return await digest_some(Digesting(store, self._extractor, self._embedder, now, ttl=ttl))
         model, tariff = self._thinking.extractor, self._thinking.tariff
-        work = Digesting(store, model, self._embedder, now, spare=self._extractor, judge=self._thinking.judge)
+        work = Digesting(store, model, self._embedder, now, self._extractor, self._thinking.judge, ttl)
         with trail.following("digest") as done, spending.on(Ledger(store.journal, tariff, self._clock)):
             digested = await digest_some(work)
         if digested and self._recorder is not None:
             self._recorder.add(who, done)
         return digested
+
+    async def _rules(self, who: Who) -> dict[str, Json]:
+        return {} if self._laid_down is None else await self._laid_down(who)
+
+    async def tour(self) -> None:
+        """Visit every profile: sweep what expired, and do what its rules say."""
+        for namespace in await self._vault.namespaces():
+            for info in await self._vault.profiles(namespace.name):
+                who = (info.namespace, info.name)
+                try:
+                    store = await self._vault.open(*who, create=False)
+                    while await sweep(store, now=self._clock()):
+                        continue
+                    rules = (await self._rules(who)).get(SETTING)
+                    if rules is not None:
+                        await retention.applied(store, rules, self._clock())
+                except HoldfastError as failure:
+                    log.warning("visiting %s/%s failed: %s", *who, failure)
+                await asyncio.sleep(0)
+
+    async def _keep_touring(self) -> None:
+        while True:
+            await asyncio.sleep(TOUR_SECONDS)
+            try:
+                await self.tour()
+            except HoldfastError as failure:
+                log.warning("cannot visit the profiles: %s", failure)
 
     def _finish(self, who: Who) -> None:
         due = self._due.pop(who, None)

@@ -25,7 +25,7 @@ NATIVE = native.OF
 KEYED = keyed.OF
 ROOTS = {CONTRACT: agent_memory.OF, NATIVE: native.OF, KEYED: keyed.OF}
 PLACES = ("profile", "content", "message", "session", "metadata", "key")
-TELLS_NO_WORDS = {native.OF + path for path in ("/stats", "/usage", "/settle", "/jobs", "/jobs/{id}")}
+TELLS_NO_WORDS = {native.OF + path for path in ("/stats", "/usage", "/retention", "/settle", "/jobs", "/jobs/{id}")}
 STREAMS = {native.OF + "/events", "/s/{secret}/events"}  # test_rest listens to them
 CANARY = re.compile(r"canary[0-9a-f]{24}")
 
@@ -131,6 +131,7 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
     yield call(CONTRACT, "/memories", "GET", params={"type": "fact"})
     yield call(NATIVE, "/stats", "GET")
     yield call(NATIVE, "/usage", "GET")
+    yield call(NATIVE, "/retention", "GET")
     yield call(NATIVE, "/settle", "POST")
 
 

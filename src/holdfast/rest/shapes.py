@@ -9,6 +9,7 @@ from ..agent_memory import Item
 from ..credentials import Credential
 from ..records import Act, JobStatus, Trace
 from ..results import Hit, Namespace, ProfileInfo, Session
+from ..retention import Retained as ByRule
 from ..spending import Spent
 from ..types import Memory, Message
 
@@ -47,6 +48,16 @@ class Sessions:
 @dataclass
 class Summary:
     summary: str
+
+
+@dataclass
+class Retention:
+    retention: Any
+
+
+@dataclass
+class Retained:
+    retained: list[ByRule]
 
 
 @dataclass
