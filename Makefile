@@ -3,7 +3,7 @@ VENV := .venv
 BIN  := $(VENV)/bin
 DONE := $(VENV)/.installed
 
-.PHONY: serve test check prove bench eval lock clean
+.PHONY: serve test check prove prove-llm bench eval lock clean
 
 serve: $(DONE)
 	$(BIN)/holdfast serve
@@ -18,6 +18,12 @@ check: $(DONE)
 
 prove: $(DONE)
 	$(BIN)/python -m pytest -m slow --override-ini addopts=-q
+
+# A real small model end to end, within a quarter of an hour on one core; fetches about 600 MB the first time.
+prove-llm: $(DONE)
+	$(BIN)/python scripts/fetch_test_model.py
+	$(BIN)/python -m pytest -m llm --override-ini addopts=-q
+	$(BIN)/python -m evals.llm --cases 12 --seconds 45 --out docs/results/llm.md
 
 bench: $(DONE)
 	$(BIN)/python benchmarks/embedded.py

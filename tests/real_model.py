@@ -81,13 +81,16 @@ class RealModel:
         self._said.extend(self._process.stdout)
 
     def _wait_until_ready(self, deadline: float) -> None:
-        while time.monotonic() < deadline and self._process.poll() is None:
+        listens = self.url != "/v1"
+        while listens and time.monotonic() < deadline and self._process.poll() is None:
             try:
                 with urllib.request.urlopen(f"{self.url.removesuffix('/v1')}/health", timeout=5) as answer:
                     if answer.status == 200:
                         return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.1)
+        if not listens:
+            self._reader.join(STOPPED)  # what it said before it ended
         raise RuntimeError(f"The server of {self.path.name} did not start:\n{''.join(self._said)}")
 
     def _stop(self) -> None:

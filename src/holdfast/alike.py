@@ -34,6 +34,7 @@ _CHANGED = re.compile(
 )
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]*")
+_INNER_NAME = re.compile(r"(?<=[\w,;] )[A-ZÀ-Þ][\w'’-]*")
 _WORD = re.compile(r"[\w'’-]+")
 _NEGATED = re.compile(
     r"\b(?:no|not|never|without|none|nobody|nothing|neither|nor|cannot|stopped|quit|former|formerly|hates?|dislikes?)\b|"
@@ -78,6 +79,13 @@ def same(one: str, other: str) -> bool:
     if _marks(one) != _marks(other) or not (_named_in(one, other) and _named_in(other, one)):
         return False
     return min(weakest(one, other), weakest(other, one)) >= NEAR
+
+
+def adds(one: str, other: str) -> bool:
+    """Whether `one` has a number or, within a sentence, a name that `other` has not."""
+    names = {name.casefold() for name in _INNER_NAME.findall(one)} - _FRAME
+    numbers = set(_NUMBER.findall(one)) - set(_NUMBER.findall(other))
+    return bool(numbers) or not names <= set(_WORD.findall(other.casefold()))
 
 
 def _named_in(one: str, other: str) -> bool:

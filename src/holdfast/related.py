@@ -14,7 +14,7 @@ from datetime import datetime
 import numpy as np
 
 from . import outdated, words
-from .alike import restates, updates
+from .alike import adds, restates, updates
 from .errors import ModelError
 from .ports import Embedder, Judge, Store
 from .reconcile import Known
@@ -112,6 +112,8 @@ class Related:
             return False
         for draft, memory, verdict in decided:
             mark, head = fingerprint(draft.kind, draft.content), known.heads.get((draft.kind, draft.key or ""))
+            if verdict == "same" and adds(draft.content, memory.content):
+                verdict = "apart"  # a judge that overlooks a number or a name must not make it lost
             if verdict == "same":
                 known.alike.setdefault(mark, memory)
             elif verdict == "replaces" and memory is not head:

@@ -91,13 +91,24 @@ async def test_the_judge_decides_what_stands_beside_what(tmp_path: Path) -> None
 
 async def test_what_the_judge_calls_the_same_is_one_more_source(tmp_path: Path) -> None:
     same = {"verdicts": [{"number": 1, "verdict": "same"}]}
+    home = "The user has a home in Porto."
+    known = {**KNOWN, home: "My home is in Porto"}
+    async with minded(tmp_path, Mind(known, {**KEYS, home: "home-city"}, compare=same)) as holdfast:
+        profile = holdfast.profile("app", "ana")
+        await profile.ingest(SAID, wait=True)
+        await profile.ingest([{"role": "user", "content": "My home is in Porto, you know."}], wait=True)
+        (memory,) = await current(holdfast)
+        assert memory.content == PORTO
+        assert len(memory.sources) == 2
+
+
+async def test_what_the_judge_calls_the_same_although_it_says_more_is_kept_beside(tmp_path: Path) -> None:
+    same = {"verdicts": [{"number": 1, "verdict": "same"}]}
     async with minded(tmp_path, Mind(KNOWN, KEYS, compare=same)) as holdfast:
         profile = holdfast.profile("app", "ana")
         await profile.ingest(SAID, wait=True)
         await profile.ingest(MOVED, wait=True)
-        (memory,) = await current(holdfast)
-        assert memory.content == PORTO
-        assert len(memory.sources) == 2
+        assert {memory.content: memory.key for memory in await current(holdfast)} == {PORTO: "home-city", LISBON: None}
 
 
 async def test_nothing_is_kept_without_a_quote_that_stands_in_the_conversation(tmp_path: Path) -> None:

@@ -1,0 +1,261 @@
+"""Extraction with a real language model beside the built-in extractor: `python -m evals.llm [--cases N] [--out FILE]`.
+
+The model is small enough for one thread of one core (see tests/real_model.py), and so are its abilities: the figures
+prove that the pipeline works with a real model and what it costs, not what a capable model finds. The cases are spread
+evenly over the tuning part of `evals/extraction`, and scored as in `evals.understanding`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.real_model import QWEN, SMOL, RealModel
+
+from holdfast.errors import ModelError
+from holdfast.models.llm import openai
+from holdfast.models.llm.chat import Ask, Reply
+from holdfast.models.llm.reading import json_in
+from holdfast.models.llm.shapes import Comparison, Filing, Items, Shape, Verdicts, reader
+from holdfast.models.local import ArcticEmbedder
+from holdfast.models.rules import RuleExtractor
+from holdfast.ports import Embedder, Keys, no_keys
+from holdfast.types import Draft, Message
+
+from .profiles import CachedEmbedder, opened
+from .understanding import ROOT, TUNING, Score, Told, scored, told
+
+MODELS = {"qwen": QWEN, "smol": SMOL}
+SHAPES: dict[str, type[Shape]] = {
+    "extract": Items, "detail": Items, "verify": Verdicts, "classify": Filing, "compare": Comparison,
+}  # fmt: skip
+SHOWN = {
+    "precision": "precision", "recall": "recall", "kind": "kind", "superseded": "superseding, new value found",
+    "when": "window, item found", "secrets": "secrets kept out", "chatter": "memories per chit-chat message",
+}  # fmt: skip
+OWN = "custom/"
+"""How the name of an extractor begins that is a model given by its address."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """What the model answered, by task."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    valid: Counter[str] = field(default_factory=Counter)
+    """First answers that had the right shape."""
+    repaired: Counter[str] = field(default_factory=Counter)
+    """Second answers that had it."""
+    late: Counter[str] = field(default_factory=Counter)
+    """No answer, or none in time."""
+
+    def note(self, ask: Ask, reply: Reply) -> None:
+        again = "Your last answer to this stands between" in ask.user
+        self.asked[ask.task] += not again
+        (self.repaired if again else self.valid)[ask.task] += _fits(ask, reply)
+
+
+def _fits(ask: Ask, reply: Reply) -> bool:
+    try:
+        reader(SHAPES[ask.task])(json_in(reply.text))
+    except ValueError:
+        return False
+    return True
+
+
+@contextmanager
+def watched(answers: Answers) -> Iterator[None]:
+    """Every answer is noted as it comes, whoever asked."""
+    plain = openai.OpenAiChat
+
+    class Watched(plain):  # type: ignore[valid-type, misc]
+        async def reply(self, ask: Ask) -> Reply:
+            try:
+                reply = await super().reply(ask)
+            except (ModelError, asyncio.CancelledError):
+                answers.asked[ask.task] += 1
+                answers.late[ask.task] += 1
+                raise
+            answers.note(ask, reply)
+            return reply
+
+    openai.OpenAiChat = Watched  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        openai.OpenAiChat = plain  # type: ignore[misc]
+
+
+@contextmanager
+def stepping_in() -> Iterator[list[set[str]]]:
+    """The messages, by their ids, that the built-in extractor read because the model had failed."""
+    plain, read = RuleExtractor.extract, list[set[str]]()
+
+    async def extract(
+        self: RuleExtractor, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
+        read.append({message.id for message in messages})
+        return await plain(self, messages, before, keys)
+
+    RuleExtractor.extract = extract  # type: ignore[method-assign]
+    try:
+        yield read
+    finally:
+        RuleExtractor.extract = plain  # type: ignore[method-assign]
+
+
+@dataclass(slots=True)
+class Run:
+    """A model's work on some cases."""
+
+    heard: list[Told] = field(default_factory=list)
+    answers: Answers = field(default_factory=Answers)
+    messages: int = 0
+    ingests: int = 0
+    failed: int = 0
+    """Messages that the built-in extractor dealt with for a while because the model failed."""
+    calls: list[int] = field(default_factory=list)
+    """Of each case."""
+    read: int = 0
+    written: int = 0
+    cpu: float = 0.0
+    seconds: float = 0.0
+
+
+def chosen(count: int) -> list[dict[str, Any]]:
+    """So many cases, spread evenly over the tuning parts."""
+    parts = [json.loads((ROOT / "extraction" / f"{part}.json").read_text("utf-8")) for part in TUNING]
+    cases = [case for part in parts for case in part["cases"]]
+    return [cases[n * len(cases) // count] for n in range(min(count, len(cases)))]
+
+
+async def offline(cases: Sequence[dict[str, Any]], embedder: Embedder) -> list[Told]:
+    async with opened(embedder) as memory:
+        return [await told(memory, case) for case in cases]
+
+
+async def with_model(cases: Sequence[dict[str, Any]], embedder: Embedder, model: RealModel, seconds: float) -> Run:
+    run = Run()
+    with watched(run.answers):
+        for case in cases:
+            began, cpu = time.monotonic(), model.cpu
+            async with opened(embedder, llm=model.llm, llm_seconds=seconds) as memory:
+                with stepping_in() as failed:
+                    run.heard.append(await told(memory, case))
+                run.failed += len({message for each in failed for message in each})
+                profile = memory.profile("understanding", case["id"])
+                spent = await profile.usage()
+            run.calls.append(sum(each.calls for each in spent))
+            run.read += sum(each.input for each in spent)
+            run.written += sum(each.output for each in spent)
+            run.messages += len(case["messages"])
+            run.ingests += len({message["session"] for message in case["messages"]})
+            run.cpu += model.cpu - cpu
+            run.seconds += time.monotonic() - began
+            print(f"{case['id']}: {run.calls[-1]} calls, {time.monotonic() - began:.0f} s", flush=True)
+    return run
+
+
+def own(heard: Sequence[Told]) -> list[Told]:
+    """The same without what the built-in extractor stepped in with."""
+    return [replace(t, memories=[m for m in t.memories if m.extractor.startswith(OWN)]) for t in heard]
+
+
+def quality(columns: dict[str, Sequence[Told]]) -> str:
+    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    scores = {name: Score() for name in columns}
+    for name, heard in columns.items():
+        for each in heard:
+            scores[name].add(scored(each))
+    for name, title in SHOWN.items():
+        lines.append(f"| {title} | " + " | ".join(str(getattr(score, name)) for score in scores.values()) + " |")
+    return "\n".join(lines)
+
+
+def answered(answers: Answers) -> str:
+    lines = ["| task | asked | valid at once | valid after repair | none in time |", "|---|---|---|---|---|"]
+    tasks = [task for task in SHAPES if answers.asked[task]]
+    rows = [(t, answers.asked[t], answers.valid[t], answers.repaired[t], answers.late[t]) for t in tasks]
+    rows.append(("all", *(sum(row[n] for row in rows) for n in range(1, 5))))  # type: ignore[arg-type, misc]
+    for task, asked, *counts in rows:
+        shown = " | ".join(f"{count / asked:.2f} ({count})" if asked else "–" for count in counts)
+        lines.append(f"| {task} | {asked} | {shown} |")
+    return "\n".join(lines)
+
+
+def cost(run: Run) -> str:
+    per = max(run.messages, 1)
+    rows = (
+        ("messages, ingests", f"{run.messages}, {run.ingests}"),
+        (
+            "messages that the model failed at, and the built-in extractor took",
+            f"{run.failed} ({run.failed / per:.2f})",
+        ),
+        ("model calls per ingest", f"{sum(run.calls) / max(run.ingests, 1):.1f}"),
+        ("model calls, most in one case", f"{max(run.calls, default=0)}"),
+        ("tokens read per message", f"{run.read / per:,.0f}"),
+        ("tokens written per message", f"{run.written / per:,.0f}"),
+        ("CPU seconds of the model per message", f"{run.cpu / per:.1f}"),
+        ("seconds in all", f"{run.seconds:,.0f}"),
+    )
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def report(name: str, cases: int, seconds: float, rules: Sequence[Told], run: Run) -> str:
+    columns = {"built-in extractor": rules, "the model alone": own(run.heard), "as the user gets it": run.heard}
+    return f"""# Understanding with a very small language model
+
+Written by `python -m evals.llm --cases {cases}`: {name}, one thread, JSON schemas enforced by the server, {seconds:.0f}
+seconds for one call. A model of this size is poor at this work, and plainly poorer than the built-in extractor: it
+copies lines instead of stating facts, misjudges kinds, and passes or drops its own statements without reason. What the
+run proves is that a real model behind a real server works with every stage unmodified, that nothing malformed is kept,
+and what a message costs. It says nothing about what a capable model finds.
+
+## What was found
+
+{len(run.heard)} conversations of the tuning part. In the last column the built-in extractor steps in where the model
+fails; such messages are digested anew, many of them before the case was over.
+
+{quality(columns)}
+
+## Answers in the right shape
+
+{answered(run.answers)}
+
+## Cost
+
+{cost(run)}
+"""
+
+
+async def measured(name: str, count: int, seconds: float) -> str:
+    cases, embedder = chosen(count), CachedEmbedder(ArcticEmbedder())
+    rules = await offline(cases, embedder)
+    with RealModel(MODELS[name]) as model:
+        run = await with_model(cases, embedder, model, seconds)
+        return report(model.path.stem, count, seconds, rules, run)
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=(__doc__ or "").split(":", 1)[0])
+    asked.add_argument("--cases", type=int, default=12, help="how many conversations")
+    asked.add_argument("--model", choices=sorted(MODELS), default="qwen")
+    asked.add_argument("--seconds", type=float, default=60.0, help="for one call")
+    asked.add_argument("--out", type=Path, help="where to write the result")
+    given = asked.parse_args()
+    said = asyncio.run(measured(given.model, given.cases, given.seconds))
+    if given.out:
+        given.out.write_text(said, "utf-8")
+    print(said)
+
+
+if __name__ == "__main__":
+    main()
