@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.models.llm.prompt import prompt
 from holdfast.testing import Asked, Fault
 
-TASKS = ("extract", "detail", "verify", "classify", "compare", "analyse", "answer")
+TASKS = ("extract", "detail", "verify", "classify", "compare", "analyse", "answer", "summarise")
 _NUMBERED = re.compile(r"^\[(\d+)\]", re.M)
 Part = Callable[[Asked], Any]
 
@@ -76,6 +76,9 @@ class Mind:
 
     def _analyse(self, asked: Asked) -> Any:
         return {"keys": [], "terms": [], "answer": ""}
+
+    def _summarise(self, asked: Asked) -> Any:
+        return {"summary": ""}
 
     def _answer(self, asked: Asked) -> Any:
         return {"supported": True, "answer": "As remembered.", "cited": [1]}

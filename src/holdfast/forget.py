@@ -13,6 +13,7 @@ from .errors import Conflict, NotFound, Stale
 from .once import first
 from .ports import Store
 from .records import Once
+from .rollup import covering
 from .trail import note
 from .types import Change, Forgotten, Memory, Message, Test, Where
 
@@ -80,6 +81,7 @@ async def sweep(store: Store, *, now: datetime, limit: int = 500) -> int:
 
 
 async def gone(store: Store, ids: list[str], how: How, asked_in: tuple[str, ...] = ()) -> Forgotten:
+    ids = list(dict.fromkeys([*ids, *await covering(store, ids, ids)]))
     change = Change(forget=tuple(ids), asked_in=asked_in, once=how.once, rehearsed=how.rehearsed)
     try:
         done = (await store.apply(change)).gone

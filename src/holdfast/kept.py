@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import retention
+from . import retention, rollup
 from .errors import InvalidInput, shown
 from .ingest import json_text
 from .recorder import traced
@@ -43,6 +43,17 @@ class Kept(Reported):
         done = await retention.applied(store, await self.retention(), self._holdfast._clock(), dry_run=dry_run)
         note(rehearsed=dry_run, memories=sum(each.memories for each in done), messages=sum(e.messages for e in done))
         return tuple(done)
+
+    @traced
+    async def set_summaries(self, cadence: Json) -> None:
+        """Roll up what is said: "every 20 turns", "daily at 03:00" (UTC), or "off" or None not to.
+
+        {"cadence": …, "of": "turn"} rolls up memories of that kind instead of messages. See rollup.py.
+        """
+        rollup.cadence(cadence)
+        store = await self._written_to()
+        await store.journal.lay_down(rollup.SETTING, cadence)
+        self._holdfast._forget_laid_down(self._who)
 
     async def pin(self: LocalProfile, id: str) -> Memory:  # type: ignore[misc]
         """Retention leaves it, and what it rests on."""

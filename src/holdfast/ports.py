@@ -31,6 +31,7 @@ from .types import (
     Probe,
     Proposals,
     Reading,
+    Turn,
     Vector,
     Verdict,
     Where,
@@ -341,6 +342,20 @@ class Filer(Protocol):
 
     async def file(self, statement: str, keys: Keys = no_keys) -> Draft:
         """The statement with its kind, key, summary, keywords and queries."""
+        ...
+
+
+@runtime_checkable
+class Summariser(Protocol):
+    """Says in a few sentences what a run of turns was about."""
+
+    @property
+    def name(self) -> str:
+        """name/version: recorded on each summary."""
+        ...
+
+    async def summarise(self, turns: Sequence[Turn]) -> str:
+        """Empty when there is nothing to say."""
         ...
 
 

@@ -200,15 +200,19 @@ class LocalProfile(Kept):
         query: str,
         *,
         tokens: int = 1000,
+        summaries: bool = False,
         reference_date: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Context:
-        """A block to paste into a prompt, of at most `tokens` tokens."""
-        if not isinstance(tokens, int) or not 20 <= tokens <= 1_000_000:
-            raise InvalidInput(f"tokens is {shown(tokens)}; give 20 to 1,000,000.", field="tokens")
+        """A block to paste into a prompt, of at most `tokens` tokens; with `summaries`, these in place of what they
+        cover."""
+        tokens = _tokens(tokens)
         asked_at = self._asked_at(reference_date)
         hits = await self._hits(query, filters.parse(**narrowed), CONTEXT_HITS, reference_date)
-        block = pack.packed(await recall.verbatim(await self._store(), hits), tokens, asked_at=asked_at)
+        store = await self._store()
+        told = await recall.verbatim(store, hits)
+        told = await recall.rolled_up(store, told) if summaries else told
+        block = pack.packed(told, tokens, asked_at=asked_at)
         note(tokens=block.tokens, packed=[hit.id for hit in block.hits])
         return block
 
@@ -301,11 +305,15 @@ class LocalProfile(Kept):
         return done
 
     @traced
-    async def summary(self, session_id: str | None = None) -> str:
-        """The profile, or one session, on one page of Markdown."""
+    async def summary(self, session_id: str | None = None, *, tokens: int | None = None) -> str:
+        """The profile, or one session, on one page of Markdown, of about 2,000 tokens at most or as many as given."""
         session_id = None if session_id is None else names.session(session_id)
+        most = summary.TOKENS if tokens is None else _tokens(tokens)
         await self._caught_up()
-        return await summary.summary(await self._store(), session_id=session_id, now=self._holdfast._clock())
+        store, now = await self._store(), self._holdfast._clock()
+        if session_id is None and tokens is None:
+            return await summary.page(store, now)
+        return await summary.summary(store, session_id=session_id, now=now, tokens=most)
 
     @traced
     async def stats(self) -> Stats:
@@ -357,3 +365,9 @@ class LocalProfile(Kept):
 
     async def _caught_up(self) -> None:
         await self._holdfast._worker.caught_up(self._who, CATCH_UP_SECONDS)
+
+
+def _tokens(tokens: object) -> int:
+    if not isinstance(tokens, int) or not 20 <= tokens <= 1_000_000:
+        raise InvalidInput(f"tokens is {shown(tokens)}; give 20 to 1,000,000.", field="tokens")
+    return tokens

@@ -202,6 +202,20 @@ async def verbatim(store: Store, hits: Sequence[Hit]) -> list[Hit]:
     return list(told.values())
 
 
+async def rolled_up(store: Store, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with each message that a summary covers replaced by the summary, once."""
+    messages = [hit.message_id for hit in hits if hit.message_id is not None]
+    made = [memory for memory in await store.resting_on(messages) if memory.kind == "summary" and memory.current]
+    over = {source: memory for memory in made for source in memory.sources}
+    told: dict[str, Hit] = {}
+    for hit in hits:
+        memory = over.get(hit.message_id or "")
+        why = {"score": hit.score, "channels": hit.channels, "features": hit.features, "reasons": hit.reasons}
+        each = hit if memory is None else _hit_of(memory, why)
+        told.setdefault(each.id, each)
+    return list(told.values())
+
+
 def _merged(order: Sequence[Ranked], items: dict[str, Item]) -> list[Hit]:
     """A memory and the message it was drawn from are one hit: whichever stands higher, told only once."""
     hits: list[Hit] = []

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+SUMMARY = "summary"
+"""The setting that holds a profile's page; it goes with whatever is forgotten."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:

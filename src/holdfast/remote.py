@@ -239,6 +239,7 @@ class RemoteProfile:
     redigest = call(LocalProfile.redigest, "POST", "/redigest")
     retention = call(LocalProfile.retention, "GET", "/retention", "retention")
     set_retention = call(LocalProfile.set_retention, "PUT", "/retention", "retention")
+    set_summaries = call(LocalProfile.set_summaries, "PUT", "/summaries", "cadence")
     apply_retention = call(LocalProfile.apply_retention, "POST", "/retention/apply", "retained")
     ingest = call(LocalProfile.ingest, "POST", "/ingest")
 

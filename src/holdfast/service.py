@@ -16,7 +16,7 @@ from . import moments, names, recall
 from .access import Access
 from .errors import NotFound
 from .live import Live
-from .ports import Embedder, Extractor, Rates, Reranker, Vault
+from .ports import Embedder, Extractor, Rates, Reranker, Summariser, Vault
 from .profile import LocalProfile
 from .recorder import Recorder
 from .results import Namespace, ProfileInfo
@@ -44,6 +44,7 @@ class AsyncHoldfast:
         reranker: Reranker | None = None,
         trace_days: float = 7,
         thinking: Thinking | None = None,
+        summariser: Summariser | None = None,
     ) -> None:
         self._vault = vault
         self._embedder = embedder
@@ -53,6 +54,7 @@ class AsyncHoldfast:
         self._thinking = thinking
         self._recorder = Recorder(vault, clock, timedelta(days=trace_days))
         self._worker = Worker(vault, embedder, extractor, clock, thinking, self._recorder, self._laid_down)
+        self._worker.summariser = thinking.summariser if thinking is not None else summariser
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
         self._rules: dict[tuple[str, str], tuple[float, dict[str, Json]]] = {}
@@ -70,7 +72,7 @@ class AsyncHoldfast:
         parts = wired(path, **settings)
         opened = cls(
             parts.vault, parts.embedder, parts.extractor, reranker=reranker, trace_days=parts.trace_days,
-            thinking=parts.thinking,
+            thinking=parts.thinking, summariser=parts.summariser,
         )  # fmt: skip
         try:
             return await opened.start()

@@ -141,6 +141,7 @@ class Profile(_Front):
     retention = blocking(LocalProfile.retention)
     set_retention = blocking(LocalProfile.set_retention)
     apply_retention = blocking(LocalProfile.apply_retention)
+    set_summaries = blocking(LocalProfile.set_summaries)
     pin = blocking(LocalProfile.pin)
     unpin = blocking(LocalProfile.unpin)
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from .ledger import Tariff
-from .ports import Analyst, Extractor, Filer, Judge, Synthesiser
+from .ports import Analyst, Extractor, Filer, Judge, Summariser, Synthesiser
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +14,7 @@ class Thinking:
     extractor: Extractor
     judge: Judge
     filer: Filer
+    summariser: Summariser
     analyst: Analyst
     synthesiser: Synthesiser
     tariff: Tariff

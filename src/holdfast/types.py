@@ -143,6 +143,17 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """Something that is rolled up: a message, or a memory of a kind that is."""
+
+    id: str
+    at: datetime
+    who: str
+    text: str
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Brief:
     """What a synthesiser answers from."""
 

@@ -9,8 +9,8 @@ from typing import Any
 from .config import Settings
 from .errors import Busy, InvalidInput, NotFound, shown
 from .models.local import ArcticEmbedder, PotionEmbedder
-from .models.rules import RuleExtractor
-from .ports import Embedder, Extractor, Vault
+from .models.rules import QuotingSummariser, RuleExtractor
+from .ports import Embedder, Extractor, Summariser, Vault
 from .sqlite.vault import SqliteVault
 from .thinking import Thinking
 
@@ -23,6 +23,7 @@ class Wired:
     embedder: Embedder
     extractor: Extractor
     trace_days: int
+    summariser: Summariser
     thinking: Thinking | None = None
 
 
@@ -41,7 +42,7 @@ def wired(
     chosen = Settings.read(**{"data": path, "embedder": named} | settings)
     model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(chosen)
     mind = _thinking(chosen)
-    return Wired(vault(chosen), model, extractor or RuleExtractor(model), chosen.trace_days, mind)
+    return Wired(vault(chosen), model, extractor or RuleExtractor(model), chosen.trace_days, QuotingSummariser(), mind)
 
 
 def vault(chosen: Settings) -> Vault:
@@ -91,6 +92,7 @@ def _thinking(chosen: Settings) -> Thinking | None:
     from .models.llm.extractor import ModelExtractor
     from .models.llm.judge import ModelJudge
     from .models.llm.named import chat_at
+    from .models.llm.summariser import ModelSummariser
     from .models.llm.synthesiser import ModelSynthesiser
     from .models.llm.tariff import tariff
 
@@ -98,7 +100,9 @@ def _thinking(chosen: Settings) -> Thinking | None:
     chat, breaker = chat_at(named), Breaker(named.name)
     slowly, at_once = Steady(chat, breaker=breaker), Steady(chat, breaker=breaker)  # who asks waits for no digestion
     extractor, filer = ModelExtractor(slowly, chosen.llm_seconds), ModelExtractor(at_once)
+    summariser = ModelSummariser(slowly, QuotingSummariser(), chosen.llm_seconds)
     return Thinking(
-        extractor, ModelJudge(slowly, chosen.llm_seconds), filer, ModelAnalyst(at_once), ModelSynthesiser(at_once),
+        extractor, ModelJudge(slowly, chosen.llm_seconds), filer, summariser,
+        ModelAnalyst(at_once), ModelSynthesiser(at_once),
         tariff(chosen.llm_price, chosen.llm_ceiling), chat.close,
     )  # fmt: skip

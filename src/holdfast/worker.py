@@ -14,12 +14,12 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from . import retention, spending, trail
+from . import retention, rollup, spending, summary, trail
 from .digest import Digesting, digest_some, embed_bare
-from .errors import HoldfastError, NotFound
+from .errors import Conflict, HoldfastError, NotFound
 from .forget import sweep
-from .ledger import Ledger
-from .ports import Embedder, Extractor, Store, Vault
+from .ledger import Ledger, Tariff
+from .ports import Embedder, Extractor, Store, Summariser, Vault
 from .recorder import Recorder
 from .retention import SETTING, policy
 from .thinking import Thinking
@@ -64,6 +64,8 @@ class Worker:
         self._recorder = recorder
         self._laid_down = laid_down
         self._touring: asyncio.Task[None] | None = None
+        self.summariser: Summariser | None = None
+        """Rolls up what was said, where its owner wants that."""
         self._due: dict[Who, Due] = {}
         self._wake = asyncio.Event()
         self._marked: set[Who] = set()
@@ -171,6 +173,8 @@ class Worker:
             return 0
         now = self._clock()
         digested = await self._digest(who, store, now)
+        if digested:
+            await self._roll_up(who, store, now)
         embedded = await embed_bare(store, self._embedder)
         swept = await sweep(store, now=now)
         await asyncio.sleep(0)
@@ -188,6 +192,17 @@ class Worker:
             self._recorder.add(who, done)
         return digested
 
+    async def _roll_up(self, who: Who, store: Store, now: datetime) -> None:
+        wanted = (await self._rules(who)).get(rollup.SETTING)
+        if wanted is None or self.summariser is None:
+            return
+        tariff = Tariff() if self._thinking is None else self._thinking.tariff
+        with spending.on(Ledger(store.journal, tariff, self._clock)):
+            try:
+                await rollup.roll_up(store, self.summariser, wanted, now)
+            except Conflict:
+                log.info("%s/%s was written to meanwhile; it is rolled up later", *who)
+
     async def _rules(self, who: Who) -> dict[str, Json]:
         return {} if self._laid_down is None else await self._laid_down(who)
 
@@ -203,6 +218,7 @@ class Worker:
                     rules = (await self._rules(who)).get(SETTING)
                     if rules is not None:
                         await retention.applied(store, rules, self._clock())
+                    await self._roll_up(who, store, self._clock())
                 except HoldfastError as failure:
                     log.warning("visiting %s/%s failed: %s", *who, failure)
                 await asyncio.sleep(0)
@@ -237,6 +253,7 @@ class Worker:
                     stats = await store.stats(self._embedder.model)
                     if stats.pending or stats.unembedded:
                         continue
+                    await summary.page(store, self._clock())  # whoever reads it next finds it made
                     await self._vault.rested(*who, self._embedder.model)
                 self._marked.discard(who)
 

@@ -53,7 +53,7 @@ async def test_the_model_is_sent_what_the_golden_files_say(tmp_path: Path, monke
         await ana.ingest(SAID, session_id="one", wait=True)
         await ana.ingest(MOVED, session_id="two", wait=True)
         await ana.recall("Where does Ana live?")
-    assert set(sent) == set(TASKS)
+    assert set(sent) == set(TASKS) - {"summarise"}
     for task, text in sent.items():
         held = GOLDEN / f"{task}.txt"
         if os.environ.get("HOLDFAST_GOLDEN") == "write":

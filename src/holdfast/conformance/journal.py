@@ -10,7 +10,7 @@ import pytest
 from ..errors import Conflict
 from ..moments import now
 from ..ports import Store
-from ..records import Caller, Job, Once, Trace
+from ..records import SUMMARY, Caller, Job, Once, Trace
 from ..spending import Spent, Usage
 from ..types import Change, Forgotten, Supersede
 from .made import AT, memory, message, written
@@ -125,6 +125,11 @@ class JournalContract:
         await store.journal.lay_down("cadence", "daily at 03:00")
         await store.journal.lay_down("retention", {"days": 7})
         assert await store.journal.settings() == {"cadence": "daily at 03:00", "retention": {"days": 7}}
+        await store.journal.lay_down(SUMMARY, {"text": "what is forgotten must not live on here"})
+        known = memory("a")
+        await store.apply(written(known))
+        await store.apply(Change(forget=(known.id,)))
+        assert SUMMARY not in await store.journal.settings()
         await store.journal.lay_down("cadence", None)
         await store.journal.lay_down("never", None)
         assert await store.journal.settings() == {"retention": {"days": 7}}

@@ -11,7 +11,7 @@ from .. import cursors
 from ..errors import Conflict
 from ..happened import happened
 from ..moments import now
-from ..records import Event, Job, Once, Trace, TracePage, without
+from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, without
 from ..spending import Spent, Usage
 from ..types import Applied, Change, Json
 from .state import State
@@ -106,6 +106,8 @@ class MemoryJournal:
             done = replace(change.once, new=applied.new, memories=gone.memories, messages=gone.messages)
             self._onces[done.key] = (at, done)
         ids = {*gone.memories, *gone.messages}
+        if change.forget:
+            self._settings.pop(SUMMARY, None)
         self._traces = {
             n: replace(trace, details=without(trace.details, ids)) if ids else trace
             for n, trace in self._traces.items()

@@ -14,7 +14,7 @@ from .. import cursors, stored
 from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
-from ..records import Event, Job, Once, Trace, TracePage, without
+from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, without
 from ..spending import Spent, Usage
 from ..types import Applied, Change, Forgotten, Json
 from .base import Base, Db, query
@@ -171,6 +171,8 @@ async def recorded(db: Db, profile: int, change: Change, applied: Applied, seal:
         )
     if change.once is not None:
         await _keep(db, profile, change.once, applied, at, seal)
+    if change.forget:
+        await db.execute("DELETE FROM setting WHERE profile = %s AND name = %s", (profile, SUMMARY))
     if change.forget or change.asked_in:
         await _scrub(db, profile, applied.gone, change.asked_in, seal)
     if events and not change.rehearsed:

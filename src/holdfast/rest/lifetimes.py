@@ -44,6 +44,13 @@ async def apply_retention(request: Request, body: Apply | None = None) -> Json:
     return Json({"retained": plain(done)})
 
 
+@router.put(OF + "/summaries", dependencies=[Depends(needs("write"))], response_model=shapes.Cadence)
+async def set_summaries(request: Request, body: shapes.Cadence) -> Json:
+    """Roll up what is said: every 20 turns, daily at 03:00, or off; of messages, or of memories of one kind."""
+    await (await profile_of(request)).set_summaries(body.cadence)
+    return Json({"cadence": body.cadence})
+
+
 @router.put(IN + "/retention", dependencies=[Depends(needs("admin"))], response_model=shapes.Retention)
 async def set_namespace_retention(request: Request, body: Rules) -> Json:
     """Lay down what holds in every profile of a namespace that has no rules of its own."""

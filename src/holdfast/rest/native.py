@@ -104,6 +104,7 @@ class Recall(Narrowed):
 class InContext(Narrowed):
     query: str
     tokens: int = Field(1000, ge=20, le=1_000_000)
+    summaries: bool = False
     reference_date: Moment = None
 
 
@@ -178,7 +179,8 @@ def _event(piece: str | Answer) -> bytes:
 
 @router.post(OF + "/context", dependencies=[Depends(needs("read"))], response_model=Context)
 async def context(request: Request, body: InContext) -> Json:
-    asked: Any = {"tokens": body.tokens, "reference_date": body.reference_date, **body.narrowing()}
+    asked: Any = {"tokens": body.tokens, "summaries": body.summaries, "reference_date": body.reference_date}
+    asked |= body.narrowing()
     return Json(plain(await (await profile_of(request)).context(body.query, **asked)))
 
 
@@ -261,8 +263,10 @@ async def forget_session(request: Request, dry_run: bool = False, once: Once = N
 
 
 @router.get(OF + "/summary", dependencies=[Depends(needs("read"))], response_model=shapes.Summary)
-async def summary(request: Request, session_id: str | None = None) -> Json:
-    return Json({"summary": await (await profile_of(request)).summary(session_id)})
+async def summary(
+    request: Request, session_id: str | None = None, tokens: Annotated[int | None, Query(ge=20, le=1_000_000)] = None
+) -> Json:
+    return Json({"summary": await (await profile_of(request)).summary(session_id, tokens=tokens)})
 
 
 @router.get(OF + "/stats", dependencies=[Depends(needs("read"))], response_model=Stats)

@@ -61,6 +61,11 @@ class Retained:
 
 
 @dataclass
+class Cadence:
+    cadence: Any
+
+
+@dataclass
 class Used:
     usage: list[Spent]
 

@@ -13,7 +13,7 @@ from .. import cursors, stored
 from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
-from ..records import Event, Job, Once, Trace, TracePage, without
+from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, without
 from ..spending import Spent, Usage
 from ..types import Applied, Change, Forgotten, Json
 from .file import File, query
@@ -116,6 +116,8 @@ def recorded(db: apsw.Connection, change: Change, applied: Applied) -> None:
         db.execute(f"INSERT OR IGNORE INTO job ({stored.JOB}) VALUES (?, ?, ?, ?)", stored.job_row(change.job))
     if change.once is not None:
         _keep(db, change.once, applied, at)
+    if change.forget:
+        db.execute("DELETE FROM setting WHERE name = ?", (SUMMARY,))
     if change.forget or change.asked_in:
         _scrub(db, applied.gone, change.asked_in)
 

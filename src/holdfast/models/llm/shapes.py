@@ -73,6 +73,10 @@ class Analysis(Shape):
     answer: Text
 
 
+class Summary(Shape):
+    summary: Annotated[str, Field(max_length=4_000)]
+
+
 class Answered(Shape):
     supported: bool
     answer: Annotated[str, Field(max_length=8_000)]

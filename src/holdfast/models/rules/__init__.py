@@ -11,9 +11,14 @@ from .secrets import redacted
 
 if TYPE_CHECKING:
     from .extractor import RuleExtractor, drafts
+    from .summariser import QuotingSummariser
 else:
 
     def __getattr__(name):
+        if name == "QuotingSummariser":
+            from .summariser import QuotingSummariser
+
+            return QuotingSummariser
         if name not in ("RuleExtractor", "drafts"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from . import extractor
@@ -21,4 +26,4 @@ else:
         return getattr(extractor, name)
 
 
-__all__ = ["RuleExtractor", "drafts", "redacted"]
+__all__ = ["QuotingSummariser", "RuleExtractor", "drafts", "redacted"]

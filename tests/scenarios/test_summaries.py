@@ -1,0 +1,191 @@
+"""The profile on one page, and what was said rolled up on a cadence."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_retention import everywhere, vault_of
+
+from holdfast import AsyncHoldfast, Memory
+from holdfast.errors import InvalidInput
+from holdfast.models.rules import QuotingSummariser
+from holdfast.pack import tokens
+from holdfast.profile import LocalProfile
+from holdfast.records import SUMMARY
+from holdfast.testing import Asked, FrozenClock, HashingEmbedder, ModelServer, ScriptedExtractor
+from minds import Mind
+
+TALK = [
+    "The boiler in the cellar was repaired by Marek on Tuesday.",
+    "Hi there!",
+    "Marek said the boiler needs a new valve before winter.",
+    "What do you think?",
+    "The valve for the boiler costs 180 euros at the shop in Graz.",
+    "We decided to order the valve next week.",
+]
+
+
+@asynccontextmanager
+async def rolling(backend: str, path: Path, clock: FrozenClock) -> AsyncIterator[tuple[AsyncHoldfast, LocalProfile]]:
+    with vault_of(backend, path) as vault:
+        async with AsyncHoldfast(
+            vault, HashingEmbedder(), ScriptedExtractor(), clock, summariser=QuotingSummariser()
+        ) as holdfast:
+            yield holdfast, holdfast.profile("app", "ana")
+
+
+def said(texts: list[str], clock: FrozenClock) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": text, "timestamp": clock.at.isoformat()} for text in texts]
+
+
+async def summaries(profile: LocalProfile) -> list[Memory]:
+    return list((await profile.list(kind="summary")).items)
+
+
+@everywhere
+async def test_every_so_many_turns_become_a_summary_that_covers_them(backend: str, tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with rolling(backend, tmp_path, clock) as (_, ana):
+        await ana.set_summaries("every 6 turns")
+        receipt = await ana.ingest(said([*TALK, "One more thing about the boiler."], clock), session_id="s", wait=True)
+        (made,) = await summaries(ana)
+        assert made.sources == tuple(each.id for each in receipt.messages[:6])
+        assert made.trust == "agent"
+        assert "valve for the boiler costs 180 euros" in made.content
+        assert "Hi there" not in made.content
+        assert made.extractor == "rollup/1:quotes/1"
+        assert len(await ana.messages("s")) == 7
+        await ana.ingest(said(["Later."], clock), session_id="s", wait=True)
+        assert [memory.id for memory in await summaries(ana)] == [made.id]
+
+
+@everywhere
+async def test_forgetting_what_is_covered_takes_the_summary_and_the_rest_is_rolled_up_anew(
+    backend: str, tmp_path: Path
+) -> None:
+    clock = FrozenClock()
+    async with rolling(backend, tmp_path, clock) as (holdfast, ana):
+        await ana.set_summaries("every 6 turns")
+        receipt = await ana.ingest(said(TALK, clock), session_id="s", wait=True)
+        await ana.ingest(said([f"{text} Again." for text in TALK], clock), session_id="s", wait=True)
+        first, second = sorted(await summaries(ana), key=lambda memory: memory.sources[0] != receipt.messages[0].id)
+        gone = await ana.forget(receipt.messages[4].id, dry_run=True)
+        assert first.id in gone.memories
+        await ana.forget(receipt.messages[4].id)
+        assert [memory.id for memory in await summaries(ana)] == [second.id]
+        await holdfast._worker.tour()
+        again = next(memory for memory in await summaries(ana) if memory.id != second.id)
+        assert set(again.sources) == {each.id for each in receipt.messages} - {receipt.messages[4].id}
+        assert "180 euros" not in again.content
+
+
+async def test_daily_rolls_up_what_was_said_before(tmp_path: Path) -> None:
+    clock = FrozenClock()  # noon
+    async with rolling("files", tmp_path, clock) as (holdfast, ana):
+        await ana.set_summaries("daily at 03:00")
+        await ana.ingest(said(TALK, clock), session_id="s", wait=True)
+        await holdfast._worker.tour()
+        assert await summaries(ana) == []
+        clock.advance(timedelta(hours=16))
+        await holdfast._worker.tour()
+        await holdfast._worker.tour()
+        (made,) = await summaries(ana)
+        assert len(made.sources) == len(TALK)
+
+
+@everywhere
+async def test_memories_of_a_kind_can_be_rolled_up(backend: str, tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with rolling(backend, tmp_path, clock) as (holdfast, ana):
+        await ana.set_summaries({"cadence": "every 3 turns", "of": "turn"})
+        turns = []
+        for n, text in enumerate(TALK):
+            clock.advance(timedelta(seconds=1))
+            turns.append(await ana.remember(text, kind="turn", key=f"turn-{n}"))
+        await holdfast._worker.tour()
+        made = sorted(await summaries(ana), key=lambda memory: str(memory.occurred_at))
+        assert [memory.metadata["covers"] for memory in made] == [[t.id for t in turns[:3]], [t.id for t in turns[3:]]]
+        assert len((await ana.list(kind="turn")).items) == 6
+        await ana.forget(turns[0].id)
+        assert [memory.id for memory in await summaries(ana)] == [made[1].id]
+
+
+async def test_a_context_may_hold_summaries_in_place_of_turns(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with rolling("files", tmp_path, clock) as (_, ana):
+        await ana.set_summaries("every 6 turns")
+        await ana.ingest(said(TALK, clock), session_id="s", wait=True)
+        (made,) = await summaries(ana)
+        plain = await ana.context("boiler valve")
+        short = await ana.context("boiler valve", summaries=True)
+        assert len([hit for hit in plain.hits if hit.message_id]) > 1
+        assert [hit.id for hit in short.hits] == [made.id]
+
+
+async def test_a_model_writes_summaries_when_there_is_one_and_invents_nothing(tmp_path: Path) -> None:
+    told = ["The boiler was repaired by Marek.", "The boiler was repaired by Ludwig in 1987."]
+    mind = Mind(summarise=lambda asked: {"summary": told.pop(0)})
+
+    def script(asked: Asked) -> Any:
+        return mind(asked)
+
+    async with (
+        ModelServer(script) as server,
+        await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder(), llm=f"{server.url}#scripted") as holdfast,
+    ):
+        ana = holdfast.profile("app", "ana")
+        await ana.set_summaries("every 6 turns")
+        talk = [{"role": "user", "content": text} for text in TALK]
+        await ana.ingest(talk, session_id="one", wait=True)
+        (made,) = await summaries(ana)
+        assert made.content == "The boiler was repaired by Marek."
+        assert made.extractor == "rollup/1:custom/scripted/summarise-1"
+        await ana.ingest(talk, session_id="two", wait=True)
+        other = next(memory for memory in await summaries(ana) if memory.id != made.id)
+        assert "Ludwig" not in other.content
+        assert "Marek" in other.content
+
+
+@everywhere
+async def test_the_page_is_kept_until_something_changes_and_goes_with_what_is_forgotten(
+    backend: str, tmp_path: Path
+) -> None:
+    clock = FrozenClock()
+    async with rolling(backend, tmp_path, clock) as (holdfast, ana):
+        kept = await ana.remember("Prefers window seats", kind="instruction")
+        assert "window seats" in await ana.summary()
+        store = await holdfast._vault.open("app", "ana", create=False)
+        held = (await store.journal.settings())[SUMMARY]
+        assert "window seats" in held["text"]
+        assert await ana.summary() == held["text"]
+        await ana.remember("Likes tea", kind="fact")
+        assert "Likes tea" in await ana.summary()
+        await ana.forget(kept.id)
+        assert SUMMARY not in await store.journal.settings()
+        assert "window seats" not in await ana.summary()
+
+
+async def test_the_page_keeps_to_its_tokens_and_every_section_has_a_share(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with rolling("files", tmp_path, clock) as (_, ana):
+        for n in range(60):
+            for kind in ("instruction", "fact", "event", "task"):
+                await ana.remember(f"{kind} number {n} that takes some room on the page", kind=kind)
+        for budget in (200, 500, 2000):
+            page = await ana.summary(tokens=budget)
+            assert tokens(page) <= budget * 1.15
+            assert [title for title in ("Instructions", "Facts", "Recent events", "Tasks") if title in page][:2]
+        with pytest.raises(InvalidInput):
+            await ana.summary(tokens=3)
+
+
+@pytest.mark.parametrize("bad", ["sometimes", "every 1 turns", "every 99 turns", "daily at 25:00", 7, {"every": 3}])
+async def test_a_cadence_that_makes_no_sense_is_refused(tmp_path: Path, bad: Any) -> None:
+    async with rolling("memory", tmp_path, FrozenClock()) as (_, ana):
+        with pytest.raises(InvalidInput):
+            await ana.set_summaries(bad)
