@@ -214,7 +214,9 @@ def report(name: str, cases: int, seconds: float, rules: Sequence[Told], run: Ru
     return f"""# Understanding with a very small language model
 
 Written by `python -m evals.llm --cases {cases} --seconds {seconds:.0f}` with {name}
-on one thread, JSON schemas enforced by the server, {seconds:.0f} seconds for one call. A model of this size is poor at this work, and plainly poorer than the built-in extractor: it
+on one thread, JSON schemas enforced by the server, {seconds:.0f} seconds for one call.
+
+A model of this size is poor at this work, and plainly poorer than the built-in extractor: it
 finds less, copies whole lines where a fact was asked for, and at times repeats itself until its time is up. What the
 run proves is that a real model behind a real server works with every stage unmodified, that nothing malformed is kept,
 and what a message costs. It says nothing about what a capable model finds, and so few cases say little in any case.
