@@ -181,7 +181,7 @@ def quality(columns: dict[str, Sequence[Told]]) -> str:
 
 
 def answered(answers: Answers) -> str:
-    lines = ["| task | asked | valid at once | valid after repair | none in time |", "|---|---|---|---|---|"]
+    lines = ["| task | attempts | valid at once | valid after repair | none in time |", "|---|---|---|---|---|"]
     tasks = [task for task in SHAPES if answers.asked[task]]
     rows = [(t, answers.asked[t], answers.valid[t], answers.repaired[t], answers.late[t]) for t in tasks]
     rows.append(("all", *(sum(row[n] for row in rows) for n in range(1, 5))))  # type: ignore[arg-type, misc]
@@ -199,8 +199,8 @@ def cost(run: Run) -> str:
             "messages that the model failed at, and the built-in extractor took",
             f"{run.failed} ({run.failed / per:.2f})",
         ),
-        ("model calls per ingest", f"{sum(run.calls) / max(run.ingests, 1):.1f}"),
-        ("model calls, most in one case", f"{max(run.calls, default=0)}"),
+        ("answered calls per ingest", f"{sum(run.calls) / max(run.ingests, 1):.1f}"),
+        ("answered calls, most in one case", f"{max(run.calls, default=0)}"),
         ("tokens read per message", f"{run.read / per:,.0f}"),
         ("tokens written per message", f"{run.written / per:,.0f}"),
         ("CPU seconds of the model per message", f"{run.cpu / per:.1f}"),
@@ -213,11 +213,13 @@ def report(name: str, cases: int, seconds: float, rules: Sequence[Told], run: Ru
     columns = {"built-in extractor": rules, "the model alone": own(run.heard), "as the user gets it": run.heard}
     return f"""# Understanding with a very small language model
 
-Written by `python -m evals.llm --cases {cases}`: {name}, one thread, JSON schemas enforced by the server, {seconds:.0f}
-seconds for one call. A model of this size is poor at this work, and plainly poorer than the built-in extractor: it
-copies lines instead of stating facts, misjudges kinds, and passes or drops its own statements without reason. What the
+Written by `python -m evals.llm --cases {cases} --seconds {seconds:.0f}` with {name}
+on one thread, JSON schemas enforced by the server, {seconds:.0f} seconds for one call.
+
+A model of this size is poor at this work, and plainly poorer than the built-in extractor: it
+finds less, copies whole lines where a fact was asked for, and at times repeats itself until its time is up. What the
 run proves is that a real model behind a real server works with every stage unmodified, that nothing malformed is kept,
-and what a message costs. It says nothing about what a capable model finds.
+and what a message costs. It says nothing about what a capable model finds, and so few cases say little in any case.
 
 ## What was found
 
