@@ -21,6 +21,7 @@ prove: $(DONE)
 
 # A real small model end to end, within a quarter of an hour on one core; fetches about 600 MB the first time.
 prove-llm: $(DONE)
+	$(BIN)/python -m pip install --quiet 'xllamacpp>=2026.10'
 	$(BIN)/python scripts/fetch_test_model.py
 	$(BIN)/python -m pytest -m llm --override-ini addopts=-q
 	$(BIN)/python -m evals.llm --cases 12 --seconds 45 --out docs/results/llm.md

@@ -58,6 +58,7 @@ class AsyncHoldfast:
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
         self._rules: dict[tuple[str, str], tuple[float, dict[str, Json]]] = {}
+        self._rules_changed = 0
         self._spaces: dict[str, Namespace] = {}
         """Namespaces by name and id, as last seen."""
         self.access = Access(vault.credentials, clock)
@@ -185,17 +186,21 @@ class AsyncHoldfast:
     async def _laid_down(self, who: tuple[str, str]) -> dict[str, Json]:
         """What holds for a profile: what its namespace lays down, and over it what is its own. A moment old at most."""
         held = self._rules.get(who)
-        if held is None or held[0] < time.monotonic():
-            rules = await self._vault.settings(who[0])
-            with suppress(NotFound):
-                rules |= await (await self._vault.open(*who, create=False)).journal.settings()
-            held = self._rules[who] = (time.monotonic() + RULES_SECONDS, rules)
-        return held[1]
+        if held is not None and held[0] > time.monotonic():
+            return held[1]
+        changes = self._rules_changed
+        rules = await self._vault.settings(who[0])
+        with suppress(NotFound):
+            rules |= await (await self._vault.open(*who, create=False)).journal.settings()
+        if changes == self._rules_changed:  # or what was read may be what was before
+            self._rules[who] = (time.monotonic() + RULES_SECONDS, rules)
+        return rules
 
     async def _policy(self, who: tuple[str, str]) -> Policy:
         return policy((await self._laid_down(who)).get(SETTING))
 
     def _forget_laid_down(self, who: tuple[str, str] | None = None) -> None:
+        self._rules_changed += 1
         if who is None:
             self._rules.clear()
         self._rules.pop(who or ("", ""), None)
