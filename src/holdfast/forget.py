@@ -6,10 +6,13 @@ rest on nothing else. When the newest version of a key goes and an older one sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import re
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .errors import Conflict, NotFound, Stale
+from .inventory import every_message
 from .once import first
 from .ports import Store
 from .records import Once
@@ -61,6 +64,27 @@ async def forget_where(store: Store, where: Where, how: How) -> Forgotten:
     return await gone(store, list(dict.fromkeys(ids)), how)
 
 
+async def forget_person(store: Store, name: str, how: How) -> Forgotten:
+    """What somebody said, and whatever names them: messages, and memories with all their versions.
+
+    Names are compared word by word, in any case; whoever shares the name goes too, so look at a dry run first.
+    """
+    named = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.I)
+    ids: dict[str, None] = {}
+    async for message in every_message(store):
+        if (message.speaker or "").casefold() == name.casefold() or named.search(message.content):
+            ids[message.id] = None
+    cursor = None
+    while True:
+        page = await store.scan(None, now=None, limit=500, cursor=cursor, superseded=True)
+        for memory in page:
+            if named.search(f"{memory.content} {memory.summary} {memory.key or ''} {json.dumps(memory.value)}"):
+                ids |= dict.fromkeys([version.id for version in await store.history(memory.id)])
+        cursor = page.cursor
+        if cursor is None:
+            return await gone(store, list(ids), how)
+
+
 async def _whole(store: Store, id: str) -> list[str]:
     """A memory's versions and the messages they rest on."""
     versions = await store.history(id)
@@ -84,11 +108,17 @@ async def gone(store: Store, ids: list[str], how: How, asked_in: tuple[str, ...]
     ids = list(dict.fromkeys([*ids, *await covering(store, ids, ids)]))
     change = Change(forget=tuple(ids), asked_in=asked_in, once=how.once, rehearsed=how.rehearsed)
     try:
+        would = (await store.apply(replace(change, rehearsed=True, once=None))).gone
+        indexed = await store.indexed([*would.memories, *would.messages])
         done = (await store.apply(change)).gone
     except Conflict:  # the same request came twice at once, and the other was first
         found = await repeated(store, how)
         if found is None:
             raise
         return found
+    places = {
+        "message": len(done.messages), "memory": len(done.memories), "part": len(indexed),
+        "vector": sum(vector is not None for _, vector in indexed), "session": len(asked_in),
+    }  # fmt: skip
     note(rehearsed=how.rehearsed, memories=len(done.memories), messages=len(done.messages))
-    return done
+    return replace(done, places={name: count for name, count in places.items() if count})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -98,6 +98,15 @@ async def taken(store: Store, seen: Callable[[int], None] = lambda count: None) 
             found.memories[id] = replace(known, sources=left)
     found.memories = {id: found.memories[id] for id in _older_first(found.memories)}
     return found
+
+
+async def every_message(store: Store) -> AsyncIterator[Message]:
+    """Every message that has a part to be found by, a few at a time; only their ids are held together."""
+    listed = dict.fromkeys(part.item for part in await store.bare("", EVERYTHING))
+    for ids in batched(listed):
+        for item in await store.get(ids):
+            if isinstance(item, Message):
+                yield item
 
 
 async def indexed(store: Store, ids: Sequence[str]) -> dict[str, Indexed]:

@@ -293,6 +293,13 @@ class LocalProfile(Kept):
         how = forget.How(dry_run, once(idempotency_key, "where", narrowed, dry_run))
         return await self._forgotten(how, lambda store: forget.forget_where(store, where, how))
 
+    @traced
+    async def forget_person(self, name: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
+        """Remove what somebody said and whatever names them, for good; with `dry_run` only tell."""
+        who = names.text(name, "name", limit=names.PROFILE_BYTES).strip()
+        how = forget.How(dry_run, once(idempotency_key, "person", who, dry_run))
+        return await self._forgotten(how, lambda store: forget.forget_person(store, who, how))
+
     async def _forgotten(
         self, how: How, act: Callable[[Store], Awaitable[Forgotten]], session: str | None = None
     ) -> Forgotten:

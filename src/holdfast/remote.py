@@ -220,6 +220,7 @@ class RemoteProfile:
     sessions = call(LocalProfile.sessions, "GET", "/sessions", "sessions")
     forget = call(LocalProfile.forget, "DELETE", "/memories/{id}")
     forget_session = call(LocalProfile.forget_session, "DELETE", "/sessions/{session_id}")
+    forget_person = call(LocalProfile.forget_person, "POST", "/forget", name="person")
     _forget_where = call(LocalProfile.forget_where, "POST", "/forget")
 
     @functools.wraps(LocalProfile.forget_where)

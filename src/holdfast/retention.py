@@ -19,9 +19,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from .errors import InvalidInput, shown
-from .inventory import EVERYTHING, batched
+from .inventory import EVERYTHING, every_message
 from .ports import Store
-from .types import All, Change, Json, Memory, Message, Not, Test, Where
+from .types import All, Change, Json, Memory, Not, Test, Where
 
 SETTING = "retention"
 PINNED = "pinned"
@@ -152,7 +152,7 @@ async def _versions(store: Store, memory: Memory) -> list[str]:
 async def _ended(store: Store, before: datetime) -> set[str | None]:
     """Sessions that were last heard of before then."""
     last: dict[str | None, datetime] = {}
-    async for message in _said(store):
+    async for message in every_message(store):
         last[message.session_id] = max(last.get(message.session_id, message.said_at), message.said_at)
     return {session for session, at in last.items() if at < before}
 
@@ -163,7 +163,7 @@ async def _messages(store: Store, rule: Rule, now: datetime) -> AsyncIterator[li
     held = await _held_by_pins(store)
     ended = await _ended(store, before) if rule.kind == "session" else None
     some: list[str] = []
-    async for message in _said(store):
+    async for message in every_message(store):
         old = message.said_at < before if ended is None else message.session_id in ended
         if old and message.id not in held:
             some.append(message.id)
@@ -177,12 +177,3 @@ async def _messages(store: Store, rule: Rule, now: datetime) -> AsyncIterator[li
 async def _held_by_pins(store: Store) -> set[str]:
     page = await store.scan(Test(f"metadata.{PINNED}", "eq", True), now=None, limit=EVERYTHING)
     return {source for memory in page for source in memory.sources}
-
-
-async def _said(store: Store) -> AsyncIterator[Message]:
-    """Every message, a few at a time; only their ids are held together."""
-    listed = dict.fromkeys(part.item for part in await store.bare("", EVERYTHING))  # no model is called ""
-    for ids in batched(listed):
-        for item in await store.get(ids):
-            if isinstance(item, Message):
-                yield item

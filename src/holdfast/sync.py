@@ -128,6 +128,7 @@ class Profile(_Front):
     forget = blocking(LocalProfile.forget)
     forget_session = blocking(LocalProfile.forget_session)
     forget_where = blocking(LocalProfile.forget_where)
+    forget_person = blocking(LocalProfile.forget_person)
     summary = blocking(LocalProfile.summary)
     stats = blocking(LocalProfile.stats)
     settle = blocking(LocalProfile.settle)

@@ -258,6 +258,8 @@ class Forgotten:
 
     memories: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
+    places: dict[str, int] = field(default_factory=dict, compare=False)
+    """The receipt: how much lay where, by the names of places.py. What a repeated request took is told by ids alone."""
 
 
 @dataclass(frozen=True, slots=True)

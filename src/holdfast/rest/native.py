@@ -121,9 +121,10 @@ class Redigest(Body):
 
 
 class Forget(Narrowed):
-    """A source (a message's id), or everything of which all the rest holds."""
+    """A source (a message's id), a person, or everything of which all the rest holds."""
 
     source: str | None = None
+    person: str | None = None
     dry_run: bool = False
 
 
@@ -233,10 +234,12 @@ async def forget_where(request: Request, body: Forget, once: Once = None) -> Jso
     profile = await profile_of(request)
     how: Any = {"dry_run": body.dry_run, "idempotency_key": once}
     given: Any = body.narrowing()
+    if sum((body.source is not None, body.person is not None, bool(given))) > 1:
+        raise InvalidInput("Give a source, a person, or what must hold; one of them.", field="source")
     if body.source is not None:
-        if given:
-            raise InvalidInput("Give a source, or what must hold, not both.", field="source")
         return Json(plain(await profile.forget(body.source, **how)))
+    if body.person is not None:
+        return Json(plain(await profile.forget_person(body.person, **how)))
     if set(given) == {"session_id"}:
         return Json(plain(await profile.forget_session(**given, **how)))
     return Json(plain(await profile.forget_where(**how, **given)))

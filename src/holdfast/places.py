@@ -1,0 +1,40 @@
+"""Every place where something that somebody said can lie, and how it leaves when that is forgotten.
+
+A table or column that is not named here fails a test: whoever adds one says how it forgets.
+"""
+
+from __future__ import annotations
+
+GONE = "the row goes"
+SCRUBBED = "ids and words are taken out"
+REBUILT = "removed, and made anew from what is left"
+NOT_SAID = "nothing that anybody said: names of models, states, counts"
+
+PLACES: dict[str, dict[str, str]] = {
+    "message": {
+        "id": GONE, "session": GONE, "role": NOT_SAID, "speaker": GONE, "agent": GONE, "content": GONE,
+        "metadata": GONE, "state": NOT_SAID, "failure": GONE, "holder": NOT_SAID,
+    },
+    "memory": {
+        "id": GONE, "kind": GONE, "key": GONE, "summary": GONE, "content": GONE, "value": GONE, "metadata": GONE,
+        "keywords": GONE, "queries": GONE, "session": GONE, "agent": GONE, "trust": NOT_SAID, "superseded_by": GONE,
+        "extractor": NOT_SAID, "fingerprint": GONE,
+    },
+    "source": {"message": GONE},
+    "part": {"words": GONE, "tokens": GONE, "model": NOT_SAID, "near": GONE, "data": GONE},
+    "posting": {"word": GONE},
+    "vector": {"model": NOT_SAID, "data": GONE},
+    "word": {"words": GONE, "word": GONE, "rank": NOT_SAID},
+    "event": {"type": NOT_SAID, "data": "holds ids only; they name nothing any more"},
+    "once": {
+        "key": "chosen by the caller, kept a day", "request": "a hash", "answer": "an id", "new": "ids",
+        "memories": "ids", "messages": "ids",
+    },
+    "job": {"id": NOT_SAID, "kind": NOT_SAID, "messages": "ids"},
+    "trace": {
+        "id": NOT_SAID, "operation": NOT_SAID, "credential": NOT_SAID, "agent": SCRUBBED, "session": SCRUBBED,
+        "turn": SCRUBBED, "details": SCRUBBED,
+    },
+    "usage": {"month": NOT_SAID, "model": NOT_SAID, "task": NOT_SAID},
+    "setting": {"name": "chosen by the owner", "value": REBUILT},
+}  # fmt: skip
