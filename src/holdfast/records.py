@@ -119,3 +119,8 @@ def without(value: Any, ids: Set[str]) -> Any:
 def _is(value: Any, ids: Set[str]) -> bool:
     named = value.get("id") if isinstance(value, dict) else value
     return isinstance(named, str) and named in ids
+
+
+def nameless(data: dict[str, Any]) -> dict[str, Any]:
+    """An event of a session that was forgotten: its number and what it was, without the session's name."""
+    return {name: value for name, value in data.items() if name != "session_id"}

@@ -11,7 +11,7 @@ from .. import cursors
 from ..errors import Conflict
 from ..happened import happened
 from ..moments import now
-from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, without
+from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, nameless, without
 from ..spending import Spent, Usage
 from ..types import Applied, Change, Json
 from .state import State
@@ -108,6 +108,10 @@ class MemoryJournal:
         ids = {*gone.memories, *gone.messages}
         if change.forget:
             self._settings.pop(SUMMARY, None)
+        self._events = [
+            replace(event, data=nameless(event.data)) if event.data.get("session_id") in change.asked_in else event
+            for event in self._events
+        ]
         self._traces = {
             n: replace(trace, details=without(trace.details, ids)) if ids else trace
             for n, trace in self._traces.items()

@@ -14,7 +14,7 @@ from .. import cursors, stored
 from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
-from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, without
+from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, nameless, without
 from ..spending import Spent, Usage
 from ..types import Applied, Change, Forgotten, Json
 from .base import Base, Db, query
@@ -192,6 +192,11 @@ async def _scrub(db: Db, profile: int, gone: Forgotten, sessions: tuple[str, ...
     """Take forgotten ids out of every trace, and what was asked in forgotten sessions."""
     if sessions:
         await db.execute("DELETE FROM trace WHERE profile = %s AND session = ANY(%s)", (profile, list(sessions)))
+        for session in sessions:
+            said = "SELECT n, data FROM event WHERE profile = %s AND position(%s in data) > 0"
+            for n, data in await query(db, said, (profile, json.dumps(session, ensure_ascii=False))):
+                kept = stored.packed(nameless(json.loads(data)))
+                await db.execute("UPDATE event SET data = %s WHERE profile = %s AND n = %s", (kept, profile, n))
     ids = {*gone.memories, *gone.messages}
     if not ids:
         return

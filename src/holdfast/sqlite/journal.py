@@ -13,7 +13,7 @@ from .. import cursors, stored
 from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
-from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, without
+from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, nameless, without
 from ..spending import Spent, Usage
 from ..types import Applied, Change, Forgotten, Json
 from .file import File, query
@@ -135,6 +135,9 @@ def _scrub(db: apsw.Connection, gone: Forgotten, sessions: tuple[str, ...]) -> N
     """Take forgotten ids out of every trace, and what was asked in forgotten sessions."""
     for session in sessions:
         db.execute("DELETE FROM trace WHERE session = ?", (session,))
+        told = query(db, "SELECT n, data FROM event WHERE instr(data, ?)", (json.dumps(session, ensure_ascii=False),))
+        for n, data in told:
+            db.execute("UPDATE event SET data = ? WHERE n = ?", (stored.packed(nameless(json.loads(data))), n))
     ids = {*gone.memories, *gone.messages}
     if not ids:
         return
