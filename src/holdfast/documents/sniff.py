@@ -45,13 +45,16 @@ _XML = re.compile(r"<(?:\?xml|svg|!DOCTYPE|[a-z][\w.-]*:[a-z]\w*)\b", re.I)
 _HEADER = re.compile(r"(From|To|Cc|Subject|Date|Received|Return-Path|MIME-Version|Message-ID|Delivered-To):", re.I)
 _OLD_ENCODINGS = str.split("cp1252 cp1250 cp1251 koi8_r cp1253 cp1254 cp1255 cp1256 cp932 euc_jp gb18030 big5 euc_kr")
 _SRT = re.compile(r"\d+\s*\n\d{1,2}:\d\d:\d\d[,.]\d{1,3}\s*-->")
+# Every repetition is bounded or cannot overlap with what follows: these run on what strangers wrote.
 _MARKDOWN = re.compile(
-    r"^#{1,6} \S|^```|^~~~|^[-*+] \S|^\d+\. \S|^>\s|\[[^\]\n]+\]\([^)\n]+\)|^\|.+\|$|\*\*\S.*?\S\*\*|^(?:=|-){3,}$",
+    r"^#{1,6} \S|^```|^~~~|^[-*+] \S|^\d{1,9}\. \S|^>[ \t]|\[[^\]\n]{1,200}\]\([^)\n]{1,200}\)|^\|.{1,500}\|$"
+    r"|\*\*\S.{0,200}?\S\*\*|^(?:={3,200}|-{3,200})$",
     re.M,
 )
 _CODE = re.compile(
-    r"^\s*(?:def|class|import|from|#include|package|using|func|fn|pub|public|private|static|const|let|var|return|if|for|while"
-    r"|else|try|function|struct|impl|module|end|use|echo|export)\b.*[\w(){}\[\];:,'\"]$|[;{}]\s*$|^\s*[)}\]]+[;,]?\s*$",
+    r"^[ \t]{0,40}(?:def|class|import|from|#include|package|using|func|fn|pub|public|private|static|const|let|var"
+    r"|return|if|for|while|else|try|function|struct|impl|module|end|use|echo|export)\b.{0,300}[\w(){}\[\];:,'\"]$"
+    r"|[;{}][ \t]{0,40}$|^[ \t]{0,40}[)}\]]{1,9}[;,]?[ \t]{0,40}$",
     re.M,
 )
 

@@ -9,9 +9,9 @@ from ..types import About, Kind, Piece, Section
 from .source import Source
 from .text import BLOCK_CHARS, lines
 
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(?=\S)")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_FRONT = re.compile(r"(title|author|date|lang|language):\s*[\"']?(.*?)[\"']?\s*$", re.I)
+_FRONT = re.compile(r"(title|author|date|lang|language):", re.I)
 
 
 def read(source: Source) -> Iterator[Piece]:
@@ -45,7 +45,7 @@ def _after_front_matter(lines: Iterator[str], about: dict[str, str]) -> Iterator
         if line.rstrip() == "---" and (number == 0 or inside):
             inside = not inside
         elif inside and (found := _FRONT.match(line)):
-            about.setdefault(found.group(1).lower(), found.group(2))
+            about.setdefault(found.group(1).lower(), line[found.end() :].strip().strip("\"'"))
         yield line
 
 
@@ -74,7 +74,9 @@ class Reader:
         elif found := _HEADING.match(line):
             yield from self.flush()
             level = len(found.group(1))
-            self.trail = [step for step in self.trail if step[0] < level] + [(level, found.group(2))]
+            self.trail = [step for step in self.trail if step[0] < level] + [
+                (level, line[found.end() :].strip().rstrip("#").rstrip())
+            ]
             yield from self._hold(line)
         else:
             yield from self._plain(line)

@@ -143,6 +143,10 @@ class Walker(HTMLParser):
             self.done.append(Section(text, heading, self.page, "table" if self.rows.wide else "text", above))
 
     def finish(self) -> None:
+        # A comment that never ends is one to the end, as browsers see it; the parser would call it text.
+        start = self.rawdata.rfind("<!--")
+        if start >= 0 and "-->" not in self.rawdata[start:]:
+            self.rawdata = self.rawdata[:start]
         self.close()
         if self.inside == "table":
             self._table(True)

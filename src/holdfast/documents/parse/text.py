@@ -50,7 +50,9 @@ def blocks(lines: Iterator[str], kind: Kind) -> Iterator[str]:
     held: list[str] = []
     size = 0
     for line in lines:
-        ends = not held[-1].strip() if held else False
+        ends = bool(held) and held[-1].isspace()
+        if ends and line.isspace():
+            continue  # of many empty lines one is kept
         if ends and kind == "code":
             ends = bool(re.match(r"\S", line)) and not re.match(r"[)}\]]", line)
         if held and ((ends and size + len(line) > BLOCK_CHARS // 2) or size + len(line) > BLOCK_CHARS * 4):
