@@ -38,9 +38,7 @@ async def parsed(path: Path, name: str | None = None, limits: Limits | None = No
         async for piece in _heard(child, limits):
             yield piece
     finally:
-        with suppress(ProcessLookupError):
-            child.kill()
-        await child.wait()
+        await _end(child)
 
 
 async def _started(path: Path, name: str | None, limits: Limits) -> asyncio.subprocess.Process:
@@ -82,6 +80,16 @@ async def _heard(child: asyncio.subprocess.Process, limits: Limits) -> AsyncIter
         if said > limits.text_chars:
             raise DocumentError(f"It holds more than {limits.text_chars:,} characters of text.")
         yield piece
+
+
+async def _end(child: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        child.kill()
+    assert child.stdout is not None
+    # What it had said and nobody read: asyncio sees the end of a process only past the end of its pipes.
+    while await child.stdout.read(LINE_BYTES):
+        pass
+    await child.wait()
 
 
 async def _why_it_died(child: asyncio.subprocess.Process, limits: Limits) -> str:
