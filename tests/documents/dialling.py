@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import httpcore2 as httpcore
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from holdfast.documents.fetch import Network
 
@@ -59,7 +65,7 @@ def network(names: Names | None = None, dialler: Dialler | None = None) -> Netwo
 
 
 @asynccontextmanager
-async def served(answer: Answer) -> AsyncIterator[int]:
+async def served(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
     """A server on loopback that answers each request by its path and headers; its port."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -74,7 +80,7 @@ async def served(answer: Answer) -> AsyncIterator[int]:
         finally:
             writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     async with server:
         yield server.sockets[0].getsockname()[1]
 
@@ -83,6 +89,25 @@ def reply(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
     named = {"content-length": str(len(body)), "connection": "close", **headers}
     lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in named.items())
     return f"HTTP/1.1 {status}\r\n{lines}\r\n".encode("latin-1") + body
+
+
+def self_signed(name: str, folder: Path) -> Path:
+    """A certificate with its key, that nobody but itself vouches for."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    path = folder / f"{name}.pem"
+    path.write_bytes(made.public_bytes(serialization.Encoding.PEM) + pem)
+    return path
 
 
 def moved(to: str) -> bytes:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import ipaddress
+import ssl
 import zlib
 from pathlib import Path
 
 import pytest
 from address_forms import INNER_4, INNER_6, forms
-from dialling import PUBLIC, Dialler, Names, moved, network, reply, served
+from dialling import PUBLIC, Dialler, Names, moved, network, reply, self_signed, served
 
 from holdfast.documents.addresses import Policy, Refused, is_public
 from holdfast.documents.fetch import Known, fetched
@@ -41,7 +42,7 @@ async def test_no_spelling_leads_inside(url: str, tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize("address", [*INNER_4, *INNER_6, "fe80::1%eth0", "::1%lo"])
+@pytest.mark.parametrize("address", [*INNER_4, *INNER_6, "fe80::1%eth0", "::1%lo", "2606:4700::1111%eth0"])
 async def test_a_name_that_leads_inside_is_refused_also_among_public_answers(address: str, tmp_path: Path) -> None:
     for answers in ([address], [PUBLIC, address], [address, PUBLIC], [PUBLIC, PUBLIC, address]):
         dialler = Dialler()
@@ -136,6 +137,27 @@ async def test_what_has_not_changed_is_not_sent_again(tmp_path: Path) -> None:
         assert found.unchanged
         assert not found.path.exists()
         assert not (await fetched("http://public.example/a", Policy(), tmp_path / "x", Known('"v0"'), net)).unchanged
+
+
+async def test_a_certificate_must_be_vouched_for_and_name_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, trusted, good in (("public.example", True, True), ("other.example", True, False),
+                                ("public.example", False, False)):  # fmt: skip
+        certificate = self_signed(name, tmp_path)
+        server, client = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), ssl.create_default_context()
+        server.load_cert_chain(certificate)
+        if trusted:
+            client.load_verify_locations(certificate)
+        monkeypatch.setattr("holdfast.documents.fetch.httpx.create_ssl_context", lambda client=client, **_: client)
+        async with served(lambda *_: reply(b"sealed"), server) as port:
+            net = network(Names({"public.example": [[PUBLIC]]}), Dialler({(PUBLIC, 443): port}))
+            reading = fetched("https://public.example/", Policy(), tmp_path / "x", network=net)
+            if good:
+                assert (await reading).path.read_bytes() == b"sealed"
+            else:
+                with pytest.raises(Unreachable, match="certificate"):
+                    await reading
 
 
 async def test_five_redirects_are_one_too_many(tmp_path: Path) -> None:
