@@ -98,6 +98,13 @@ def test_a_heading_is_not_said_twice() -> None:
     assert chunk.whole == "Coast › Tides\nThe tide is high."
 
 
+def test_a_heading_alone_goes_with_what_is_under_it() -> None:
+    (chunk,) = chunked([Section("# Coast", ("Coast",)), Section("## Tides\n\nHigh.", ("Coast", "Tides"))])
+    assert (chunk.text, chunk.heading) == ("# Coast\n\n## Tides\n\nHigh.", ("Coast", "Tides"))
+    apart = [Section("# Coast", ("Coast",)), Section("# Hills\n\nGreen.", ("Hills",))]
+    assert len(list(chunked(apart))) == 2
+
+
 def test_an_endless_document_is_never_held() -> None:
     chunker, given_out = Chunker(), 0
     for _ in range(2_000):

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from document_corpus import MAKERS, PICTURES, Sample
+from document_corpus import MAKERS, PICTURES, Sample, zipped
 from document_reading import read
 
 needs_documents = pytest.mark.skipif(find_spec("pypdfium2") is None, reason="holdfast[documents] is not installed")
@@ -29,7 +29,8 @@ def check(sample: Sample, folder: Path) -> None:
     assert (found.about.author, found.about.date) == (sample.author, sample.date)
     assert sample.title is None or found.about.title == sample.title
     assert found.about.language == sample.language
-    assert found.percents == sorted(found.percents)
+    assert found.percents == sorted(set(found.percents))
+    assert found.percents[-1] == 100
 
 
 @needs_documents
@@ -58,3 +59,29 @@ def test_words_in_pictures_are_read(maker: Callable[[], Sample], tmp_path: Path)
     assert found.error is None
     for planted in sample.facts:
         assert [section.page for section in found.sections if planted.fact in section.text] == [planted.page]
+
+
+@needs_documents
+@pytest.mark.parametrize("encoding", ["windows-1251", "koi8-r", "iso-8859-5"])
+def test_a_page_is_read_in_the_encoding_that_it_declares(encoding: str, tmp_path: Path) -> None:
+    text = "Ключ от подвала висит за дверью."
+    page = f'<html><head><meta charset="{encoding}"></head><body><p>{text}</p></body></html>'
+    assert text in read(page.encode(encoding), tmp_path).text
+    for lie in ("no-such-thing", "rot13", "utf-8", "base64"):
+        assert read(page.replace(encoding, lie).encode(encoding), tmp_path).error is None
+
+
+@needs_documents
+def test_what_cannot_be_read_in_an_archive_is_noted_and_the_rest_is_read(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "good.txt": "The good file says seven.",
+        "bad.pdf": b"%PDF-1.7 broken",
+        "bad.docx": zipped({"word/document.xml": "<x"}),
+        "bad.png": b"\x89PNG\r\n\x1a\n broken",
+        "program.exe": b"MZ" + bytes(50),
+        "broken.json": "[" * 100_000,
+    }
+    found = read(zipped(files), tmp_path, "all.zip")
+    assert found.error is None
+    assert "The good file says seven." in found.text
+    assert [note.split(":")[0] for note in found.about.notes] == [name for name in files if name != "good.txt"]

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from document_corpus import FILLER, MAKERS
+from document_corpus import FILLER, MAKERS, PICTURES
 from document_reading import Found, read, read_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -256,9 +256,9 @@ def test_a_missing_library_says_how_to_get_it() -> None:
 def test_formats_whose_library_is_missing_say_so_and_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder in front of all others, with modules that are not there."""
-    for name in ("pypdfium2", "trafilatura", "mammoth", "rapidocr"):
-        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError(name={name!r})")
+    """As if the extras were not installed: the child's interpreter begins with a file that hides them."""
+    hidden = ("pypdfium2", "trafilatura", "mammoth", "rapidocr")
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({hidden}))")
     environment = spawn._environment()
     environment["PYTHONPATH"] = f"{tmp_path}:{environment['PYTHONPATH']}"
     monkeypatch.setattr(spawn, "_environment", lambda: environment)
@@ -269,6 +269,14 @@ def test_formats_whose_library_is_missing_say_so_and_others_are_read(
             assert "pip install 'holdfast[documents]'" in error_of(found)
         else:
             assert found.error is None, sample.format
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['rapidocr'] = None")
+    if find_spec("PIL") is not None:
+        assert "pip install 'holdfast[ocr]'" in error_of(read(PICTURES[1]().data, tmp_path))
+        scan = read(PICTURES[0]().data, tmp_path)
+        assert "This page has words of its own." in scan.text
+        assert scan.about.notes == (
+            "Page 2: it is a picture, and reading pictures needs OCR: pip install 'holdfast[ocr]'",
+        )
 
 
 TEXT = st.text(max_size=300)

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from . import frames
 from .seal import die_with_the_parent, seal
-from .types import About, DocumentError, Limits, Section
+from .types import About, DocumentError, Limits, Progress, Section
 
 
 def main(path: str, name: str, limits: str) -> int:
@@ -67,6 +67,7 @@ def _read(path: Path, name: str | None, limits: Limits, out: BinaryIO) -> None:
                 out.flush()
     if not said:
         raise DocumentError("There is no text in it.", fix=" ".join(about.notes) or None)
+    out.writelines(frames.framed(Progress(100)))
     out.write(frames.END)
 
 

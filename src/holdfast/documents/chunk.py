@@ -59,7 +59,9 @@ class Chunker:
         text = section.text.strip("\n\r") if section.kind == "code" else section.text.strip()
         if not text.strip():
             return
-        if self.first is not None and not self._goes_on(section, len(text)):
+        if self.first is not None and self._is_its_heading(section):
+            self.first = section
+        elif self.first is not None and not self._goes_on(section, len(text)):
             yield from self.rest()
         self.first = self.first or section
         self.held.append(text)
@@ -81,6 +83,14 @@ class Chunker:
         fits = self.size + size <= (TARGET_CHARS if section.kind == "text" else LIMIT_CHARS)
         # Two tables side by side would read as one; two blocks of code are still code.
         return same and section.kind != "table" and (fits or section.kind == "text")
+
+    def _is_its_heading(self, section: Section) -> bool:
+        """Whether nothing is held but the heading above the section: a chunk of its own would say nothing."""
+        first = self.first
+        assert first is not None
+        bare = bool(first.heading) and self._text().lstrip("# ") == first.heading[-1]
+        below = section.heading[: len(first.heading)] == first.heading and section.page == first.page
+        return bare and below and first.kind == section.kind == "text"
 
     def _cut(self) -> Iterator[Chunk]:
         """Give out all that is full, keep the last piece: more may come."""

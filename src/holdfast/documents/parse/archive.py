@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from ..types import About, DocumentError, Piece, Progress, Section
 from .packed import Packed, within
-from .source import OverBudget, Source, parsed_source
+from .source import OverBudget, Source, parsed_part
 
 _JUNK = ("__MACOSX/", ".DS_Store", "Thumbs.db", ".git/", "desktop.ini")
 
@@ -37,15 +37,10 @@ def _member(packed: Packed, name: str, source: Source, notes: list[str]) -> Iter
     shown = within(name.replace("\\", "/"), "")[-200:] or "unnamed"
     try:
         data = packed.read(name)
-        if not data:
-            return
-        for piece in parsed_source(source.part(data, PurePosixPath(shown).name)):
-            if isinstance(piece, Section):
-                yield Section(piece.text, (shown, *piece.heading), piece.page, piece.kind, piece.above)
     except OverBudget:
         raise
     except DocumentError as error:
         notes.append(f"{shown}: {error}")
-    except (RecursionError, ValueError, KeyError, IndexError, TypeError, AttributeError, OSError) as error:
-        # What the parsers of other people raise on broken files; memory and budget are not forgiven.
-        notes.append(f"{shown}: broken ({type(error).__name__})")
+        return
+    if data:
+        yield from parsed_part(source, data, PurePosixPath(shown).name, (shown,), notes)

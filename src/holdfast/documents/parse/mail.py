@@ -8,9 +8,9 @@ from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
 
-from ..types import About, DocumentError, Piece, Section
+from ..types import About, Piece, Section
 from .markup import sections
-from .source import OverBudget, Source, parsed_source
+from .source import Source, parsed_part
 
 _FIELDS = ("Subject", "From", "To", "Cc", "Date")
 _PARTS = 500
@@ -49,7 +49,7 @@ def _body(part: MIMEPart, heading: tuple[str, ...]) -> Iterator[Section]:
         yield Section(_text(part), heading)
 
 
-def _attached(part: MIMEPart, source: Source, heading: tuple[str, ...], notes: list[str]) -> Iterator[Piece]:
+def _attached(part: MIMEPart, source: Source, heading: tuple[str, ...], notes: list[str]) -> Iterator[Section]:
     name = part.get_filename() or "attachment"
     if part.get_content_type() == "message/rfc822":
         data = b"".join(inner.as_bytes() for inner in part.iter_parts())
@@ -59,14 +59,7 @@ def _attached(part: MIMEPart, source: Source, heading: tuple[str, ...], notes: l
         return
     source.budget.open_members(1)
     source.budget.unpack(len(data))
-    try:
-        for piece in parsed_source(source.part(data, name)):
-            if isinstance(piece, Section):
-                yield Section(piece.text, (*heading, name, *piece.heading), piece.page, piece.kind, piece.above)
-    except OverBudget:
-        raise
-    except DocumentError as error:
-        notes.append(f"{name}: {error}")
+    yield from parsed_part(source, data, name, (*heading, name), notes)
 
 
 def _text(part: MIMEPart) -> str:

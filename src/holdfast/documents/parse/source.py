@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -92,6 +92,21 @@ def parsed_source(source: Source) -> Iterator[Piece]:
     known = Source(source.file, source.size, source.name, source.budget, source.path, source.depth, format)
     parser: ModuleType = import_module(f"..{_FAMILY[format]}", __name__)
     yield from _told(parser.read(known), format)
+
+
+def parsed_part(source: Source, data: bytes, name: str, under: tuple[str, ...], notes: list[str]) -> Iterator[Section]:
+    """The sections of a document within a document. If it cannot be read, that is noted and the rest goes on."""
+    try:
+        for piece in parsed_source(source.part(data, name)):
+            if isinstance(piece, Section):
+                yield replace(piece, heading=(*under, *piece.heading))
+    except (OverBudget, MemoryError):
+        raise
+    except DocumentError as error:
+        notes.append(f"{under[-1]}: {error}")
+    except Exception as error:
+        # The parsers are other people's, and a broken part may make them raise anything.
+        notes.append(f"{under[-1]}: It is broken ({type(error).__name__}).")
 
 
 def _told(pieces: Iterator[Piece], format: str) -> Iterator[Piece]:

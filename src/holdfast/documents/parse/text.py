@@ -28,7 +28,10 @@ def read(source: Source) -> Iterator[Piece]:
 def lines(source: Source) -> Iterator[str]:
     """Its lines with their ends; none longer than LINE_CHARS, however long the document's are."""
     file = source.start()
-    encoding = encoding_of(file.read(HEAD_BYTES)) or "utf-8"
+    head = file.read(HEAD_BYTES)
+    encoding = encoding_of(head) or "utf-8"
+    if source.format in ("html", "xml") and not encoding.startswith("utf"):
+        encoding = _declared(head) or encoding
     file.seek(0)
     decode = codecs.getincrementaldecoder(encoding)("replace").decode
     rest = ""
@@ -39,6 +42,18 @@ def lines(source: Source) -> Iterator[str]:
             yield rest[:LINE_CHARS]
             rest = rest[LINE_CHARS:]
     yield from (rest + decode(b"", True)).splitlines(keepends=True)
+
+
+def _declared(head: bytes) -> str | None:
+    """The encoding that a page says it is in, if there is such a one."""
+    found = re.search(rb"""(?:charset|encoding)\s{0,9}=\s{0,9}["']?([\w-]{1,40})""", head[:4_096], re.I)
+    if found is None:
+        return None
+    try:
+        "".encode(name := found.group(1).decode("ascii"))
+    except (LookupError, UnicodeError):
+        return None
+    return name
 
 
 def whole_text(source: Source) -> str:
