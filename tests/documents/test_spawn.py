@@ -51,7 +51,11 @@ NATIVE = {
     "a folder": "libc.mkdir(b'new', 0o700)",
     "a signal": "libc.kill(os.getppid(), 0)",
 }
-SEALED = "from holdfast.documents.seal import seal\nfrom holdfast.documents.types import Limits\nseal(Limits())\n"
+SECRETS = ("/etc/passwd", "/proc/self/environ", "..", "/", __file__)
+SEALED = (
+    "from pathlib import Path\nfrom holdfast.documents.seal import seal\nfrom holdfast.documents.types import Limits\n"
+    "seal(Limits(), [Path('kept')])\n"
+)
 
 
 def tried(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -76,6 +80,14 @@ def test_a_sealed_process_cannot_reach_out(attempt: str, tmp_path: Path) -> None
 def test_native_code_in_a_sealed_process_cannot_reach_out_either(attempt: str, tmp_path: Path) -> None:
     code = f"import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n{SEALED}print({attempt}, ctypes.get_errno())"
     assert tried(code, tmp_path).stdout.strip() == "-1 1"
+
+
+@on_linux
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_sealed_process_reads_its_document_and_no_other_file(secret: str, tmp_path: Path) -> None:
+    attempts = f"libc.open({secret.encode()!r}, 0), ctypes.get_errno(), libc.open(b'kept', 0) > 0"
+    code = f"import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n{SEALED}print({attempts})"
+    assert tried(code, tmp_path).stdout.strip() == "-1 13 True"
 
 
 @on_linux

@@ -23,7 +23,7 @@ from .types import About, DocumentError, Limits, Progress, Section
 def main(path: str, name: str, limits: str) -> int:
     out = _own_output()
     bounds = Limits(**json.loads(limits))
-    seal(bounds)
+    seal(bounds, [Path(path)])
     die_with_the_parent()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)

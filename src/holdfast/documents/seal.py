@@ -13,7 +13,10 @@ import resource
 import struct
 import sys
 import threading
+from collections.abc import Iterable
+from pathlib import Path
 
+from .fence import fence
 from .types import Limits
 
 _REFUSED = (
@@ -46,8 +49,9 @@ _OPENS = {"x86_64": ((2, 1), (257, 2)), "aarch64": ((56, 2),)}
 """open and openat, and which of their arguments says whether the file is to be written."""
 
 
-def seal(limits: Limits) -> None:
-    """From now on this process can compute, read files, and write to what is already open."""
+def seal(limits: Limits, documents: Iterable[Path] = ()) -> None:
+    """From now on this process can compute, read these documents, and write to what is already open."""
+    fence(documents)
     _limit(limits)
     refuse_system_calls()
     sys.addaudithook(_refuse)

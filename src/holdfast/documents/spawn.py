@@ -51,8 +51,8 @@ async def _started(path: Path, name: str | None, limits: Limits) -> asyncio.subp
 
 def _environment() -> dict[str, str]:
     """Only what an interpreter needs to find the same packages; one thread for each numeric library."""
-    ours = str(Path(holdfast.__file__).parents[1])
-    found = [ours, *(step for step in sys.path if step and Path(step).is_absolute())]
+    ours = str(Path(holdfast.__file__).resolve().parents[1])
+    found = [ours, *(step for step in sys.path if Path(step).name in ("site-packages", "dist-packages"))]
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     return {"PYTHONPATH": ":".join(dict.fromkeys(found)), "LC_ALL": "C.UTF-8", "TZ": "UTC", **threads}
 
