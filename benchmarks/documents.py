@@ -67,7 +67,7 @@ async def read(path: Path) -> dict[str, Any]:
     from holdfast.documents.types import About, Limits, Section
 
     chars, about, began = 0, About(), time.perf_counter()
-    async with aclosing(parsed(path, path.name, Limits(cpu_seconds=500, wall_seconds=500))) as pieces:
+    async with aclosing(parsed(path, path.name, Limits(cpu_seconds=500))) as pieces:
         async for piece in pieces:
             if isinstance(piece, Section):
                 chars += len(piece.text)

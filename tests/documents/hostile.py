@@ -27,7 +27,12 @@ class Hostile:
     ends: str
     """`error`, `text` or, where both are good, `either`."""
     limits: Limits = Limits(  # noqa: RUF009 - frozen
-        cpu_seconds=10, wall_seconds=30, memory_bytes=512 << 20, unpacked_bytes=50_000_000, text_chars=20_000_000
+        cpu_seconds=10,
+        total_cpu_seconds=15,
+        wall_seconds=30,
+        memory_bytes=512 << 20,
+        unpacked_bytes=50_000_000,
+        text_chars=20_000_000,
     )
     name: str | None = None
     never: tuple[str, ...] = ("RUN_ME", "root:x:0")
@@ -150,8 +155,15 @@ def html(body: str) -> bytes:
     return f"<!doctype html><html><body>{body}<p>Honest words stand here too.</p></body></html>".encode()
 
 
-TIGHT = Limits(cpu_seconds=10, wall_seconds=30, memory_bytes=512 << 20, unpacked_bytes=5_000_000, text_chars=2_000_000)
-PICTURE = Limits(cpu_seconds=20, wall_seconds=30)
+TIGHT = Limits(
+    cpu_seconds=10,
+    total_cpu_seconds=15,
+    wall_seconds=30,
+    memory_bytes=512 << 20,
+    unpacked_bytes=5_000_000,
+    text_chars=2_000_000,
+)
+PICTURE = Limits(cpu_seconds=20, total_cpu_seconds=20, wall_seconds=30)
 
 ARCHIVES = {
     "zip bomb": Hostile(packs.bomb, "error"),

@@ -199,9 +199,22 @@ def test_a_limit_of_cpu_time_ends_the_reading(tmp_path: Path) -> None:
     for _ in range(40):
         made.text_page([FILLER[:90]] * 50)
     made.pages *= 500
-    found = read(made.bytes(), tmp_path, None, Limits(cpu_seconds=1))
-    assert "1 seconds of CPU time" in error_of(found)
+    found = read(made.bytes(), tmp_path, None, Limits(total_cpu_seconds=1))
+    assert "1 for all" in error_of(found)
     assert found.sections
+
+
+@needs_documents
+def test_a_long_document_may_take_long_but_none_of_its_parts(tmp_path: Path) -> None:
+    made = Pdf()
+    for _ in range(40):
+        made.text_page([FILLER[:90]] * 50)
+    made.pages *= 100
+    found = read(made.bytes(), tmp_path, None, Limits(cpu_seconds=1))
+    assert found.error is None
+    assert len(found.sections) == 4_000
+    stuck = b"{" + b'"a":1,' * 6_000_000 + b'"a":2}'
+    assert "1 seconds of CPU time for a part" in error_of(read(stuck, tmp_path, None, Limits(cpu_seconds=1)))
 
 
 async def test_a_slow_consumer_is_not_the_documents_fault(tmp_path: Path) -> None:

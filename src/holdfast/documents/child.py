@@ -11,12 +11,13 @@ import json
 import logging
 import os
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import BinaryIO
 
 from . import frames
-from .seal import die_with_the_parent, seal
+from .seal import die_with_the_parent, more_time, seal
 from .types import About, DocumentError, Limits, Progress, Section
 
 
@@ -48,7 +49,7 @@ def main(path: str, name: str, limits: str) -> int:
 def _read(path: Path, name: str | None, limits: Limits, out: BinaryIO) -> None:
     from .parse.source import Source, parsed_source
 
-    said, last = 0, -1
+    said, last, second = 0, -1, 0
     about = About()
     with path.open("rb") as file:
         for piece in parsed_source(Source.of_file(file, path, name, limits)):
@@ -65,6 +66,9 @@ def _read(path: Path, name: str | None, limits: Limits, out: BinaryIO) -> None:
             out.writelines(frames.framed(piece))
             if not isinstance(piece, Section):
                 out.flush()
+            if time.process_time() >= second + 1:
+                second = int(time.process_time())
+                more_time(limits)
     if not said:
         raise DocumentError("There is no text in it.", fix=" ".join(about.notes) or None)
     out.writelines(frames.framed(Progress(100)))

@@ -13,6 +13,7 @@ import resource
 import struct
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -58,13 +59,19 @@ def seal(limits: Limits, documents: Iterable[Path] = ()) -> None:
 
 
 def _limit(limits: Limits) -> None:
-    # Two seconds between the signal that kills and the one that cannot be ignored.
-    resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 2))
+    more_time(limits)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits.open_files, limits.open_files))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform != "darwin":  # where the kernel knows the limit and refuses to set it
         resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
+
+
+def more_time(limits: Limits) -> None:
+    """Something was read: from here on the next piece may take as long again, within what all may take."""
+    soft = min(int(time.process_time()) + 1 + limits.cpu_seconds, limits.total_cpu_seconds)
+    # Two seconds between the signal that kills and the one that cannot be ignored.
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, limits.total_cpu_seconds + 2))
 
 
 def refuse_system_calls() -> bool:

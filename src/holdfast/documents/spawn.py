@@ -11,7 +11,6 @@ import asyncio
 import json
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import asdict
@@ -60,17 +59,15 @@ def _environment() -> dict[str, str]:
 async def _heard(child: asyncio.subprocess.Process, limits: Limits) -> AsyncIterator[Section | About | Progress]:
     """Every frame until the end; a child that falls silent, goes on too long or dies is a DocumentError."""
     assert child.stdout is not None
-    left, said = limits.wall_seconds, 0
+    said = 0
     while True:
-        began = time.monotonic()
         try:
-            async with asyncio.timeout(left):
+            async with asyncio.timeout(limits.wall_seconds):
                 line = await child.stdout.readline()
         except TimeoutError:
-            raise DocumentError(f"Reading it takes longer than {limits.wall_seconds:g} seconds.") from None
+            raise DocumentError(f"Reading a part of it takes longer than {limits.wall_seconds:g} seconds.") from None
         except ValueError:
             raise DocumentError("The parser's answer makes no sense; the document may be hostile.") from None
-        left -= time.monotonic() - began
         if not line.endswith(b"\n"):
             raise DocumentError(await _why_it_died(child, limits))
         piece = unframed(line)
@@ -98,7 +95,10 @@ async def _why_it_died(child: asyncio.subprocess.Process, limits: Limits) -> str
             await child.wait()
     match child.returncode:
         case code if code in (-signal.SIGXCPU, -signal.SIGKILL):
-            return f"Reading it takes more than {limits.cpu_seconds} seconds of CPU time, or more memory than there is."
+            return (
+                f"Reading it takes more than {limits.cpu_seconds:,} seconds of CPU time for a part or "
+                f"{limits.total_cpu_seconds:,} for all, or more memory than there is."
+            )
         case None:
             return "The parser fell silent."
         case code if code < 0:

@@ -63,9 +63,11 @@ Piece = Section | About | Progress
 class Limits:
     """What reading one document may cost. Beyond any of these it is given up with a DocumentError."""
 
-    cpu_seconds: int = 120
-    wall_seconds: float = 300.0
-    """Time spent waiting for the child; a slow consumer does not count."""
+    cpu_seconds: int = 60
+    """From one piece to the next. A dense scanned page takes about 10; a thousand of them may take their time."""
+    total_cpu_seconds: int = 3_600
+    wall_seconds: float = 180.0
+    """How long to wait for the next piece."""
     memory_bytes: int = 1536 * 1024 * 1024
     """Address space of the child. OCR of a page needs about 1.2 GB of it, everything else far less."""
     open_files: int = 64
