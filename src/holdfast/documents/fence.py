@@ -45,14 +45,8 @@ def fence(documents: Iterable[Path]) -> bool:
 
 
 def _readable(documents: Iterable[Path]) -> Iterable[tuple[Path, int]]:
-    """Of the folder that our package lies in only the names are needed: the data folder may lie in it too."""
-    package = Path(__file__).resolve().parents[1]
-    yield package, _READ_FILE | _READ_FOLDER
-    yield package.parent, _READ_FOLDER
-    for step in (*_SYSTEM, *_libraries(), *sys.path):
-        path = Path(step)
-        if step and path.exists() and path.resolve() != package.parent:
-            yield path, _READ_FILE | (_READ_FOLDER if path.is_dir() else 0)
+    for step in (*_SYSTEM, *_libraries(), *filter(None, sys.path)):
+        yield Path(step), _READ_FILE | (_READ_FOLDER if os.path.isdir(step) else 0)
     for path in documents:
         yield path, _READ_FILE
 
@@ -62,7 +56,10 @@ def _libraries() -> Iterable[str]:
 
 
 def _allow(libc: ctypes.CDLL, rules: int, path: Path, right: int) -> None:
-    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return  # what is not there, or not for us, need not be allowed
     try:
         rule = ctypes.create_string_buffer(struct.pack("=Qi", right, place))
         if libc.syscall(_ADD, rules, _BENEATH, rule, 0) != 0:

@@ -33,11 +33,13 @@ async def parsed(path: Path, name: str | None = None, limits: Limits | None = No
     if size > limits.input_bytes:
         raise DocumentError(f"The document is {size:,} bytes; the limit is {limits.input_bytes:,}.")
     child = await _started(path, name, limits)
+    done = False
     try:
         async for piece in _heard(child, limits):
             yield piece
+        done = True
     finally:
-        await _end(child)
+        await _end(child, done)
 
 
 async def _started(path: Path, name: str | None, limits: Limits) -> asyncio.subprocess.Process:
@@ -79,10 +81,16 @@ async def _heard(child: asyncio.subprocess.Process, limits: Limits) -> AsyncIter
         yield piece
 
 
-async def _end(child: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError):
-        child.kill()
+async def _end(child: asyncio.subprocess.Process, done: bool) -> None:
+    """Kill it, unless it has said all and ends by itself: asyncio loses the status of what dies while being killed."""
     assert child.stdout is not None
+    if done:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                await child.wait()
+    if child.returncode is None:
+        with suppress(ProcessLookupError):
+            child.kill()
     # What it had said and nobody read: asyncio sees the end of a process only past the end of its pipes.
     while await child.stdout.read(LINE_BYTES):
         pass
