@@ -13,7 +13,7 @@ import holdfast
 
 SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
-ROOMS = ("sqlite", "postgres", "memory", "models", "cli", "rest", "mcp")
+ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp")
 PURE = {
     "alike", "bookmarks", "conditions", "credentials", "cursors", "errors", "features", "filters", "happened",
     "moments", "names", "pack", "passages", "question", "quoted", "rank", "reading", "reckon", "reconcile", "records",
@@ -49,7 +49,8 @@ DRIVERS = {
     "uvicorn": "rest",
     "limits": "rest",
     "prometheus_client": "rest",
-    "httpx2": "remote models",
+    "httpx2": "remote models documents",
+    "httpcore2": "documents",
     "pydantic": "rest mcp models",
     "mcp": "mcp rest cli",
     "mcp_types": "mcp",
@@ -101,6 +102,8 @@ def test_imports_point_inwards(path: Path) -> None:
         assert not seen & (VERBS | OUTER | (set(ROOMS) - {me})), f"a backend may not know {seen}"
     elif me == "models":
         assert not seen & (VERBS | OUTER | {"sqlite", "memory", "cli"}), f"a model may not know {seen}"
+    elif me == "documents":
+        assert seen <= {"types", "errors", "names", "moments"}, f"documents are read without knowing {seen}"
     elif me in ("profile", "service", "worker", "sync"):
         assert not seen & set(ROOMS), f"{me} takes ports, not {seen}"
 

@@ -1,0 +1,67 @@
+"""Pure: which language a text is in, told from its script and its most frequent small words; None when unsure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from ..types import About
+
+_HEARD = 20_000
+_SHARE, _FEWEST = 8, 5
+"""At least 8 of 100 words, and 5 of them, must be small words of the language."""
+_WORDS = {
+    "en": "the of and to in is that for it with was on are be this as",
+    "de": "der die und das ist nicht mit den von zu ein eine auf für im sich",
+    "fr": "le la les des et est que une dans pour pas sur qui du au avec",
+    "es": "el los las que una por con para del es como más pero sus al y",
+    "it": "il di che è la per una non con del sono della gli nel alla i",
+    "pt": "o que não uma os com para as do da em por mais dos no se",
+    "nl": "de het een van en is dat op te niet met voor zijn aan er ook",
+    "pl": "się nie na że jest to w z do o jak przez od dla po co",
+    "sv": "och att det som en på är av för med till den har inte ett om",
+    "da": "og at det er en til af på for med der den ikke som har et",
+    "fi": "ja on ei että se oli hän mutta kun niin myös joka ovat kuin tai olla",
+    "tr": "ve bir bu da için ile de çok olarak daha gibi ne ama kadar var olan",
+    "cs": "a se na je že to s v z do o jako ale za by pro",
+}
+_SMALL = {language: frozenset(words.split()) for language, words in _WORDS.items()}
+_SCRIPTS = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")), ("ko", re.compile(r"[\uac00-\ud7af]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff]")), ("uk", re.compile(r"[іїєґІЇЄҐ]")), ("ru", re.compile(r"[а-яА-Я]")),
+    ("el", re.compile(r"[α-ωΑ-Ω]")), ("he", re.compile(r"[\u05d0-\u05ea]")), ("ar", re.compile(r"[\u0620-\u064a]")),
+    ("hi", re.compile(r"[\u0900-\u097f]")), ("th", re.compile(r"[\u0e00-\u0e7f]")),
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Listener:
+    """Hears the beginning of a document as it is read."""
+
+    heard: list[str] = field(default_factory=list)
+    chars: int = 0
+
+    def hear(self, text: str) -> None:
+        if self.chars < _HEARD:
+            self.heard.append(text[:_HEARD])
+            self.chars += len(text)
+
+    def filled(self, about: About, format: str) -> About:
+        language = (about.language or "").strip().split("-")[0].split("_")[0].lower()
+        if not re.fullmatch("[a-z]{2,3}", language):
+            language = spoken(" ".join(self.heard)[:_HEARD]) or ""
+        return replace(about, format=format, language=language or None)
+
+
+def spoken(text: str) -> str | None:
+    letters = sum(map(str.isalpha, text))
+    for language, script in _SCRIPTS:
+        # A quarter of the letters, but Japanese is mostly Han and Ukrainian has few letters of its own.
+        share = {"uk": 40, "ja": 12}.get(language, 4)
+        if letters and len(script.findall(text)) * share > letters:
+            return language
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    counts = {language: sum(word in small for word in words) for language, small in _SMALL.items()}
+    best, second = sorted(counts, key=counts.__getitem__, reverse=True)[:2]
+    sure = counts[best] * 100 >= _SHARE * len(words) and counts[best] >= max(_FEWEST, counts[second] + 1)
+    return best if sure else None

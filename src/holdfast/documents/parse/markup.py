@@ -1,0 +1,237 @@
+"""HTML → sections: what a reader would see, and nothing that runs.
+
+The one walker for every format that is HTML at heart: pages, EPUB chapters, mail, converted Word files. It keeps
+headings, tables and preformatted text apart, holds one block at a time, and does not recurse: depth costs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+from ..types import Section
+
+BLOCK_CHARS = 3_500
+_UNSEEN = frozenset(
+    str.split("script style noscript template iframe object embed applet svg math canvas select textarea")
+)
+_BLOCKS = frozenset(
+    str.split(
+        "p div section article main header footer nav aside ul ol dl li dt dd blockquote figure figcaption address "
+        "form fieldset details summary body br hr h1 h2 h3 h4 h5 h6 table caption tr td th pre"
+    )
+)
+_VOID = frozenset(str.split("area base br col embed hr img input link meta source track wbr"))
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:;|$)", re.I)
+_DATES = ("article:published_time", "date", "dc.date", "dcterms.created", "datepublished", "citation_publication_date")
+
+
+class Walker(HTMLParser):
+    """Feed it HTML; take the sections that are done."""
+
+    def __init__(self, heading: tuple[str, ...] = (), page: int | None = None) -> None:
+        super().__init__(convert_charrefs=True)
+        self.under, self.page = heading, page
+        self.title = ""
+        self.said: dict[str, str] = {}
+        self.done: list[Section] = []
+        self.trail: list[tuple[int, str]] = []
+        self.text: list[str] = []
+        self.size = 0
+        self.skipped: tuple[str, int] | None = None
+        self.inside: str | None = None
+        """`title`, `h1` … `h6`, `pre` or `table`: where the words go instead of the running text."""
+        self.held: list[str] = []
+        self.rows = Rows()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.skipped:
+            if tag == self.skipped[0]:
+                self.skipped = (tag, self.skipped[1] + 1)
+            return
+        given = {name: value or "" for name, value in attrs}
+        if tag in _UNSEEN or (tag not in _VOID and tag not in ("html", "body") and _hidden(given, dict(attrs))):
+            if tag not in _VOID:
+                self.skipped = (tag, 1)
+        elif self.inside == "table":
+            self.rows.opened(tag)
+        elif tag == "meta":
+            name = (given.get("property") or given.get("name") or given.get("itemprop") or "").lower()
+            self.said.setdefault(name, given.get("content", ""))
+        elif tag == "html":
+            self.said.setdefault("lang", given.get("lang") or given.get("xml:lang") or "")
+        elif tag == "title" and not self.title:
+            self.inside, self.held = "title", []
+        elif self.inside != "pre":
+            self._open(tag)
+
+    def _open(self, tag: str) -> None:
+        if tag in _BLOCKS:
+            self._break()
+        if re.fullmatch("h[1-6]|pre", tag):
+            self._flush()
+            self.inside, self.held = tag, []
+        elif tag == "table":
+            self._flush()
+            self.inside, self.rows = "table", Rows()
+        elif tag == "li":
+            self.text.append("- ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.skipped:
+            if tag == self.skipped[0]:
+                self.skipped = (tag, self.skipped[1] - 1) if self.skipped[1] > 1 else None
+            return
+        if self.inside == "table":
+            if self.rows.closed(tag):
+                self._table(True)
+                self.inside = None
+            else:
+                self._table(False)
+        elif self.inside and (tag == self.inside or (self.inside[0] == "h" and tag in _BLOCKS)):
+            self._close(self.inside)
+        elif tag in _BLOCKS and self.inside is None:
+            self._break()
+
+    def _close(self, inside: str) -> None:
+        words = "".join(self.held)
+        self.inside, self.held = None, []
+        if inside == "title":
+            self.title = " ".join(words.split())
+        elif inside == "pre":
+            self._section(words.strip("\n"), "code")
+        elif words.strip():
+            level = int(inside[1])
+            self.trail = [step for step in self.trail if step[0] < level] + [(level, " ".join(words.split()))]
+            # The heading is text as well: nothing that a reader sees is lost.
+            self.text.append(" ".join(words.split()))
+            self._break()
+
+    def handle_data(self, data: str) -> None:
+        if self.skipped:
+            return
+        if self.inside == "table":
+            self.rows.heard(data)
+        elif self.inside:
+            self.held.append(data)
+        else:
+            words = re.sub(r"\s+", " ", data)
+            if words != " " or (self.text and not self.text[-1].endswith(("\n", " "))):
+                self.text.append(words)
+                self.size += len(words)
+
+    def _break(self) -> None:
+        if self.size >= BLOCK_CHARS:
+            self._flush()
+        elif self.text and not self.text[-1].endswith("\n"):
+            self.text.append("\n")
+
+    def _flush(self) -> None:
+        lines = (line.strip() for line in "".join(self.text).split("\n"))
+        self._section("\n".join(line for line in lines if line and line != "-"), "text")
+        self.text, self.size = [], 0
+
+    def _section(self, text: str, kind: str, above: str = "") -> None:
+        if text.strip():
+            heading = (*self.under, *(words for _, words in self.trail))
+            self.done.append(Section(text, heading, self.page, "code" if kind == "code" else "text", above))
+
+    def _table(self, last: bool) -> None:
+        for text, above in self.rows.blocks(last):
+            heading = (*self.under, *(words for _, words in self.trail))
+            self.done.append(Section(text, heading, self.page, "table" if self.rows.wide else "text", above))
+
+    def finish(self) -> None:
+        # A comment that never ends is one to the end, as browsers see it; the parser would call it text.
+        start = self.rawdata.rfind("<!--")
+        if start >= 0 and "-->" not in self.rawdata[start:]:
+            self.rawdata = self.rawdata[:start]
+        self.close()
+        if self.inside == "table":
+            self._table(True)
+        elif self.inside:
+            self._close(self.inside)
+        self._flush()
+
+    @property
+    def date(self) -> str | None:
+        found = next((self.said[name] for name in _DATES if self.said.get(name)), "")
+        return found if re.match(r"\d{4}(-\d\d){0,2}", found) else None
+
+
+class Rows:
+    """A table as it is read: rows of cells, given out in blocks; tables within it are words of their cell."""
+
+    def __init__(self) -> None:
+        self.depth = 1
+        self.cells: list[list[str]] = []
+        self.lines: list[str] = []
+        self.size = 0
+        self.header = ""
+        self.wide = False
+        self.given = False
+
+    def opened(self, tag: str) -> None:
+        if tag == "table":
+            self.depth += 1
+        elif self.depth == 1 and tag == "tr":
+            self._end_row()
+        elif self.depth == 1 and tag in ("td", "th"):
+            self.cells.append([])
+        elif tag in _BLOCKS:
+            self.heard(" ")
+
+    def closed(self, tag: str) -> bool:
+        """Whether the table itself is closed."""
+        if tag == "table":
+            self.depth -= 1
+        elif self.depth == 1 and tag == "tr":
+            self._end_row()
+        if not self.depth:
+            self._end_row()
+        return not self.depth
+
+    def heard(self, words: str) -> None:
+        if not self.cells:
+            if not words.strip():
+                return
+            self.cells.append([])
+        self.cells[-1].append(words)
+
+    def _end_row(self) -> None:
+        cells = [" ".join("".join(cell).split()) for cell in self.cells]
+        self.cells = []
+        if any(cells):
+            self.wide = self.wide or len(cells) > 1
+            self.lines.append(" | ".join(cells))
+            self.size += len(self.lines[-1]) + 1
+
+    def blocks(self, last: bool) -> Iterator[tuple[str, str]]:
+        """What is complete, with the header row for every block but the first."""
+        if last:
+            self._end_row()
+        if self.lines and (last or self.size >= BLOCK_CHARS):
+            yield "\n".join(self.lines), self.header
+            self.header = self.header or self.lines[0][:1_000]
+            self.lines, self.size = [], 0
+
+
+def _hidden(given: dict[str, str], present: dict[str, str | None]) -> bool:
+    return "hidden" in present or bool(_HIDDEN.search(given.get("style", "")))
+
+
+def sections(html: str, heading: tuple[str, ...] = (), page: int | None = None) -> Iterator[Section]:
+    walker = Walker(heading, page)
+    yield from walked(walker, html)
+
+
+def walked(walker: Walker, html: str) -> Iterator[Section]:
+    """Feed the walker and give what it has found so far; afterwards it knows title, language and date."""
+    for start in range(0, len(html), 64 * 1024):
+        walker.feed(html[start : start + 64 * 1024])
+        yield from walker.done
+        walker.done.clear()
+    walker.finish()
+    yield from walker.done
+    walker.done.clear()

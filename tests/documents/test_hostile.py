@@ -1,0 +1,96 @@
+"""Inputs made to harm: each is a clear error or harmless text, soon, in little memory, and the reader goes on."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from document_corpus import MAKERS, markdown
+from document_reading import Found, read
+from hostile import HOSTILE, Hostile
+
+from holdfast.documents.types import Limits
+
+pytestmark = pytest.mark.skipif(
+    find_spec("pypdfium2") is None or find_spec("rapidocr") is None, reason="holdfast[documents,ocr] is not installed"
+)
+
+
+def check(found: Found, ends: str) -> None:
+    if found.error is not None:
+        told = str(found.error)
+        assert ends in ("error", "either"), told
+        assert len(told) > 15
+        assert "Traceback" not in told
+        assert "makes no sense" not in told
+    else:
+        assert ends in ("text", "either"), found.text[:300]
+        assert found.text.strip()
+
+
+def test_there_are_more_than_a_hundred_hostile_inputs() -> None:
+    assert len(HOSTILE) >= 100
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE.keys())
+def test_no_input_harms_its_reader(hostile: Hostile, tmp_path: Path) -> None:
+    data = hostile.make()
+    here = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.monotonic()
+    found = read(data, tmp_path, hostile.name, hostile.limits)
+    check(found, hostile.ends)
+    assert not [word for word in hostile.never if word in found.text]
+    assert time.monotonic() - began < 25
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - here < 200 * 1024, "the reader itself grew"
+    assert [path.name for path in tmp_path.iterdir()] == [
+        path.name for path in tmp_path.iterdir() if len(path.name) == 16
+    ]
+
+
+def test_the_reader_reads_on_after_the_worst(tmp_path: Path) -> None:
+    for name in ("zip bomb", "a page bomb", "deep docx"):
+        read(HOSTILE[name].make(), tmp_path, None, HOSTILE[name].limits)
+    sample = markdown()
+    assert read(sample.data, tmp_path, sample.name).error is None
+
+
+def test_the_worst_inputs_stay_within_their_memory(tmp_path: Path) -> None:
+    """Measured by the kernel, in a process of its own so that no other child counts."""
+    worst = ("zip bomb", "zips of ten zips of ten zips", "a page bomb", "a bomb in a bomb", "one text a million times",
+             "json with one key a million times", "a table of a million columns", "an attribute of ten megabytes",
+             "two hundred thousand boxes", "deep docx", "xlsx bomb", "ten million strokes")  # fmt: skip
+    command = [sys.executable, __file__, str(tmp_path), *worst]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+    peaks = json.loads(done.stdout)
+    assert max(peaks.values()) <= 512 * 1024, peaks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__.strip("_"))
+def test_broken_files_of_every_format_are_an_error_or_what_is_left_of_them(maker, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    data = maker().data
+    dice = random.Random(maker.__name__)
+    broken = [data[: len(data) * part // 10] for part in (1, 3, 5, 9)] + [data[:-1], data[1:]]
+    for flips in (1, 5, 50, 500):
+        flipped = bytearray(data)
+        for _ in range(flips):
+            flipped[dice.randrange(len(flipped))] = dice.randrange(256)
+        broken.append(bytes(flipped))
+    for each in broken:
+        check(read(each, tmp_path, maker().name, Limits(cpu_seconds=10, memory_bytes=512 << 20)), "either")
+
+
+if __name__ == "__main__":
+    peaks = {}
+    for name in sys.argv[2:]:
+        read(HOSTILE[name].make(), Path(sys.argv[1]), HOSTILE[name].name, HOSTILE[name].limits)
+        # The highest so far: good enough, since the question is whether any was too high.
+        peaks[name] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(json.dumps(peaks))
