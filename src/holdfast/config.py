@@ -57,6 +57,8 @@ class Settings:
     """How long digestion waits for one answer of the model."""
     open_files: int = 128
     """How many profiles may be open at once; the least recently used is closed."""
+    decay_days: float | None = None
+    """When set, what is this many days old has lost half of what age takes from its rank; by default nothing fades."""
     trace_days: int = 7
     """How long traces are kept; 0 keeps none."""
     host: str = "127.0.0.1"
@@ -102,6 +104,7 @@ class Settings:
             keyring=_path(found.get("keyring")),
             **_models(found),
             open_files=_count("open_files", found.get("open_files", 128)),
+            decay_days=_days(found.get("decay_days")),
             trace_days=_count("trace_days", found.get("trace_days", 7), least=0, most=36_500),
             host=str(found.get("host", "127.0.0.1")),
             port=_count("port", found.get("port", 8420), most=65_535),
@@ -123,6 +126,20 @@ def _models(found: dict[str, object]) -> dict[str, Any]:
         variable = f"{vendor.upper().replace('-', '_')}_API_KEY"
         mine[f"{setting}_key"] = mine[f"{setting}_key"] or (os.environ.get(variable) or None if vendor else None)
     return {**mine, "embedder": embedder, "llm": llm, "llm_seconds": _seconds(found.get("llm_seconds", 120.0))}
+
+
+def _days(value: object) -> float | None:
+    if value is None or str(value).lower() in ("", "none", "off"):
+        return None
+    try:
+        days = float(str(value))
+    except ValueError:
+        days = 0.0
+    if not 0 < days <= 36_500:
+        raise InvalidInput(
+            f"The setting decay_days is {shown(value)}; give a number of days, or off.", field="decay_days"
+        )
+    return days
 
 
 def _maybe(value: object) -> str | None:

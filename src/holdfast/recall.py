@@ -10,7 +10,7 @@ from typing import Any
 
 from . import words
 from .filters import passes
-from .moments import iso
+from .moments import iso, micros
 from .ports import Embedder, Reranker, Store
 from .question import Asked, analysed
 from .rank import Ranked, ranked, reasons
@@ -22,6 +22,8 @@ log = logging.getLogger("holdfast")
 DEPTH = 80
 TRACED = 50
 """How many of each channel's candidates a trace names."""
+FADE = 1.0
+"""What the score of something very old loses when memory fades."""
 SUNK = 3.0
 """What a task's score loses once its session has ended."""
 
@@ -41,6 +43,8 @@ class Models:
 
     embedder: Embedder
     reranker: Reranker | None = None
+    decay: float | None = None
+    """Days after which something has lost half of what age takes from it; None for no loss."""
 
 
 async def search(store: Store, models: Models, question: Question, limit: int) -> list[Hit]:
@@ -48,7 +52,7 @@ async def search(store: Store, models: Models, question: Question, limit: int) -
         asked = analysed(question.text, question.asked_at)
     found = await proposed(store, models.embedder, asked, question, limit)
     with stage("rank"):
-        order = ranked(asked, found, limit + limit // 2 + 10)
+        order = _faded(ranked(asked, found, limit + limit // 2 + 10), asked, question, models.decay)
     with stage("read"):
         items = {item.id: item for item in await store.get([each.item.id for each in order])}
         order = await _with_tasks_sunk(store, [each for each in order if each.item.id in items], items)
@@ -57,6 +61,18 @@ async def search(store: Store, models: Models, question: Question, limit: int) -
     if followed():
         append("searches", _told(asked, found, order, hits))
     return hits
+
+
+def _faded(order: list[Ranked], asked: Asked, question: Question, decay: float | None) -> list[Ranked]:
+    """The order with old things a little lower, unless the question names a time of its own."""
+    if decay is None or asked.window is not None:
+        return order
+
+    def aged(found: Ranked) -> Ranked:
+        days = max(0.0, (micros(question.asked_at) - found.item.at) / 86_400e6)
+        return replace(found, score=found.score - FADE * (1 - 0.5 ** (days / decay)))
+
+    return sorted(map(aged, order), key=lambda found: -found.score)
 
 
 def _told(asked: Asked, found: Proposals, order: Sequence[Ranked], hits: Sequence[Hit]) -> dict[str, Any]:

@@ -45,11 +45,12 @@ class AsyncHoldfast:
         trace_days: float = 7,
         thinking: Thinking | None = None,
         summariser: Summariser | None = None,
+        decay: float | None = None,
     ) -> None:
         self._vault = vault
         self._embedder = embedder
         self._extractor = extractor
-        self._models = recall.Models(embedder, reranker)
+        self._models = recall.Models(embedder, reranker, decay)
         self._clock = clock
         self._thinking = thinking
         self._recorder = Recorder(vault, clock, timedelta(days=trace_days))
@@ -73,7 +74,7 @@ class AsyncHoldfast:
         parts = wired(path, **settings)
         opened = cls(
             parts.vault, parts.embedder, parts.extractor, reranker=reranker, trace_days=parts.trace_days,
-            thinking=parts.thinking, summariser=parts.summariser,
+            thinking=parts.thinking, summariser=parts.summariser, decay=parts.decay,
         )  # fmt: skip
         try:
             return await opened.start()

@@ -24,6 +24,7 @@ class Wired:
     extractor: Extractor
     trace_days: int
     summariser: Summariser
+    decay: float | None
     thinking: Thinking | None = None
 
 
@@ -42,7 +43,15 @@ def wired(
     chosen = Settings.read(**{"data": path, "embedder": named} | settings)
     model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(chosen)
     mind = _thinking(chosen)
-    return Wired(vault(chosen), model, extractor or RuleExtractor(model), chosen.trace_days, QuotingSummariser(), mind)
+    return Wired(
+        vault(chosen),
+        model,
+        extractor or RuleExtractor(model),
+        chosen.trace_days,
+        QuotingSummariser(),
+        chosen.decay_days,
+        mind,
+    )
 
 
 def vault(chosen: Settings) -> Vault:
