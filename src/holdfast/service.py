@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from .remote import RemoteHoldfast
 
 
-RULES_SECONDS = 5.0
+RULES_SECONDS, MOST_RULES = 5.0, 10_000
+"""How long what was laid down for a profile is believed, and for how many."""
 
 
 class AsyncHoldfast:
@@ -194,6 +195,8 @@ class AsyncHoldfast:
         with suppress(NotFound):
             rules |= await (await self._vault.open(*who, create=False)).journal.settings()
         if changes == self._rules_changed:  # or what was read may be what was before
+            if len(self._rules) >= MOST_RULES:
+                self._rules.clear()
             self._rules[who] = (time.monotonic() + RULES_SECONDS, rules)
         return rules
 
