@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from . import filters, forget, ingest, moments, names, pack, recall, redigest, remember, spending, summary
+from .carrying import Carrying
 from .digest import keys_of
-from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
+from .errors import InvalidInput, NotFound, shown
 from .forget import How
 from .given import Moment, Narrowed, Revision
 from .ledger import Ledger
@@ -18,15 +19,12 @@ from .once import once
 from .ports import Store
 from .recorder import traced
 from .redigest import Redigested
-from .reported import Reported, id_of, limit_of
+from .reported import id_of, limit_of
 from .results import Answer, Context, Hit, Page, Receipt, Session, Stats
 from .streams import in_one_task
 from .synthesis import Asking, recalled
 from .trail import following, note, stage
 from .types import Forgotten, Json, Memory, Message, Where
-
-if TYPE_CHECKING:
-    pass
 
 Hits = list[Hit]
 CATCH_UP_SECONDS = 0.5
@@ -34,7 +32,7 @@ CATCH_UP_SECONDS = 0.5
 CONTEXT_HITS = 60
 
 
-class LocalProfile(Reported):
+class LocalProfile(Carrying):
     """The verbs, bound to one profile of this process's data folder."""
 
     @traced
@@ -354,16 +352,3 @@ class LocalProfile(Reported):
 
     async def _caught_up(self) -> None:
         await self._holdfast._worker.caught_up(self._who, CATCH_UP_SECONDS)
-
-    async def _written_to(self) -> Store:
-        """The store, created with its namespace at the first write."""
-        if self._holdfast._closed:
-            raise Closed("This Holdfast was closed.")
-        vault = self._holdfast._vault
-        try:
-            store = await vault.open(*self._who, create=True)
-        except NotFound:
-            with suppress(AlreadyExists):  # somebody created it meanwhile
-                await vault.create_namespace(self.namespace)
-            store = await vault.open(*self._who, create=True)
-        return store

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import ingest, names
-from .errors import Closed, InvalidInput, NotFound, shown
+from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
 from .ports import Store
 from .records import Event, JobStatus, Trace, TracePage
 from .spending import Spent
@@ -75,6 +76,19 @@ class Reported:
         if self._holdfast._closed:
             raise Closed("This Holdfast was closed.")
         return await self._holdfast._vault.open(*self._who, create=False)
+
+    async def _written_to(self) -> Store:
+        """The store, created with its namespace at the first write."""
+        if self._holdfast._closed:
+            raise Closed("This Holdfast was closed.")
+        vault = self._holdfast._vault
+        try:
+            store = await vault.open(*self._who, create=True)
+        except NotFound:
+            with suppress(AlreadyExists):  # somebody created it meanwhile
+                await vault.create_namespace(self.namespace)
+            store = await vault.open(*self._who, create=True)
+        return store
 
 
 def id_of(id: object) -> str:

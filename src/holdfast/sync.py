@@ -138,6 +138,8 @@ class Profile(_Front):
 
     usage = blocking(LocalProfile.usage)
     redigest = blocking(LocalProfile.redigest)
+    export_to = blocking(LocalProfile.export_to)
+    import_from = blocking(LocalProfile.import_from)
 
     @functools.wraps(LocalProfile.recall_stream)
     def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
