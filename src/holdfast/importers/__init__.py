@@ -34,6 +34,8 @@ def detected(source: Source) -> str:
             if isinstance(first, dict) and reader.knows(first):
                 return format
         raise unreadable(f"{name} is no export that is known here; say which with --format.")
+    if source.folder is None and not source.name.lower().endswith(markdown.SUFFIXES):
+        raise unreadable(f"{source.name} is no export that is known here; say which with --format.")
     return "markdown"
 
 
