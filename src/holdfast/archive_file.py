@@ -17,6 +17,7 @@ from .archive_checks import Wrong
 from .errors import Damaged, HoldfastError, InvalidInput, StorageError, StorageFull
 
 LINE_BYTES = 64 * 1024 * 1024
+HEADER_BYTES = 65_536
 MOST_PROBLEMS = 20
 GZIP = b"\x1f\x8b"
 READ: dict[str, Callable[[Mapping[str, Any]], Any]] = {
@@ -52,7 +53,7 @@ class Archive:
         file.seek(0)
         squeezed = file.read(2) == GZIP
         file.seek(0)
-        self._file = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if squeezed else file
+        self._file = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb")) if squeezed else file
 
     def check(self, *, force: bool = False, seen: Callable[[int], None] = lambda lines: None) -> Checked:
         """Read every line; raise at the first that is wrong, or with `force` note it and go on."""
@@ -69,6 +70,11 @@ class Archive:
                 return
             if told["type"] == type:
                 yield READ[type](told)
+
+    def first(self) -> bytes:
+        """Its first line, or as much of it as a header may have."""
+        self._file.seek(0)
+        return self._file.readline(HEADER_BYTES)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         self._file.seek(0)
@@ -189,9 +195,8 @@ def _placed(wrong: InvalidInput, number: int) -> InvalidInput:
 def is_archive(file: BinaryIO) -> bool:
     """Whether it begins like one."""
     try:
-        _, line = next(Archive(file).lines(), (1, b""))
-        return checks.value_of(line).get("format") == FORMAT
-    except HoldfastError:
+        return checks.value_of(Archive(file).first()).get("format") == FORMAT
+    except (HoldfastError, EOFError, OSError, zlib.error):
         return False
     finally:
         file.seek(0)

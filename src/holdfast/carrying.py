@@ -94,8 +94,7 @@ class Carrying(Reported):
             try:
                 store = await self._store()
             except NotFound:
-                here: Any = checked.counts | {"problems": tuple(checked.problems)}
-                return Imported(**here, dry_run=True)
+                return all_of(checked)
             return await Restoring(store, reader, checked, **how).run()
         store = await self._written_to()
         async with self._holdfast._worker.expecting(self._who):
@@ -151,6 +150,12 @@ def source(path: Place) -> Iterator[Path | BinaryIO]:
     else:
         with opened(Path(path)) as file:
             yield file
+
+
+def all_of(checked: Checked) -> Imported:
+    """What an import into a profile that is not there would bring."""
+    here: Any = checked.counts | {"problems": tuple(checked.problems)}
+    return Imported(**here, dry_run=True)
 
 
 async def by_line(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

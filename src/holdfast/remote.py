@@ -5,6 +5,7 @@ Each method here is made from its local one: same name, same parameters, same do
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import json
@@ -20,8 +21,9 @@ import httpx2 as httpx
 import orjson
 
 from . import errors, trail
+from .archive_file import Archive
 from .bookmarks import later
-from .carrying import Exported, Seen, archived, by_line, chunked, source, written
+from .carrying import Exported, Seen, all_of, archived, by_line, chunked, source, written
 from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable, shown
 from .foreign import brought
 from .moments import iso
@@ -304,6 +306,8 @@ class RemoteProfile:
             except NotFound as absent:
                 if absent.field != "namespace":
                     raise
+                if how.get("dry_run"):
+                    return all_of(await asyncio.to_thread(Archive(file).check, force=how.get("force", False)))
                 await self._create_namespace(absent)
                 told = await self._holdfast.send(self._path("/import"), query, chunked(file))
             return read(Imported, told)

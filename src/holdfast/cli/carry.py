@@ -198,6 +198,6 @@ def _seen(shown: Meter, path: Path) -> Any:
     if path.is_file():
         with opened(path) as file:
             if is_archive(file):
-                counts = header(value_of(next(Archive(file).lines())[1])).counts
+                counts = header(value_of(Archive(file).first())).counts
                 total = counts["messages"] + counts["memories"]
     return lambda done: shown.reached(done, total=total or done)

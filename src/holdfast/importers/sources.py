@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ CHUNK = 1 << 20
 MOST = 1 << 30
 """No export's one element is larger, and no ZIP's member may be."""
 WRAPPED = ("results", "memories", "documents", "memoryEntries", "items", "conversations")
-SPACE = " \t\r\n"
+_SPACE, _COMMAS = re.compile(r"[ \t\r\n]*"), re.compile(r"[ \t\r\n,]*")
 
 
 class Source:
@@ -70,7 +71,7 @@ def elements(file: BinaryIO, name: str) -> Iterator[Any]:
     reader = _Reader(file, name)
     if reader.peek() == "[":
         reader.skip("[")
-        while reader.peek(",") not in ("]", ""):
+        while reader.peek(commas=True) not in ("]", ""):
             yield reader.value()
         if reader.peek() != "]":
             raise unreadable(f"{name} ends in the middle of its list.")
@@ -99,11 +100,10 @@ class _Reader:
         self._at = 0
         self._decoder = json.JSONDecoder()
 
-    def peek(self, also: str = "") -> str:
-        """The next character that is no space, nor one of `also`; nothing at the end."""
+    def peek(self, *, commas: bool = False) -> str:
+        """The next character that is no space (nor, with `commas`, a comma); nothing at the end."""
         while True:
-            while self._at < len(self._held) and self._held[self._at] in SPACE + also:
-                self._at += 1
+            self._at = (_COMMAS if commas else _SPACE).match(self._held, self._at).end()  # type: ignore[union-attr]
             if self._at < len(self._held) or not self._more(CHUNK):
                 return self._held[self._at : self._at + 1]
 
