@@ -289,8 +289,11 @@ class RemoteProfile:
 
     @functools.wraps(LocalProfile.export_to)
     async def export_to(self, path: Any, *, vectors: bool = False, seen: Seen = lambda lines: None) -> Exported:
-        chunks = self._holdfast.chunks(self._path("/export"), {"vectors": vectors})
-        return await written(by_line(chunks), path, seen)
+        return await written(self.exported(vectors=vectors), path, seen)
+
+    async def exported(self, *, vectors: bool = False) -> AsyncIterator[bytes]:
+        async for line in by_line(self._holdfast.chunks(self._path("/export"), {"vectors": vectors})):
+            yield line
 
     @functools.wraps(LocalProfile.import_from)
     async def import_from(

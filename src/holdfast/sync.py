@@ -150,6 +150,11 @@ class Profile(_Front):
 
     events.__doc__ = LocalProfile.events.__doc__
 
+    def exported(self, *, vectors: bool = False) -> Iterator[bytes]:
+        return self._pieces(self._inner.exported(vectors=vectors))
+
+    exported.__doc__ = LocalProfile.exported.__doc__
+
     def _pieces(self, stream: AsyncIterator[T]) -> Iterator[T]:
         try:
             while True:
