@@ -96,7 +96,8 @@ async def taken(store: Store, seen: Callable[[int], None] = lambda count: None) 
         if any(source not in found.messages for source in known.sources):  # forgotten while it was drawn from them
             left = tuple(source for source in known.sources if source in found.messages)
             found.memories[id] = replace(known, sources=left)
-    found.memories = {id: found.memories[id] for id in _older_first(found.memories)}
+    links = {id: known.next for id, known in found.memories.items()}
+    found.memories = {id: found.memories[id] for id in older_first(links)}
     return found
 
 
@@ -145,12 +146,15 @@ async def _memories(store: Store, seen: Callable[[int], None]) -> dict[str, Know
             return dict(reversed(found))
 
 
-def _older_first(memories: dict[str, Known]) -> Iterator[str]:
-    """What is superseded before what supersedes it; forgetting can leave an older memory in a newer one's place."""
+def older_first(memories: dict[str, str | None]) -> Iterator[str]:
+    """Of memories with their successors: what is superseded before what supersedes it.
+
+    Forgetting can leave an older memory in a newer one's place.
+    """
     before: dict[str, list[str]] = defaultdict(list)
-    for id, known in memories.items():
-        if known.next is not None:
-            before[known.next].append(id)
+    for id, next in memories.items():
+        if next is not None:
+            before[next].append(id)
     told: set[str] = set()
     for id in memories:
         stack = [id]
@@ -166,14 +170,14 @@ def _older_first(memories: dict[str, Known]) -> Iterator[str]:
 def _fixed_message(message: Message) -> bytes:
     return _digest(
         message.id, message.session_id, message.position, message.role, message.content, message.created_at,
-        message.speaker, message.timestamp, message.agent, _even(message.metadata),
+        message.speaker, message.timestamp, message.agent, even(message.metadata),
     )  # fmt: skip
 
 
 def _fixed_memory(memory: Memory) -> bytes:
     return _digest(
         memory.id, memory.kind, memory.key, memory.content, memory.summary, memory.created_at, memory.updated_at,
-        _even(memory.value), _even(memory.metadata), memory.keywords, memory.queries, memory.session_id, memory.agent,
+        even(memory.value), even(memory.metadata), memory.keywords, memory.queries, memory.session_id, memory.agent,
         memory.trust, memory.occurred_at, memory.occurred_until, memory.expires_at, memory.version, memory.extractor,
         memory.confidence,
     )  # fmt: skip
@@ -191,12 +195,12 @@ def _index(parts: Indexed) -> bytes:
     return sha.digest()
 
 
-def _even(value: Json) -> Json:
+def even(value: Json) -> Json:
     """As every backend gives it back: some know no difference between 1e16 and the whole number."""
     if isinstance(value, dict):
-        return {name: _even(each) for name, each in value.items()}
+        return {name: even(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_even(each) for each in value]
+        return [even(each) for each in value]
     return int(Decimal(repr(value))) if isinstance(value, float) and value.is_integer() else value
 
 

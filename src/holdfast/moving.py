@@ -107,11 +107,11 @@ class Moving:
         for some in batched(id for id in wanted.messages if id not in held.messages):
             messages = [item for item in await self._source.get(some) if isinstance(item, Message)]
             parts, vectors = await self._indexed(messages)
-            spaced, stand_ins = _spaced(messages, ends)
+            together, stand_ins = spaced(messages, ends)
             ours |= {message.id for message in messages}
             await self._target.apply(
                 Change(
-                    messages=spaced,
+                    messages=together,
                     parts=parts,
                     vectors=vectors,
                     settle=tuple(message.id for message in messages if _state(message) == DIGESTED),
@@ -254,18 +254,21 @@ def _steps(wanted: Inventory, held: Inventory) -> Iterator[Step]:
         yield step
 
 
-def _spaced(messages: Sequence[Message], ends: dict[str, int]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """The messages, with stand-ins where others were forgotten, so that each gets the position it had."""
-    spaced, stand_ins = [], []
+def spaced(messages: Sequence[Message], ends: dict[str, int]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """The messages, with stand-ins where others were forgotten, so that each gets the position it had.
+
+    `ends` has the last position of each session, and is brought up to date.
+    """
+    together, stand_ins = [], []
     for message in messages:
         session = message.session_id
         for place in range(ends.get(session, 0) + 1, message.position):
             id = names.message_id(session, "stand-in", str(place))
-            spaced.append(Message(id, session, "system", "", message.created_at))
+            together.append(Message(id, session, "system", "", message.created_at))
             stand_ins.append(id)
-        spaced.append(message)
-        ends[session] = message.position
-    return tuple(spaced), tuple(stand_ins)
+        together.append(message)
+        ends[session] = max(ends.get(session, 0) + 1, message.position)
+    return tuple(together), tuple(stand_ins)
 
 
 def _failures(message: Message, had: State) -> list[Deferral]:

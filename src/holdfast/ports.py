@@ -139,8 +139,8 @@ class Journal(Protocol):
         """Newest first, of one session and turn when given."""
         ...
 
-    async def spend(self, month: str, usage: Usage) -> None:
-        """Count one more call of a model in this month."""
+    async def spend(self, month: str, usage: Usage, calls: int = 1) -> None:
+        """Count one more call of a model in this month, or several that used so much together."""
         ...
 
     async def spent(self, month: str | None) -> list[Spent]:

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from . import filters, forget, ingest, moments, names, pack, recall, redigest, remember, spending, summary
+from .carrying import Carrying
 from .digest import keys_of
 from .errors import InvalidInput, NotFound, shown
 from .forget import How
@@ -26,16 +27,13 @@ from .synthesis import Asking, recalled
 from .trail import following, note, stage
 from .types import Forgotten, Json, Memory, Message, Where
 
-if TYPE_CHECKING:
-    pass
-
 Hits = list[Hit]
 CATCH_UP_SECONDS = 0.5
 """How long a read waits for the meaning of what was just written; words are found at once."""
 CONTEXT_HITS = 60
 
 
-class LocalProfile(Kept):
+class LocalProfile(Kept, Carrying):
     """The verbs, bound to one profile of this process's data folder."""
 
     @traced

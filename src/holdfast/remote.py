@@ -5,12 +5,14 @@ Each method here is made from its local one: same name, same parameters, same do
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
 from urllib.parse import quote
@@ -19,13 +21,17 @@ import httpx2 as httpx
 import orjson
 
 from . import errors, trail
+from .archive_file import Archive
 from .bookmarks import later
+from .carrying import Exported, Seen, all_of, archived, by_line, chunked, source, written
 from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable, shown
+from .foreign import brought
 from .moments import iso
 from .profile import LocalProfile
 from .reading import read
 from .records import Event, TracePage
 from .reported import HEARTBEAT
+from .restore import Imported
 from .results import Answer, Namespace, Page, ProfileInfo
 from .retention import PINNED
 from .types import Forgotten, Memory
@@ -34,6 +40,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 SECONDS = 60.0
 WAIT_SECONDS = 30.0
+LONG_SECONDS = 3600.0
 ERRORS = {
     kind.code: kind for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, HoldfastError)
@@ -130,6 +137,24 @@ class RemoteHoldfast:
                     _result(answer)
                 async for line in answer.aiter_lines():
                     yield line
+
+    async def chunks(self, path: str, query: dict[str, Any]) -> AsyncIterator[bytes]:
+        """The bytes of a long answer as they come."""
+        with self._reached():
+            async with self._http.stream("GET", path, params=query, headers=_about_the_caller()) as answer:
+                if not answer.is_success:
+                    await answer.aread()
+                    _result(answer)
+                async for chunk in answer.aiter_bytes():
+                    yield chunk
+
+    async def send(self, path: str, query: dict[str, Any], body: AsyncIterator[bytes]) -> Any:
+        """A long body bit by bit; what comes of it may take its time."""
+        headers = {"content-type": "application/octet-stream"} | _about_the_caller()
+        patience = httpx.Timeout(SECONDS, read=LONG_SECONDS)
+        with self._reached():
+            answer = await self._http.post(path, content=body, params=query, headers=headers, timeout=patience)
+        return _result(answer)
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -278,6 +303,34 @@ class RemoteProfile:
                 yield _event(orjson.loads(line[5:]))
             elif line.startswith(": still"):
                 yield None
+
+    @functools.wraps(LocalProfile.export_to)
+    async def export_to(self, path: Any, *, vectors: bool = False, seen: Seen = lambda lines: None) -> Exported:
+        return await written(self.exported(vectors=vectors), path, seen)
+
+    async def exported(self, *, vectors: bool = False) -> AsyncIterator[bytes]:
+        async for line in by_line(self._holdfast.chunks(self._path("/export"), {"vectors": vectors})):
+            yield line
+
+    @functools.wraps(LocalProfile.import_from)
+    async def import_from(
+        self, path: Any, *, format: str = "auto", seen: Seen = lambda items: None, **how: bool
+    ) -> Imported:
+        with source(path) as file:
+            if not archived(file, format):
+                return await brought(self, file, format, dry_run=how.get("dry_run", False), seen=seen)
+            assert not isinstance(file, Path)
+            query = {"format": "archive"} | how
+            try:
+                told = await self._holdfast.send(self._path("/import"), query, chunked(file))
+            except NotFound as absent:
+                if absent.field != "namespace":
+                    raise
+                if how.get("dry_run"):
+                    return all_of(await asyncio.to_thread(Archive(file).check, force=how.get("force", False)))
+                await self._create_namespace(absent)
+                told = await self._holdfast.send(self._path("/import"), query, chunked(file))
+            return read(Imported, told)
 
     async def _ask(self, method: str, path: str, *more: Any, **headers: Any) -> Any:
         try:

@@ -145,6 +145,8 @@ class Profile(_Front):
     set_summaries = blocking(LocalProfile.set_summaries)
     pin = blocking(LocalProfile.pin)
     unpin = blocking(LocalProfile.unpin)
+    export_to = blocking(LocalProfile.export_to)
+    import_from = blocking(LocalProfile.import_from)
 
     @functools.wraps(LocalProfile.recall_stream)
     def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
@@ -154,6 +156,11 @@ class Profile(_Front):
         return self._pieces(self._inner.events(after=after, heartbeat=heartbeat))
 
     events.__doc__ = LocalProfile.events.__doc__
+
+    def exported(self, *, vectors: bool = False) -> Iterator[bytes]:
+        return self._pieces(self._inner.exported(vectors=vectors))
+
+    exported.__doc__ = LocalProfile.exported.__doc__
 
     def _pieces(self, stream: AsyncIterator[T]) -> Iterator[T]:
         try:

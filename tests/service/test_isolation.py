@@ -128,6 +128,7 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
     yield call(NATIVE, "/jobs/{id}", "GET", f"/jobs/{about.job}")
     yield call(NATIVE, "/jobs", "GET")
     yield call(NATIVE, "/sessions", "GET")
+    yield call(NATIVE, "/export", "GET")
     yield call(CONTRACT, "/memories", "GET", params={"type": "fact"})
     yield call(NATIVE, "/stats", "GET")
     yield call(NATIVE, "/usage", "GET")

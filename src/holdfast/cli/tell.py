@@ -54,7 +54,7 @@ def ingest(
     with place.memory() as memory:
         receipt = _written(memory, batches, name, agent, quiet=place.as_json)
         if not no_wait:
-            _digested(memory, quiet=place.as_json)
+            digested(memory, quiet=place.as_json)
             # Twice is once: asking again changes nothing and tells what became of the messages.
             again = [memory.ingest(batch, session_id=name, agent=agent, wait=True) for batch in batches]
             made = {made.id: made for each in again for made in each.memories}
@@ -121,7 +121,7 @@ def redigest(
     with place.memory() as memory:
         done = memory.redigest(session, since=since, aside=aside, dry_run=dry_run)
         if not (dry_run or no_wait):
-            _digested(memory, quiet=place.as_json)
+            digested(memory, quiet=place.as_json)
     verb = "Would digest" if dry_run else "Digested" if not no_wait else "To be digested:"
     told = f"{verb} {count(done.messages, 'message')} anew; {count(done.memories, 'memory')} drawn before "
     return Reply(done, (told + ("would go." if dry_run else "went."),))
@@ -179,7 +179,7 @@ def _written(memory: Profile, batches: list[list[Any]], session: str, agent: Any
     return Receipt(session, tuple(written), pending)
 
 
-def _digested(memory: Profile, *, quiet: bool) -> None:
+def digested(memory: Profile, *, quiet: bool) -> None:
     """Wait for the worker, showing how far it is."""
     if memory.settle(POLL_SECONDS):
         return

@@ -113,10 +113,13 @@ class JournalContract:
             ("2026-02", "answer"),
         ):
             await store.journal.spend(month, Usage("vendor/model", task, 100, 10, 5))
+        await store.journal.spend("2026-03", Usage("vendor/model", "answer", 700, 70), 7)
         january = [Spent("2026-01", "vendor/model", "answer", 1, 100, 10, 5),
                    Spent("2026-01", "vendor/model", "extract", 2, 200, 20, 10)]  # fmt: skip
         assert await store.journal.spent("2026-01") == january
-        assert await store.journal.spent(None) == [*january, Spent("2026-02", "vendor/model", "answer", 1, 100, 10, 5)]
+        later = [Spent("2026-02", "vendor/model", "answer", 1, 100, 10, 5),
+                 Spent("2026-03", "vendor/model", "answer", 7, 700, 70)]  # fmt: skip
+        assert await store.journal.spent(None) == [*january, *later]
         assert await store.journal.spent("2025-12") == []
 
     async def test_what_is_laid_down_stays_until_it_is_replaced_or_removed(self, store: Store) -> None:

@@ -65,11 +65,15 @@ class MemoryJournal:
         more = cursors.sealed(found[limit - 1][0]) if len(found) > limit else None
         return TracePage(tuple(trace for _, trace in found[:limit]), more)
 
-    async def spend(self, month: str, usage: Usage) -> None:
+    async def spend(self, month: str, usage: Usage, calls: int = 1) -> None:
         what = (month, usage.model, usage.task)
         known = self._spent.get(what, Spent(*what, 0, 0, 0))
         self._spent[what] = Spent(
-            *what, known.calls + 1, known.input + usage.input, known.output + usage.output, known.cached + usage.cached
+            *what,
+            known.calls + calls,
+            known.input + usage.input,
+            known.output + usage.output,
+            known.cached + usage.cached,
         )
 
     async def spent(self, month: str | None) -> list[Spent]:

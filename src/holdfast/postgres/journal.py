@@ -80,11 +80,11 @@ class PostgresJournal:
         more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return TracePage(tuple(stored.trace(self._opened(row[:-1])) for row in found[:limit]), more)
 
-    async def spend(self, month: str, usage: Usage) -> None:
-        row = (self._profile, month, usage.model, usage.task, usage.input, usage.output, usage.cached)
+    async def spend(self, month: str, usage: Usage, calls: int = 1) -> None:
+        row = (self._profile, month, usage.model, usage.task, calls, usage.input, usage.output, usage.cached)
         statement = (
-            f"INSERT INTO usage (profile, {stored.SPENT}) VALUES (%s, %s, %s, %s, 1, %s, %s, %s) "
-            "ON CONFLICT (profile, month, model, task) DO UPDATE SET calls = usage.calls + 1, "
+            f"INSERT INTO usage (profile, {stored.SPENT}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s) "
+            "ON CONFLICT (profile, month, model, task) DO UPDATE SET calls = usage.calls + excluded.calls, "
             "input = usage.input + excluded.input, output = usage.output + excluded.output, "
             "cached = usage.cached + excluded.cached"
         )

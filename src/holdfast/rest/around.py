@@ -21,6 +21,7 @@ log = logging.getLogger("holdfast.access")
 faults = logging.getLogger("holdfast")
 MOST_BYTES = 32 * 1024 * 1024
 """More than 500 messages of the largest size need."""
+ARCHIVE_BYTES = 1024 * 1024 * 1024
 STRANGERS_BYTES = 65_536
 BOOKMARK = "holdfast-bookmark"
 """On a write's answer: how far the database was then. On a read: what it must see, whichever server and replica."""
@@ -93,7 +94,9 @@ class Around:
         told = asked.get(b"authorization", b"").decode("latin-1").partition(" ")[2]
         token = path[2] if path[1:2] in (["s"], ["sse"]) and len(path) > 2 else told.strip()
         known = bool(token) and await self._access.credential(token) is not None
-        return MOST_BYTES if known else STRANGERS_BYTES
+        if not known:
+            return STRANGERS_BYTES
+        return ARCHIVE_BYTES if path[-1] == "import" else MOST_BYTES
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = _route(scope)

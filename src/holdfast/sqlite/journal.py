@@ -67,12 +67,12 @@ class SqliteJournal:
         more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return TracePage(tuple(stored.trace(row[:-1]) for row in found[:limit]), more)
 
-    async def spend(self, month: str, usage: Usage) -> None:
-        row = (month, usage.model, usage.task, usage.input, usage.output, usage.cached)
+    async def spend(self, month: str, usage: Usage, calls: int = 1) -> None:
+        row = (month, usage.model, usage.task, calls, usage.input, usage.output, usage.cached)
         statement = (
-            f"INSERT INTO usage ({stored.SPENT}) VALUES (?, ?, ?, 1, ?, ?, ?) ON CONFLICT (month, model, task) "
-            "DO UPDATE SET calls = calls + 1, input = input + excluded.input, output = output + excluded.output, "
-            "cached = cached + excluded.cached"
+            f"INSERT INTO usage ({stored.SPENT}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (month, model, task) "
+            "DO UPDATE SET calls = calls + excluded.calls, input = input + excluded.input, "
+            "output = output + excluded.output, cached = cached + excluded.cached"
         )
         await self._file.write(lambda db: db.execute(statement, row))
 

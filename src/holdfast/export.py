@@ -1,0 +1,154 @@
+"""Write a profile down as an archive, line by line, while it may be in use.
+
+First everything is listed, ids only: messages with their states, then memories with their successors. What is written
+is what was listed, so that the parts fit together whatever is added meanwhile: a message that was waiting then is
+waiting in the archive, and a memory drawn from it later is not in it. Only forgetting cannot be reconciled: it begins
+the listing again, or ends the export with a Conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from .archive import GAP, Header, Sum, end_line, item_line, setting_line, usage_line
+from .errors import Conflict
+from .inventory import EVERYTHING, State, batched, indexed, older_first
+from .ports import Store
+from .types import Item, Memory, Message
+
+TRIES = 5
+EVENTS = 500
+MARK = "importing"
+"""The setting that an import keeps while it is under way; it is no part of what the profile holds."""
+
+
+@dataclass(slots=True)
+class Listing:
+    """What an archive will hold."""
+
+    messages: dict[str, tuple[State, int]] = field(default_factory=dict)
+    """Its state and position, in the order in which they were said."""
+    memories: dict[str, str | None] = field(default_factory=dict)
+    """Its successor; each after what it supersedes."""
+    newest: datetime | None = None
+
+    def saw(self, at: datetime) -> None:
+        self.newest = at if self.newest is None else max(self.newest, at)
+
+
+async def exported(store: Store, namespace: str, profile: str, *, vectors: bool = False) -> AsyncIterator[bytes]:
+    """The archive's lines."""
+    listing = await listed(store)
+    settings = {name: value for name, value in (await store.journal.settings()).items() if name != MARK}
+    spent = await store.journal.spent(None)
+    counts = {"messages": len(listing.messages), "memories": len(listing.memories), "settings": len(settings),
+              "usage": len(spent)}  # fmt: skip
+    sum = Sum()
+    yield sum.add(Header(namespace, profile, listing.newest, vectors, counts).line())
+    for ids in batched([*listing.messages, *listing.memories]):
+        for line in await _lines(store, listing, ids, vectors=vectors):
+            yield sum.add(line)
+    for name in sorted(settings):
+        yield sum.add(setting_line(name, settings[name]))
+    for each in sorted(spent, key=lambda each: (each.month, each.model, each.task)):
+        yield sum.add(usage_line(each))
+    yield end_line(counts, sum.hex)
+
+
+async def _lines(store: Store, listing: Listing, ids: Sequence[str], *, vectors: bool) -> list[bytes]:
+    index = await indexed(store, ids)
+    found = {item.id: item for item in await store.get(ids)}
+    gone = [id for id in ids if id not in found]
+    if gone:
+        raise Conflict(f"{gone[0]} was forgotten while the profile was exported.", fix="Export it again.")
+    return [item_line(_as_listed(found[id], listing), index[id], vectors=vectors) for id in ids]
+
+
+def _as_listed(item: Item, listing: Listing) -> Item:
+    if isinstance(item, Message):
+        (pending, failures, aside), position = listing.messages[item.id]
+        return replace(item, pending=pending, failures=failures, aside=aside, position=position)
+    sources = tuple(source for source in item.sources if source in listing.messages)
+    return replace(item, superseded_by=listing.memories[item.id], sources=sources)
+
+
+async def listed(store: Store) -> Listing:
+    for _ in range(TRIES):
+        start = (await store.journal.reach())[1]
+        found = Listing()
+        await _list_messages(store, found)
+        await _list_memories(store, found)
+        if not await _forgot(store, start):
+            return found
+    raise Conflict("Things are being forgotten all the time; an archive would not fit together.", fix="Try again.")
+
+
+async def _list_messages(store: Store, found: Listing) -> None:
+    """In the order of their parts, which a store lists without their texts; see inventory.taken."""
+    count = (await store.stats("")).messages
+    ids = list(dict.fromkeys(part.item for part in await store.bare("", EVERYTHING)))
+    here = await _messages(store, ids)
+    if len(here) < count:
+        here = [(m.id, m) for m in await store.said(None, limit=EVERYTHING)]
+    places: dict[str, int] = {}
+    for id, message in here:
+        before = places.get(message.session_id, 0)
+        position = places[message.session_id] = min(message.position, before + GAP + 1)
+        found.messages[id] = ((message.pending, message.failures, message.aside), position)
+        found.saw(message.created_at)
+
+
+async def _messages(store: Store, ids: Sequence[str]) -> list[tuple[str, Message]]:
+    return [
+        (item.id, replace(item, content="", metadata={}))
+        for some in batched(ids)
+        for item in await store.get(some)
+        if isinstance(item, Message)
+    ]
+
+
+async def _list_memories(store: Store, found: Listing) -> None:
+    next: dict[str, str | None] = {}
+    late: set[str] = set()
+    cursor = None
+    while True:
+        page = await store.scan(None, now=None, limit=500, cursor=cursor, superseded=True)
+        for memory in page:
+            next[memory.id] = memory.superseded_by
+        drawn = [m for m in page if m.sources and not any(source in found.messages for source in m.sources)]
+        late |= await _drawn_since(store, drawn)
+        for memory in page:
+            if memory.id not in late:
+                found.saw(memory.created_at)
+                found.saw(memory.updated_at)
+        cursor = page.cursor
+        if cursor is None:
+            break
+    kept = {id: _successor(id, next, late) for id in reversed(next) if id not in late}
+    found.memories = {id: kept[id] for id in older_first(kept)}
+
+
+async def _drawn_since(store: Store, memories: Sequence[Memory]) -> set[str]:
+    """Memories that rest on messages which came after the listing of them; other sources were forgotten long ago."""
+    if not memories:
+        return set()
+    there = {item.id for item in await store.get([source for memory in memories for source in memory.sources])}
+    return {memory.id for memory in memories if there & set(memory.sources)}
+
+
+def _successor(id: str, next: dict[str, str | None], late: set[str]) -> str | None:
+    """The first later version that was listed; one that came since is not."""
+    found = next.get(id)
+    while found in late:
+        found = next.get(found)
+    return found if found in next else None
+
+
+async def _forgot(store: Store, after: int) -> bool:
+    while events := await store.journal.events(after, EVENTS):
+        if any(event.type.endswith(".forgotten") for event in events):
+            return True
+        after = events[-1].n
+    return False

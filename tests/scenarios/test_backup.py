@@ -1,0 +1,187 @@
+"""A backup of a folder in use opens, holds what was there, and tells when a byte of it has changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast.sqlite.backup as copying
+from holdfast import AlreadyExists, Damaged, Holdfast, InvalidInput, KeyMissing, backup
+from holdfast.backup import Verified, verified
+from holdfast.cli import main
+from holdfast.testing import HashingEmbedder, ScriptedExtractor
+
+CHILD = Path(__file__).with_name("transfer_child.py")
+
+
+def opened(folder: Path, **settings: Any) -> Holdfast:
+    return Holdfast.open(folder, embedder=HashingEmbedder(), extractor=ScriptedExtractor(), **settings)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with opened(tmp_path / "data") as memory:
+        for name in ("ana", "bob"):
+            for n in range(5):
+                memory.profile("app", name).remember(f"note {n}", key=f"k{n % 2}")
+    return tmp_path / "data"
+
+
+def made(folder: Path, target: Path, *, with_keys: bool = False) -> backup.Kept:
+    return backup.backup(folder, folder / "keyring", target, with_keys=with_keys)
+
+
+def test_a_backup_holds_everything_and_opens_as_a_folder(folder: Path, tmp_path: Path) -> None:
+    done = made(folder, tmp_path / "kept")
+    assert (done.profiles, done.files, done.with_keys) == (2, 3, False)
+    assert not (tmp_path / "kept" / "keyring").exists()
+    found = verified(tmp_path / "kept", folder / "keyring")
+    assert found == Verified(3, done.bytes, 2, 0, 10)
+    assert verified(tmp_path / "kept", folder / "keyring") == found  # a look leaves no trace
+    shutil.copytree(tmp_path / "kept", tmp_path / "back")
+    with opened(tmp_path / "back", keyring=folder / "keyring") as memory, opened(folder) as owner:
+        for name in ("ana", "bob"):
+            for each in owner.profile("app", name).list():
+                assert memory.profile("app", name).history(each.id) == owner.profile("app", name).history(each.id)
+
+
+def test_without_the_keys_the_files_are_compared_and_nothing_is_opened(folder: Path, tmp_path: Path) -> None:
+    made(folder, tmp_path / "kept")
+    assert verified(tmp_path / "kept", None).opened is None
+    assert verified(tmp_path / "kept", tmp_path / "no").opened is None
+    made(folder, tmp_path / "keys", with_keys=True)
+    assert (tmp_path / "keys" / "keyring").stat().st_mode & 0o077 == 0
+    assert verified(tmp_path / "keys", None).opened == 2
+    with pytest.raises(KeyMissing):
+        backup.backup(folder, tmp_path / "no", tmp_path / "other", with_keys=False)
+
+
+def test_every_kind_of_damage_is_found(folder: Path, tmp_path: Path) -> None:
+    made(folder, tmp_path / "kept")
+    files = sorted((tmp_path / "kept").rglob("*.db"))
+    for path in files:
+        whole = path.read_bytes()
+        for changed in (whole[:-1], whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:]):
+            path.write_bytes(changed)
+            assert verified(tmp_path / "kept", None).problems == (
+                f"{path.relative_to(tmp_path / 'kept')} is not as it was written",
+            )
+        path.unlink()
+        assert "is missing" in verified(tmp_path / "kept", None).problems[0]
+        path.write_bytes(whole)
+    (tmp_path / "kept" / "more").write_text("x")
+    assert verified(tmp_path / "kept", None).problems == ("more is not in the list",)
+    (tmp_path / "kept" / "more").unlink()
+    (tmp_path / "kept" / "backup.json").write_text("{}")
+    with pytest.raises(Damaged, match="not the list"):
+        verified(tmp_path / "kept", None)
+
+
+def test_an_interrupted_backup_is_no_backup_and_is_made_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = copying._copy
+
+    def dies(source: Path, target: Path, key: bytes) -> None:
+        if source.name != "catalogue.db":
+            raise OSError("the machine is gone")
+        copy(source, target, key)
+
+    monkeypatch.setattr(copying, "_copy", dies)
+    with pytest.raises(OSError, match="gone"):
+        made(folder, tmp_path / "kept")
+    with pytest.raises(Damaged, match="interrupted"):
+        verified(tmp_path / "kept", None)
+    monkeypatch.setattr(copying, "_copy", copy)
+    made(folder, tmp_path / "kept")
+    assert verified(tmp_path / "kept", folder / "keyring").opened == 2
+
+
+def test_a_profile_that_is_deleted_meanwhile_is_not_in_the_backup(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = copying._copy
+    with opened(folder) as memory:
+
+        def deletes(source: Path, target: Path, key: bytes) -> None:
+            copy(source, target, key)
+            if source.name == "catalogue.db":
+                assert memory.delete_profile("app", "ana")
+
+        monkeypatch.setattr(copying, "_copy", deletes)
+        assert made(folder, tmp_path / "kept").profiles == 1
+    assert verified(tmp_path / "kept", folder / "keyring") == Verified(
+        2, sum(path.stat().st_size for path in (tmp_path / "kept").rglob("*.db")), 1, 0, 5
+    )
+
+
+def test_a_backup_goes_nowhere_it_could_do_harm(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="inside"):
+        made(folder, folder / "kept")
+    made(folder, tmp_path / "kept")
+    with pytest.raises(AlreadyExists):
+        made(folder, tmp_path / "kept")
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, CHILD, "write", tmp_path / "data"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "under way\n"
+        yield child
+        child.kill()
+
+
+def test_a_folder_that_a_process_writes_to_is_backed_up_verified_and_restored(
+    writer: subprocess.Popen[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("HOLDFAST_KEYRING", raising=False)
+    counts = []
+    for n in range(4):
+        kept = str(tmp_path / f"kept{n}")
+        assert main(["backup", kept, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["profiles"] == 1
+        assert main(["verify", kept, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["ok"], found["opened"]) == (True, 1)
+        counts.append(found["messages"])
+    assert counts == sorted(counts)
+    assert counts[-1] > counts[0] >= 20
+    writer.communicate("pause\nend\n", timeout=30)
+    shutil.copytree(tmp_path / "kept3", tmp_path / "back")
+    shutil.copy(tmp_path / "data" / "keyring", tmp_path / "back" / "keyring")
+    with opened(tmp_path / "back") as memory:
+        alice = memory.profile("app", "alice")
+        assert len(alice.messages(limit=100_000)) == counts[-1]
+        assert alice.settle(20)
+        alice.remember("It goes on here", key="k")
+
+
+def test_the_commands_warn_about_keys_and_show_damage(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_DATA", str(folder))
+    monkeypatch.delenv("HOLDFAST_KEYRING", raising=False)
+    kept = str(tmp_path / "kept")
+    assert main(["backup", kept]) == 0
+    assert "The master key is not in it" in capsys.readouterr().out
+    assert main(["backup", str(tmp_path / "keys"), "--with-keys"]) == 0
+    assert "whoever gets hold of it can read everything" in capsys.readouterr().err
+    assert main(["verify", kept]) == 0
+    assert "2 profiles opened: 0 messages and 10 memories." in capsys.readouterr().out
+    (tmp_path / "kept" / "catalogue.db").write_bytes(b"")
+    assert main(["verify", kept]) == 7
+    assert "✗ catalogue.db is not as it was written" in capsys.readouterr().out
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "nothing"))
+    assert main(["backup", str(tmp_path / "x"), "--json"]) == 3
+    assert not (tmp_path / "x").exists()
