@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from datetime import datetime
 from typing import Any, TypeVar, get_type_hints
@@ -140,7 +140,7 @@ def _part_of(item: Item, n: int, given: Any) -> tuple[Part, Vector | None]:
 
 def _read(kind: type[T], told: Mapping[str, Any]) -> T:
     checks: dict[str, Check] = _CHECKS[kind]
-    _known(told, ("type", "embed", "parts", *checks))
+    _known(told, checks.keys() | {"type", "embed", "parts"})
     given = {}
     for field in fields(kind):
         if field.name in told:
@@ -171,7 +171,7 @@ def _by_type(hint: Any) -> Check:
     return known[hint]
 
 
-def _known(told: Mapping[str, Any], allowed: Sequence[str]) -> None:
+def _known(told: Mapping[str, Any], allowed: Collection[str]) -> None:
     for name in told:
         if name not in allowed:
             raise Wrong("this version of the format does not have it", field=name)

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -40,6 +41,10 @@ class Checked:
     """Numbers of the lines that cannot be used."""
     links: dict[str, str] = field(default_factory=dict)
     """Superseded memory → its successor."""
+    starts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Type → the byte and the line at which it begins."""
+    waiting: bool = False
+    """Whether some message waits that has never failed."""
 
     @property
     def total(self) -> int:
@@ -61,9 +66,11 @@ class Archive:
 
     def values(self, type: str, known: Checked) -> Iterator[Any]:
         """Every value of this type, in order, but for what the first pass found to be unusable."""
+        if type not in known.starts:
+            return
         place = ORDER[type]
-        for number, line in self.lines():
-            if number == 1 or number in known.bad:
+        for number, line in self._readable(known, *known.starts[type]):
+            if number in known.bad:
                 continue
             told = checks.value_of(line)
             if ORDER[told["type"]] > place and not known.problems:
@@ -71,25 +78,31 @@ class Archive:
             if told["type"] == type:
                 yield READ[type](told)
 
+    def _readable(self, known: Checked, start: int, number: int) -> Iterator[tuple[int, bytes]]:
+        try:
+            yield from self.lines(start, number)
+        except Damaged:
+            if not known.problems:
+                raise
+
     def first(self) -> bytes:
         """Its first line, or as much of it as a header may have."""
         self._file.seek(0)
         return self._file.readline(HEADER_BYTES)
 
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        self._file.seek(0)
-        number = 0
-        while True:
-            number += 1
+    def lines(self, start: int = 0, number: int = 1) -> Iterator[tuple[int, bytes]]:
+        """Each line with its number, from the byte `start` on, which is line `number`."""
+        self._file.seek(start)
+        for at in count(number):
             try:
                 line = self._file.readline(LINE_BYTES + 1)
             except (EOFError, OSError, zlib.error) as cut:
-                raise Damaged(f"Line {number} of the archive cannot be read: {cut}.", fix="Export it again.") from cut
+                raise Damaged(f"Line {at} of the archive cannot be read: {cut}.", fix="Export it again.") from cut
             if not line:
                 return
             if len(line) > LINE_BYTES:
-                raise InvalidInput(f"Line {number} of the archive is longer than {LINE_BYTES:,} bytes.")
-            yield number, line
+                raise InvalidInput(f"Line {at} of the archive is longer than {LINE_BYTES:,} bytes.")
+            yield at, line
 
 
 class _Checking:
@@ -100,6 +113,7 @@ class _Checking:
         self._sum = Sum()
         self._last = "message"
         self._places: dict[str, int] = {}
+        self._read = 0
         self._ended = False
 
     def run(self) -> Checked:
@@ -112,6 +126,7 @@ class _Checking:
                     self._refuse(found, number, Wrong("nothing may follow the end"))
                 else:
                     self._look(found, number, line)
+                self._read += len(line)
                 if not number % 1000:
                     self._seen(number)
         except Damaged as cut:
@@ -142,6 +157,7 @@ class _Checking:
             if ORDER[type] < ORDER[self._last]:
                 raise Wrong(f"it comes after a {self._last}", field="type")
             self._last = type
+            found.starts.setdefault(type, (self._read, number))
             if type == "end":
                 self._end(found, told)
                 return
@@ -157,6 +173,7 @@ class _Checking:
             if not before < position <= before + GAP + 1:
                 raise Wrong(f"it is {position} and follows {before} of its session", field="position")
             self._places[session] = position
+            found.waiting |= value.item.pending and not value.item.failures
         elif type == "memory" and value.item.superseded_by is not None:
             found.links[value.item.id] = value.item.superseded_by
         found.counts[_NAMES[type]] += 1

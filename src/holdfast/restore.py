@@ -211,6 +211,8 @@ class Restoring:
                     self.count("usage")
 
     async def _set_waiting(self) -> None:
+        if not self.checked.waiting:
+            return
         async for some in self.batches("message"):
             ids = [each.item.id for each in some if _plainly_waiting(each.item)]
             if not self._resuming:

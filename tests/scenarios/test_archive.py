@@ -387,6 +387,10 @@ async def test_what_can_be_read_of_a_damaged_archive_comes_by_force() -> None:
     assert (done.messages, done.memories) == (10, 9)
     assert "Line 3" in done.problems[0]
     assert "cut off" in done.problems[-1]
+    squeezed = gzip.compress(b"".join(await sample()))
+    half = await restored(await opened(MemoryVault()), squeezed[: len(squeezed) // 2], force=True)
+    assert 0 < half.messages < 11
+    assert "cannot be read" in half.problems[0]
 
 
 # Killed
