@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 ABOUT_METADATA = "x-metadata"
-MOST_STEPS = 100_000
+MOST_STEPS = 50_000
 _left: ContextVar[list[int]] = ContextVar("left")
 
 
-class _TooMuch(Exception):
+class TooMuch(Exception):
     """A check took more steps than it may."""
+
+
+_WHY = {
+    TooMuch: f"it takes more than {MOST_STEPS:,} steps",
+    RecursionError: "it is nested too deeply",
+    OverflowError: "a number is too large",
+}
 
 
 def wrong(text: str, value: Json, metadata: Mapping[str, Json]) -> InvalidInput | None:
@@ -45,13 +52,8 @@ def _first_error(checker: Validator, given: Json, root: str) -> InvalidInput | N
     try:
         error: ValidationError | None = best_match(checker.iter_errors(given))
         return None if error is None else _told(error, root)
-    except _TooMuch:
-        return InvalidInput(
-            f"{root} takes more than {MOST_STEPS:,} steps to check.", field=root, fix="Make it smaller."
-        )
-    except (RecursionError, OverflowError) as bad:
-        why = "it is nested too deeply" if isinstance(bad, RecursionError) else "a number is too large"
-        refused = InvalidInput(f"{root} cannot be checked: {why}.", field=root)
+    except (TooMuch, RecursionError, OverflowError) as bad:
+        refused = InvalidInput(f"{root} cannot be checked: {_WHY[type(bad)]}.", field=root)
         refused.__cause__ = bad
         return refused
     finally:
@@ -136,7 +138,7 @@ def _spend(steps: int) -> None:
     left = _left.get()
     left[0] -= steps
     if left[0] < 0:
-        raise _TooMuch
+        raise TooMuch
 
 
 def _occurs(text: str, given: str) -> bool:

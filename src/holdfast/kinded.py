@@ -108,7 +108,7 @@ class Kinded(Reported):
         store = await self._store()
         held = await self._kind(store, kind)
         held.known(version_number(to, "to"), "to")
-        if to > held.current or (to == held.current and held.migrating is None):
+        if to > held.current:
             raise InvalidInput(f"Kind {held.name!r} is at version {held.current}; there is no way back.", field="to")
         way = restate.backward(store, held, to, self._holdfast._clock)
         return await self._migrated(store, way, replace(held, migrating=to, using=None), dry_run)

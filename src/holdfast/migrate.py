@@ -23,6 +23,8 @@ from .types import Change, Json, Memory, Part, Supersede, Test, Vector
 BATCH = 100
 """Memories in one change, for which other writers of the profile wait."""
 TRIES = 8
+PASSES = 20
+"""How often to look for what others have written meanwhile, before they have to wait."""
 TOLD = 100
 """Failures that are told one by one."""
 SHOWN = 5
@@ -71,8 +73,8 @@ class Migrated:
 @dataclass(slots=True)
 class Tally:
     migrated: int = 0
-    already: int = 0
-    left: int = 0
+    already: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
     failures: dict[str, Failure] = field(default_factory=dict)
     differences: list[Difference] = field(default_factory=list)
 
@@ -103,20 +105,24 @@ class Migration:
     async def run(self, settled: Callable[[], Awaitable[None]]) -> None:
         """Until nothing is left but what failed; then `settled`, before anybody can write again."""
         seen: set[str] = set()
-        while True:
+        for _ in range(PASSES):
             due = await self._due(seen)
             for start in range(0, len(due), self._batch):
                 async with self._turn():
                     await self._move(due[start : start + self._batch])
-            async with self._turn():
-                if not await self._due(seen):
-                    await settled()
-                    return
+            if len(due) < self._batch:
+                break
+        async with self._turn():
+            last = await self._due(seen)
+            for start in range(0, len(last), self._batch):
+                await self._move(last[start : start + self._batch])
+            await settled()
 
     def told(self, *, dry_run: bool = False) -> Migrated:
         tally = self._tally
         return Migrated(
-            self._way.kind.name, self._way.to, dry_run, tally.migrated, tally.already, tally.left, len(tally.failures),
+            self._way.kind.name, self._way.to, dry_run, tally.migrated, len(tally.already),
+            len(tally.left), len(tally.failures),
             tuple(tally.failures.values())[:TOLD], tuple(tally.differences), tuple(dict.fromkeys(self._way.undone)),
         )  # fmt: skip
 
@@ -137,8 +143,7 @@ class Migration:
         if self._way.takes(memory):
             return True
         there = version_of(memory) == self._way.to
-        self._tally.already += there
-        self._tally.left += not there
+        (self._tally.already if there else self._tally.left).add(memory.id)
         return False
 
     async def _due(self, seen: set[str]) -> list[str]:

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from .errors import InvalidInput, shown
-from .keeping import ABOUT_METADATA, schemas_in, steps, wrong
+from .keeping import ABOUT_METADATA, TooMuch, schemas_in, steps, wrong
 from .patterns import pattern
 from .types import Json
 
@@ -123,8 +123,10 @@ def _resolves(schema: Json, text: str, field: str) -> None:
                 raise InvalidInput(f"{field} refers to {shown(ref)}, which is not in it.", field=field) from None
     for sample in SAMPLES:
         refused = wrong(text, sample, {})
-        if refused is not None and isinstance(refused.__cause__, RecursionError):
-            raise InvalidInput(f"{field} refers to itself without end.", field=field)
+        why = None if refused is None else refused.__cause__
+        if isinstance(why, RecursionError | TooMuch):
+            again = "without end" if isinstance(why, RecursionError) else "again and again"
+            raise InvalidInput(f"{field} refers to itself {again}.", field=field)
 
 
 def _references(schema: Json) -> Iterator[str]:
