@@ -29,8 +29,9 @@ from holdfast import (
     InvalidInput,
     Memory,
     NotFound,
-    kinded,
+    service,
 )  # fmt: skip
+from holdfast.mcp import tools
 from holdfast.memory import MemoryVault
 from holdfast.postgres.vault import PostgresVault
 from holdfast.remote import RemoteHoldfast
@@ -59,7 +60,7 @@ Running = Callable[[], Any]
 @pytest.fixture(params=["memory", "sqlite", "postgres", "far"])
 def running(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     """A Holdfast on each store, and one behind HTTP."""
-    monkeypatch.setattr(kinded, "SEEN_SECONDS", 0.2)
+    monkeypatch.setattr(service, "RULES_SECONDS", 0.2)
     script = ScriptedExtractor({"I like tea": [Draft("preference", "Likes tea", (), key="drink")]})
 
     @asynccontextmanager
@@ -120,6 +121,17 @@ async def test_every_way_to_write_keeps_the_schema(running: Running) -> None:
         assert (await alice.kind("preference")).memories == {"1": 1}
 
 
+async def test_an_agent_is_told_by_mcp_what_the_schema_wants(running: Running) -> None:
+    async with running() as memory:
+        alice = memory.profile("app", "alice")
+        await alice.register_kind("task", {"x-metadata": {"required": ["due"]}})
+        place = tools.Place(alice, memory.kind_of, "holdfast://app/alice")
+        given = tools.checked(tools.NAMED["remember"], {"content": "Water the plants", "kind": "task"})
+        with pytest.raises(InvalidInput) as refused:
+            await tools.NAMED["remember"].act(place, given)
+        assert refused.value.field == "metadata.due"
+
+
 async def test_digestion_is_not_blocked_by_schemas(running: Running) -> None:
     async with running() as memory:
         alice = memory.profile("app", "alice")
@@ -127,6 +139,36 @@ async def test_digestion_is_not_blocked_by_schemas(running: Running) -> None:
         done = await alice.ingest([{"role": "user", "content": "I like tea"}], session_id="s", wait=True)
         assert [each.content for each in done.memories] == ["Likes tea"]
         assert (await alice.kind("preference")).memories == {"": 1}
+
+
+async def test_imports_are_not_blocked_by_schemas_and_bring_them_along(running: Running, tmp_path: Path) -> None:
+    async with running() as memory:
+        alice, bob = memory.profile("app", "alice"), memory.profile("app", "bob")
+        await alice.register_kind("fact", {"type": "object"})
+        notes = tmp_path / "notes"
+        notes.mkdir()
+        (notes / "tea.md").write_text("# Tea\n\nMara likes tea.\n")
+        with pytest.raises(InvalidInput):
+            await alice.remember("Mara likes tea.")
+        if isinstance(memory, AsyncHoldfast):
+            done = await alice.import_from(notes)
+            assert done.memories + done.messages > 0
+        await alice.remember(value={"a": 1}, key="a")
+        await alice.export_to(tmp_path / "alice.jsonl")
+        await bob.remember("anything goes")
+        await bob.import_from(tmp_path / "alice.jsonl")
+        assert (await bob.kind("fact")).memories["1"] == 1
+        with pytest.raises(InvalidInput):
+            await bob.remember("Mara likes tea.")
+
+
+async def test_a_pin_is_no_metadata_of_the_schema(running: Running) -> None:
+    async with running() as memory:
+        alice = memory.profile("app", "alice")
+        await alice.register_kind("preference", OLD | {"x-metadata": {"additionalProperties": False}})
+        kept = await alice.remember(value={"colour": "red"}, kind="preference", key="k")
+        pinned = await alice.pin(kept.id)
+        assert (pinned.metadata, pinned.extractor) == ({"pinned": True}, "user/1:preference@1")
 
 
 async def test_a_kind_is_registered_shown_and_dropped(running: Running) -> None:
