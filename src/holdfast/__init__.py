@@ -38,6 +38,8 @@ from .errors import (
 
 if _typing.TYPE_CHECKING:
     from .agent_memory import AsyncAgentMemory, Item
+    from .kinds import KindInfo
+    from .migrate import Migrated
     from .profile import LocalProfile
     from .records import Event, JobStatus, Trace, TracePage
     from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Session, Stats
@@ -49,6 +51,8 @@ else:
     # Loaded when first asked for: `holdfast hook` starts with every prompt of a coding agent and needs none of them.
     _HOMES = {
         "agent_memory": ("AsyncAgentMemory", "Item"),
+        "kinds": ("KindInfo",),
+        "migrate": ("Migrated",),
         "profile": ("LocalProfile",),
         "records": ("Event", "JobStatus", "Trace", "TracePage"),
         "results": (
@@ -89,8 +93,10 @@ __all__ = [
     "Hit",
     "Item",
     "JobStatus",
+    "KindInfo",
     "Memory",
     "Message",
+    "Migrated",
     "Namespace",
     "Page",
     "ProfileInfo",

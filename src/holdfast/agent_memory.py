@@ -67,11 +67,13 @@ class AsyncAgentMemory:
         )
         return item(kept)
 
-    async def get(self, kind: str, key: str) -> Item | None:
-        """The current item of this kind and key, or None."""
+    async def get(self, kind: str, key: str, *, version: int | None = None) -> Item | None:
+        """The current item of this kind and key, or None; its value as a `version` of the kind's schema has it."""
         try:
-            page = await self._profile.list(kind=kind, key=key, limit=1)
-        except NotFound:
+            page = await self._profile.list(kind=kind, key=key, limit=1, version=version)
+        except NotFound as absent:
+            if absent.field == "version":
+                raise
             return None
         return item(page[0]) if len(page) else None
 

@@ -16,6 +16,7 @@ from .archive_file import Archive, Checked, is_archive, opened, writing
 from .errors import Conflict, InvalidInput, NotFound, StorageError, shown
 from .export import exported
 from .foreign import FORMATS, brought
+from .kinds import unheld
 from .reported import Reported
 from .restore import Imported, Restoring
 
@@ -83,7 +84,8 @@ class Carrying(Reported):
         """
         with source(path) as file:
             if not archived(file, format):
-                return await brought(self, file, format, dry_run=dry_run, seen=seen)
+                with unheld():
+                    return await brought(self, file, format, dry_run=dry_run, seen=seen)
             assert not isinstance(file, Path)
             reader = Archive(file)
             checked = await asyncio.to_thread(reader.check, force=force)
@@ -97,8 +99,11 @@ class Carrying(Reported):
                 return all_of(checked)
             return await Restoring(store, reader, checked, **how).run()
         store = await self._written_to()
-        async with self._holdfast._worker.expecting(self._who):
-            return await Restoring(store, reader, checked, **how).run()
+        try:
+            async with self._holdfast._worker.expecting(self._who):
+                return await Restoring(store, reader, checked, **how).run()
+        finally:
+            self._holdfast._forget_laid_down(self._who)
 
 
 async def written(lines: AsyncIterator[bytes], path: Place, seen: Seen) -> Exported:

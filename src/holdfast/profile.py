@@ -15,6 +15,7 @@ from .errors import InvalidInput, NotFound, shown
 from .forget import How
 from .given import Moment, Narrowed, Revision
 from .kept import Kept
+from .kinded import Kinded
 from .ledger import Ledger
 from .once import once
 from .ports import Store
@@ -33,7 +34,7 @@ CATCH_UP_SECONDS = 0.5
 CONTEXT_HITS = 60
 
 
-class LocalProfile(Kept, Carrying):
+class LocalProfile(Kept, Kinded, Carrying):
     """The verbs, bound to one profile of this process's data folder."""
 
     @traced
@@ -100,7 +101,8 @@ class LocalProfile(Kept, Carrying):
         if wish.expires_at is None:
             wish = replace(wish, expires_at=(await self._holdfast._policy(self._who)).expiry(wish.kind, now))
         async with self._writing():
-            return await remember.remember(store, wish, now=now, once=wanted)
+            kinds = await self._kinds_in_use()
+            return await remember.remember(store, wish, now=now, once=wanted, kinds=kinds)
 
     @traced
     async def revise(
@@ -113,7 +115,8 @@ class LocalProfile(Kept, Carrying):
         wanted = once(idempotency_key, "revise", id, given)
         store = await self._store()
         async with self._writing():
-            return await remember.revise(store, id_of(id), given, now=self._holdfast._clock(), seen=etag, once=wanted)
+            now, kinds = self._holdfast._clock(), await self._kinds_in_use()
+            return await remember.revise(store, id_of(id), given, now=now, seen=etag, once=wanted, kinds=kinds)
 
     @traced
     async def search(
@@ -220,21 +223,24 @@ class LocalProfile(Kept, Carrying):
         *,
         limit: int = 20,
         cursor: str | None = None,
+        version: int | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Page:
-        """Current memories, newest first, page by page."""
+        """Current memories, newest first, page by page; with one kind, their values as a `version` of it has them."""
         where = filters.parse(**narrowed)
         store = await self._store()
         await self._caught_up()
-        return await store.scan(where, now=self._holdfast._clock(), limit=limit_of(limit), cursor=cursor)
+        page = await store.scan(where, now=self._holdfast._clock(), limit=limit_of(limit), cursor=cursor)
+        return await self._all_understood(store, page, narrowed.get("kind"), version)
 
     @traced
-    async def get(self, id: str) -> Memory | Message:
-        """One memory (also a superseded one) or message by id."""
-        found = await (await self._store()).get([id_of(id)])
+    async def get(self, id: str, *, version: int | None = None) -> Memory | Message:
+        """One memory (also a superseded one) or message by id; its value as a `version` of its kind's schema has it."""
+        store = await self._store()
+        found = await store.get([id_of(id)])
         if not found:
             raise NotFound(f"There is no memory or message {shown(id)} in this profile.", field="id")
-        return found[0]
+        return await self._understood(store, found[0], version)
 
     @traced
     async def history(self, id: str) -> tuple[Memory, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 from . import names, passages
 from .errors import AlreadyExists, Conflict, InvalidInput, NotFound, Stale, shown
 from .ingest import json_text, metadata_of
+from .kinds import Kind, Mark, version_of
 from .moments import moment
 from .once import first
 from .ports import Filer, Keys, Store
@@ -28,6 +29,8 @@ VALUE_BYTES = 262_144
 LONGEST_TTL = timedelta(days=36_525)
 REVISED = ("content", "kind", "key", "value", "metadata", "trust", "occurred_at", "expires_at")
 TRUSTS = ("user", "agent", "document", "tool")
+BY_HAND = "user/1"
+NONE: Mapping[str, Kind] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,14 @@ class Wish:
     embed: bool = True
     filed: Draft | None = None
     """What a model says of it: summary, keywords, queries."""
+    schema: int | None = None
+    """The version of its kind's schema that it keeps."""
 
 
 def checked(content: object, kind: object, now: datetime, **more: Any) -> Wish:
     value = json.loads(json_text(more.get("value"), "value", limit=VALUE_BYTES))
     if content is None and value is not None:
-        content = _told(value)
+        content = told(value)
     trust = more.get("trust") or "user"
     if trust not in TRUSTS:
         raise InvalidInput(f"trust is {shown(trust)}; use one of {', '.join(TRUSTS)}.", field="trust")
@@ -86,15 +91,34 @@ async def filed(wish: Wish, filer: Filer, keys: Keys) -> Wish:
     return replace(wish, kind=found.kind, key=found.key, filed=found)
 
 
-def _told(value: Json) -> str:
+def told(value: Json) -> str:
     """A value as the text that finds it."""
     return value if isinstance(value, str) else json_text(value, "value", limit=names.CONTENT_BYTES)
 
 
-async def remember(store: Store, wish: Wish, *, now: datetime, once: Once | None = None) -> Memory:
+def tells(content: str, value: Json) -> bool:
+    """Whether the content is nothing but the value's text."""
+    return content == (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def first_line(content: str) -> str:
+    first = content.strip().splitlines()[0]
+    return first if len(first) <= 80 else f"{first[:79]}…"
+
+
+def fitted(wish: Wish, kinds: Mapping[str, Kind]) -> Wish:
+    """The wish with the version of its kind's schema that it keeps. A model's choice of a kind is held to none."""
+    kind = None if wish.filed is not None else kinds.get(wish.kind)
+    return wish if kind is None else replace(wish, schema=kind.version_kept(wish.value, wish.metadata))
+
+
+async def remember(
+    store: Store, wish: Wish, *, now: datetime, once: Once | None = None, kinds: Mapping[str, Kind] = NONE
+) -> Memory:
     for attempt in range(TRIES):
         if (done := await first(store, once)) is not None:
             return await answered(store, done)
+        wish = fitted(wish, kinds)
         head = await _head(store, wish)
         try:
             if head is not None and _says_the_same(head, wish):
@@ -108,7 +132,14 @@ async def remember(store: Store, wish: Wish, *, now: datetime, once: Once | None
 
 
 async def revise(
-    store: Store, id: str, given: Mapping[str, Any], *, now: datetime, seen: str | None, once: Once | None
+    store: Store,
+    id: str,
+    given: Mapping[str, Any],
+    *,
+    now: datetime,
+    seen: str | None,
+    once: Once | None,
+    kinds: Mapping[str, Kind] = NONE,
 ) -> Memory:
     """A new version of a memory with what is given; a metadata field given as None goes."""
     if (done := await first(store, once)) is not None:
@@ -124,6 +155,8 @@ async def revise(
     wish = _revised(head, given, now)
     if all(getattr(head, name) == getattr(wish, name) for name in REVISED):
         return await _unchanged(store, head, once)
+    same = (head.kind, head.value, head.metadata) == (wish.kind, wish.value, wish.metadata)
+    wish = replace(wish, schema=version_of(head)) if same else fitted(wish, kinds)
     kept: dict[str, Any] = {"sources": head.sources}
     if wish.content == head.content:
         kept |= {"keywords": head.keywords, "queries": head.queries, "summary": head.summary}
@@ -172,8 +205,8 @@ def _revised(head: Memory, given: Mapping[str, Any], now: datetime) -> Wish:
     merged = {**head.metadata, **metadata_of(given.get("metadata"), "metadata")}
     wanted["metadata"] = {name: value for name, value in merged.items() if value is not None}
     content = given.get("content")
-    if content is None and given.get("value") is not None and head.content == _told(head.value):
-        content = _told(given["value"])
+    if content is None and given.get("value") is not None and tells(head.content, head.value):
+        content = told(given["value"])
     return checked(head.content if content is None else content, given.get("kind") or head.kind, now, **wanted)
 
 
@@ -189,6 +222,8 @@ async def _head(store: Store, wish: Wish) -> Memory | None:
 
 
 def _says_the_same(head: Memory, wish: Wish) -> bool:
+    if wish.schema is not None and wish.schema != version_of(head):
+        return False
     if head.key is None:
         return head.expires_at == wish.expires_at  # the rest is in the fingerprint that found it
     return (head.content, head.value, head.metadata, head.expires_at) == (
@@ -197,10 +232,9 @@ def _says_the_same(head: Memory, wish: Wish) -> bool:
 
 
 def _memory(wish: Wish, head: Memory | None, now: datetime) -> Memory:
-    first = wish.content.strip().splitlines()[0]
-    told: dict[str, Any] = {"summary": first if len(first) <= 80 else f"{first[:79]}…"}
+    about: dict[str, Any] = {"summary": first_line(wish.content)}
     if wish.filed is not None:
-        told = {"summary": wish.filed.summary, "keywords": wish.filed.keywords, "queries": wish.filed.queries}
+        about = {"summary": wish.filed.summary, "keywords": wish.filed.keywords, "queries": wish.filed.queries}
     return Memory(
         id=names.memory_id(now),
         kind=wish.kind,
@@ -216,7 +250,8 @@ def _memory(wish: Wish, head: Memory | None, now: datetime) -> Memory:
         occurred_at=wish.occurred_at,
         expires_at=wish.expires_at,
         version=1 if head is None else head.version + 1,
-        **told,
+        extractor=BY_HAND if wish.schema is None else Mark(wish.schema).on(BY_HAND, wish.kind),
+        **about,
     )
 
 

@@ -267,6 +267,12 @@ class RemoteProfile:
     set_retention = call(LocalProfile.set_retention, "PUT", "/retention", "retention")
     set_summaries = call(LocalProfile.set_summaries, "PUT", "/summaries", "cadence")
     apply_retention = call(LocalProfile.apply_retention, "POST", "/retention/apply", "retained")
+    register_kind = call(LocalProfile.register_kind, "PUT", "/kinds/{kind}")
+    kinds = call(LocalProfile.kinds, "GET", "/kinds", "kinds")
+    kind = call(LocalProfile.kind, "GET", "/kinds/{kind}")
+    drop_kind = call(LocalProfile.drop_kind, "DELETE", "/kinds/{kind}", "dropped")
+    migrate_kind = call(LocalProfile.migrate_kind, "POST", "/kinds/{kind}/migrate")
+    rollback_kind = call(LocalProfile.rollback_kind, "POST", "/kinds/{kind}/rollback")
     ingest = call(LocalProfile.ingest, "POST", "/ingest")
 
     async def pin(self, id: str) -> Memory:
@@ -336,7 +342,7 @@ class RemoteProfile:
         try:
             return await self._holdfast.ask(method, self._path(path), *more, **headers)
         except NotFound as absent:
-            if absent.field != "namespace" or path not in ("/ingest", "/remember"):
+            if absent.field != "namespace" or (path not in ("/ingest", "/remember") and method != "PUT"):
                 raise
             await self._create_namespace(absent)
             return await self._holdfast.ask(method, self._path(path), *more, **headers)
@@ -386,6 +392,8 @@ def _json(body: Any) -> bytes:
 
 def _plain(value: Any) -> Any:
     """What JSON has no word for."""
+    if callable(value):
+        raise TypeError("a function cannot be sent; give a mapping, or run it where the data is")
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, timedelta):

@@ -200,6 +200,11 @@ class AsyncHoldfast:
             self._rules[who] = (time.monotonic() + RULES_SECONDS, rules)
         return rules
 
+    @property
+    def _seen_everywhere(self) -> float:
+        """Seconds after which no process goes by what was laid down before."""
+        return RULES_SECONDS + 0.5 if self.shared else 0.0
+
     async def _policy(self, who: tuple[str, str]) -> Policy:
         return policy((await self._laid_down(who)).get(SETTING))
 

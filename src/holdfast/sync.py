@@ -147,6 +147,12 @@ class Profile(_Front):
     unpin = blocking(LocalProfile.unpin)
     export_to = blocking(LocalProfile.export_to)
     import_from = blocking(LocalProfile.import_from)
+    register_kind = blocking(LocalProfile.register_kind)
+    kinds = blocking(LocalProfile.kinds)
+    kind = blocking(LocalProfile.kind)
+    drop_kind = blocking(LocalProfile.drop_kind)
+    migrate_kind = blocking(LocalProfile.migrate_kind)
+    rollback_kind = blocking(LocalProfile.rollback_kind)
 
     @functools.wraps(LocalProfile.recall_stream)
     def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:

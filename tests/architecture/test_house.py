@@ -16,12 +16,14 @@ FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp", "importers")
 PURE = {
     "alike", "bookmarks", "conditions", "credentials", "cursors", "errors", "features", "filters", "happened",
-    "moments", "names", "pack", "passages", "question", "quoted", "rank", "reading", "reckon", "reconcile", "records",
-    "results", "spending", "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
+    "keeping", "kinds", "mappings", "moments", "names", "pack", "passages", "pattern_text", "patterns", "question",
+    "quoted", "rank", "reading", "reckon", "reconcile", "records", "results", "schemas", "spending", "statics",
+    "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",
     "archive", "archive_checks", "archive_file", "export", "restore", "merging",
+    "migrate", "restate",
 }  # fmt: skip
 OUTER = {
     "live",
@@ -56,6 +58,8 @@ DRIVERS = {
     "mcp": "mcp rest cli",
     "mcp_types": "mcp",
     "cryptography": "postgres",
+    "jsonschema": "keeping schemas",
+    "referencing": "keeping schemas",
 }
 
 

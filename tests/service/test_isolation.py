@@ -69,6 +69,7 @@ def settled_in(server: Server, namespace: str) -> Owner:
     told = server.told("POST", place + "/ingest", json={"messages": [said], "session_id": words["session"]})
     note = {"content": f"The locker code is {words['content']}", "key": words["key"], "session_id": words["session"]}
     kept = server.told("POST", place + "/remember", json=note | {"metadata": {"mark": words["metadata"]}})
+    server.told("PUT", place + "/kinds/locker", json={"schema": {"title": words["metadata"]}})
     server.told("POST", place + "/search", json={"query": words["message"]})
     owner.trace = server.told("GET", place + "/traces", params={"limit": 1})["traces"][0]["id"]
     owner.ids, owner.job = [kept["id"], told["messages"][0]["id"]], told["job"]
@@ -130,6 +131,8 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
     yield call(NATIVE, "/sessions", "GET")
     yield call(NATIVE, "/export", "GET")
     yield call(CONTRACT, "/memories", "GET", params={"type": "fact"})
+    yield call(NATIVE, "/kinds", "GET")
+    yield call(NATIVE, "/kinds/{kind}", "GET", "/kinds/locker")
     yield call(NATIVE, "/stats", "GET")
     yield call(NATIVE, "/usage", "GET")
     yield call(NATIVE, "/retention", "GET")

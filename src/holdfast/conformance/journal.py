@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -136,6 +137,10 @@ class JournalContract:
         await store.journal.lay_down("cadence", None)
         await store.journal.lay_down("never", None)
         assert await store.journal.settings() == {"retention": {"days": 7}}
+
+    async def test_what_several_lay_down_at_once_is_what_one_of_them_did(self, store: Store) -> None:
+        await asyncio.gather(*(store.journal.lay_down("retention", {"days": n}) for n in range(8)))
+        assert (await store.journal.settings())["retention"]["days"] in range(8)
 
     async def test_trimming_drops_what_is_old_or_too_much(self, store: Store) -> None:
         for n in range(5):

@@ -107,10 +107,12 @@ class PostgresJournal:
 
     async def lay_down(self, name: str, value: Json) -> None:
         async def run(db: Db) -> None:
-            await db.execute("DELETE FROM setting WHERE profile = %s AND name = %s", (self._profile, name))
-            if value is not None:
-                row = (self._profile, name, self._seal.shut_text(stored.packed(value)))
-                await db.execute("INSERT INTO setting VALUES (%s, %s, %s)", row)
+            if value is None:
+                await db.execute("DELETE FROM setting WHERE profile = %s AND name = %s", (self._profile, name))
+                return
+            row = (self._profile, name, self._seal.shut_text(stored.packed(value)))
+            instead = "ON CONFLICT (profile, name) DO UPDATE SET value = excluded.value"
+            await db.execute(f"INSERT INTO setting VALUES (%s, %s, %s) {instead}", row)
 
         await self._base.write(self._profile, run)
 

@@ -13,7 +13,19 @@ from starlette.responses import Response
 from .. import __version__
 from ..errors import HoldfastError
 from ..service import AsyncHoldfast
-from . import administration, agent_memory, carrying, failures, journal, keyed, lifetimes, mcp, native, secret_url
+from . import (
+    administration,
+    agent_memory,
+    carrying,
+    failures,
+    journal,
+    keyed,
+    kinds,
+    lifetimes,
+    mcp,
+    native,
+    secret_url,
+)
 from .around import Around, Counts
 from .gate import Limiter, needs
 from .openapi import describe
@@ -24,8 +36,8 @@ from .wire import Json
 
 log = logging.getLogger("holdfast")
 ROUTERS = (  # routes are tried in turn, so those asked most come first
-    mcp.router, agent_memory.router, native.router, journal.router, keyed.router, lifetimes.router, carrying.router,
-    administration.router, secret_url.router,
+    mcp.router, agent_memory.router, native.router, journal.router, keyed.router, lifetimes.router, kinds.router,
+    carrying.router, administration.router, secret_url.router,
 )  # fmt: skip
 
 

@@ -46,9 +46,10 @@ async def write(request: Request, body: Write, once: Once = None) -> Json:
 
 
 @router.get(OF + "/items/{kind}/{key}", dependencies=[Depends(needs("read"))], response_model=Item)
-async def get(request: Request, kind: str) -> Json:
+async def get(request: Request, kind: str, version: int | None = None) -> Json:
+    """One item; with `version`, its value as that version of the kind's schema has it."""
     key = segment(request, "key")
-    found = await (await _memory(request)).get(kind, key)
+    found = await (await _memory(request)).get(kind, key, version=version)
     if found is None:
         raise NotFound(f"There is no {kind} with key {key!r}.", field="key")
     return Json(plain(found))

@@ -111,6 +111,8 @@ class InContext(Narrowed):
 class Listing(Narrowed):
     limit: int = Field(20, ge=1, le=1000)
     cursor: str | None = None
+    version: int | None = None
+    """Of one kind's schema: the values as readers of this version know them."""
 
 
 class Redigest(Body):
@@ -187,7 +189,7 @@ async def context(request: Request, body: InContext) -> Json:
 
 @router.post(OF + "/memories/list", dependencies=[Depends(needs("read"))], response_model=shapes.Memories)
 async def list_memories(request: Request, body: Listing) -> Json:
-    asked: Any = {"limit": body.limit, "cursor": body.cursor, **body.narrowing()}
+    asked: Any = {"limit": body.limit, "cursor": body.cursor, "version": body.version, **body.narrowing()}
     found = await (await profile_of(request)).list(**asked)
     return Json({"memories": plain(found.items), "cursor": found.cursor})
 
@@ -198,9 +200,11 @@ async def list_memories(request: Request, body: Listing) -> Json:
     responses={304: {"description": "Same"}},
     response_model=Memory | Message,
 )
-async def get(request: Request, id: str, if_none_match: Annotated[str | None, Header()] = None) -> Response:
-    """One memory, current or not, or message."""
-    found = await (await profile_of(request)).get(id)
+async def get(
+    request: Request, id: str, version: int | None = None, if_none_match: Annotated[str | None, Header()] = None
+) -> Response:
+    """One memory, current or not, or message; with `version`, its value as that version of its kind's schema has it."""
+    found = await (await profile_of(request)).get(id, version=version)
     if isinstance(found, Memory) and if_none_match is not None and found.seen_as(tag(if_none_match)):
         return Response(status_code=304, headers={"etag": f'"{found.etag}"'})
     return shown(found) if isinstance(found, Memory) else Json(plain(found))

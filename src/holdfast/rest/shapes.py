@@ -7,6 +7,7 @@ from typing import Any
 
 from ..agent_memory import Item
 from ..credentials import Credential
+from ..kinds import KindInfo
 from ..records import Act, JobStatus, Trace
 from ..results import Hit, Namespace, ProfileInfo, Session
 from ..retention import Retained as ByRule
@@ -104,6 +105,16 @@ class Revoked:
 @dataclass
 class Kind:
     kind: str
+
+
+@dataclass
+class Kinds:
+    kinds: list[KindInfo]
+
+
+@dataclass
+class Dropped:
+    dropped: bool
 
 
 @dataclass
