@@ -9,13 +9,12 @@ import asyncio
 import functools
 import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
-from urllib.parse import quote
 
 import httpx2 as httpx
 import orjson
@@ -24,9 +23,8 @@ from . import errors, trail
 from .archive_file import Archive
 from .bookmarks import later
 from .carrying import Exported, Seen, all_of, archived, by_line, chunked, source, written
-from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable, shown
+from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable
 from .foreign import brought
-from .moments import iso
 from .profile import LocalProfile
 from .reading import read
 from .records import Event, TracePage
@@ -34,6 +32,7 @@ from .reported import HEARTBEAT
 from .restore import Imported
 from .results import Answer, Namespace, Page, ProfileInfo
 from .retention import PINNED
+from .sent import about_the_caller, json_of, quoted
 from .types import Forgotten, Memory
 
 P = ParamSpec("P")
@@ -68,24 +67,24 @@ class RemoteHoldfast:
         return read(list[Namespace], (await self.ask("GET", "/v1/namespaces"))["namespaces"])
 
     async def namespace(self, name_or_id: str) -> Namespace:
-        return read(Namespace, await self.ask("GET", f"/v1/namespaces/{_quoted(name_or_id)}"))
+        return read(Namespace, await self.ask("GET", f"/v1/namespaces/{quoted(name_or_id)}"))
 
     async def create_namespace(self, name: str) -> Namespace:
         return read(Namespace, await self.ask("POST", "/v1/namespaces", {"name": name}))
 
     async def delete_namespace(self, name: str) -> None:
-        await self.ask("DELETE", f"/v1/namespaces/{_quoted(name)}")
+        await self.ask("DELETE", f"/v1/namespaces/{quoted(name)}")
 
     async def profiles(self, namespace: str) -> list[ProfileInfo]:
-        found = await self.ask("GET", f"/v1/namespaces/{_quoted(namespace)}/profiles")
+        found = await self.ask("GET", f"/v1/namespaces/{quoted(namespace)}/profiles")
         return read(list[ProfileInfo], found["profiles"])
 
     async def delete_profile(self, namespace: str, profile: str) -> bool:
-        path = f"/v1/namespaces/{_quoted(namespace)}/profiles/{_quoted(profile)}"
+        path = f"/v1/namespaces/{quoted(namespace)}/profiles/{quoted(profile)}"
         return bool((await self.ask("DELETE", path))["deleted"])
 
     async def set_namespace_retention(self, namespace: str, rules: Mapping[str, Any] | None) -> None:
-        await self.ask("PUT", f"/v1/namespaces/{_quoted(namespace)}/retention", {"rules": rules})
+        await self.ask("PUT", f"/v1/namespaces/{quoted(namespace)}/retention", {"rules": rules})
 
     async def kind_of(self, content: str) -> str | None:
         return str((await self.ask("POST", "/v1/kind-of", {"content": content}))["kind"])
@@ -108,8 +107,8 @@ class RemoteHoldfast:
         """One request; the answer's JSON, or the error that the server names."""
         if self._closed:
             raise Closed("This connection was closed.")
-        content = None if body is None else _json(body)
-        sent = {"content-type": "application/json"} | _about_the_caller() | headers
+        content = None if body is None else json_of(body)
+        sent = {"content-type": "application/json"} | about_the_caller() | headers
         seen = later(self.bookmark, trail.needed())
         if seen:
             sent["holdfast-bookmark"] = seen
@@ -125,9 +124,9 @@ class RemoteHoldfast:
         self, path: str, query: dict[str, Any] | None = None, body: dict[str, Any] | None = None
     ) -> AsyncIterator[str]:
         """The lines of an answer that comes bit by bit."""
-        sent: dict[str, Any] = {"params": query, "headers": _about_the_caller()}
+        sent: dict[str, Any] = {"params": query, "headers": about_the_caller()}
         if body is not None:
-            sent |= {"content": _json(body)}
+            sent |= {"content": json_of(body)}
             sent["headers"] |= {"content-type": "application/json"}
         sent["timeout"] = httpx.Timeout(SECONDS, read=3 * HEARTBEAT)
         with self._reached():
@@ -141,7 +140,7 @@ class RemoteHoldfast:
     async def chunks(self, path: str, query: dict[str, Any]) -> AsyncIterator[bytes]:
         """The bytes of a long answer as they come."""
         with self._reached():
-            async with self._http.stream("GET", path, params=query, headers=_about_the_caller()) as answer:
+            async with self._http.stream("GET", path, params=query, headers=about_the_caller()) as answer:
                 if not answer.is_success:
                     await answer.aread()
                     _result(answer)
@@ -150,7 +149,7 @@ class RemoteHoldfast:
 
     async def send(self, path: str, query: dict[str, Any], body: AsyncIterator[bytes]) -> Any:
         """A long body bit by bit; what comes of it may take its time."""
-        headers = {"content-type": "application/octet-stream"} | _about_the_caller()
+        headers = {"content-type": "application/octet-stream"} | about_the_caller()
         patience = httpx.Timeout(SECONDS, read=LONG_SECONDS)
         with self._reached():
             answer = await self._http.post(path, content=body, params=query, headers=headers, timeout=patience)
@@ -199,11 +198,11 @@ def call(
     async def run(self: RemoteProfile, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given = {renamed.get(name, name): value for name, value in _given(signature, self, args, kwargs).items()}
         headers = {
-            header: _header(given.pop(name), name)
-            for name, header in (("idempotency_key", "idempotency-key"), ("etag", "if-match"))
+            called: header(given.pop(name), name)
+            for name, called in (("idempotency_key", "idempotency-key"), ("etag", "if-match"))
             if name in given
         }
-        place = path.format_map({name: _quoted(given.pop(name)) for name in list(given) if f"{{{name}}}" in path})
+        place = path.format_map({name: quoted(given.pop(name)) for name in list(given) if f"{{{name}}}" in path})
         in_body = verb in ("POST", "PATCH", "PUT")
         answer = await self._ask(verb, place, given if in_body else None, None if in_body else given, **headers)
         if result in (Page, TracePage):
@@ -357,47 +356,9 @@ class RemoteProfile:
             return
 
     def _path(self, path: str) -> str:
-        return f"/v1/namespaces/{_quoted(self.namespace)}/profiles/{_quoted(self.name)}{path}"
+        return f"/v1/namespaces/{quoted(self.namespace)}/profiles/{quoted(self.name)}{path}"
 
 
 def _event(told: dict[str, Any]) -> Event:
     n, at, type = told.pop("n"), told.pop("at"), told.pop("type")
     return Event(n, datetime.fromisoformat(at), type, told)
-
-
-def _header(value: Any, name: str) -> str:
-    if not str(value).isascii() or not str(value).isprintable():
-        raise InvalidInput(f"{name} is {shown(value)}; over HTTP it must be printable ASCII.", field=name)
-    return str(value)
-
-
-def _about_the_caller() -> dict[str, str]:
-    who = trail.caller()
-    told = {"agent": who.agent, "session": who.session_id, "turn": who.turn_id}
-    return {f"holdfast-{name}": _quoted(value) for name, value in told.items() if value is not None}
-
-
-def _quoted(name: object) -> str:
-    if str(name) in (".", ".."):
-        raise InvalidInput(f"{str(name)!r} is a step in an address, not a name.", fix="Use another name.")
-    return quote(str(name), safe="")
-
-
-def _json(body: Any) -> bytes:
-    try:
-        return json.dumps(body, default=_plain, allow_nan=False).encode()
-    except (TypeError, ValueError) as bad:
-        raise InvalidInput(f"What was given is not JSON: {bad}.") from bad
-
-
-def _plain(value: Any) -> Any:
-    """What JSON has no word for."""
-    if callable(value):
-        raise TypeError("a function cannot be sent; give a mapping, or run it where the data is")
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Iterable):
-        return [*value]
-    raise TypeError(f"{value!r} is not JSON")

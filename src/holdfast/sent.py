@@ -1,0 +1,51 @@
+"""What a request to a server carries: names in its path, headers, a body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from . import trail
+from .errors import InvalidInput, shown
+from .moments import iso
+
+
+def header(value: Any, name: str) -> str:
+    if not str(value).isascii() or not str(value).isprintable():
+        raise InvalidInput(f"{name} is {shown(value)}; over HTTP it must be printable ASCII.", field=name)
+    return str(value)
+
+
+def about_the_caller() -> dict[str, str]:
+    who = trail.caller()
+    told = {"agent": who.agent, "session": who.session_id, "turn": who.turn_id}
+    return {f"holdfast-{name}": quoted(value) for name, value in told.items() if value is not None}
+
+
+def quoted(name: object) -> str:
+    if str(name) in (".", ".."):
+        raise InvalidInput(f"{str(name)!r} is a step in an address, not a name.", fix="Use another name.")
+    return quote(str(name), safe="")
+
+
+def json_of(body: Any) -> bytes:
+    try:
+        return json.dumps(body, default=_plain, allow_nan=False).encode()
+    except (TypeError, ValueError) as bad:
+        raise InvalidInput(f"What was given is not JSON: {bad}.") from bad
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for."""
+    if callable(value):
+        raise TypeError("a function cannot be sent; give a mapping, or run it where the data is")
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Iterable):
+        return [*value]
+    raise TypeError(f"{value!r} is not JSON")
