@@ -17,6 +17,7 @@ from .recorder import traced
 from .reported import Reported
 from .restate import Using, Way
 from .results import Page
+from .trail import note
 from .types import Json, Memory, Message, Test
 
 
@@ -131,7 +132,9 @@ class Kinded(Reported):
         if grace:  # others may have gone by the old schema until now
             await asyncio.sleep(grace)
             await migration.run(nothing)
-        return migration.told()
+        done = migration.told()
+        note(kind=done.kind, to=done.to, migrated=done.migrated, failed=done.failed)
+        return done
 
     async def _understood(self, store: Store, memory: Memory | Message, version: int | None) -> Memory | Message:
         """The memory at the version that a reader asks for."""

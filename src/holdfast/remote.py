@@ -32,7 +32,7 @@ from .reported import HEARTBEAT
 from .restore import Imported
 from .results import Answer, Namespace, Page, ProfileInfo
 from .retention import PINNED
-from .sent import about_the_caller, json_of, quoted
+from .sent import about_the_caller, header, json_of, quoted
 from .types import Forgotten, Memory
 
 P = ParamSpec("P")
