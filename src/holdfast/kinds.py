@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import keeping, mappings
+from . import conforming, mappings
 from .errors import InvalidInput, NotFound, shown
 from .types import Json, Memory
 
@@ -72,7 +72,7 @@ class Kind:
 
     def wrong(self, version: int, value: Json, metadata: Mapping[str, Json]) -> InvalidInput | None:
         theirs = {name: each for name, each in metadata.items() if name not in OURS}
-        bad = keeping.wrong(self.schemas[version], value, theirs)
+        bad = conforming.wrong(self.schemas[version], value, theirs)
         return None if bad is None else InvalidInput(f"{bad} ({self.name}, version {version})", field=bad.field)
 
     def version_kept(self, value: Json, metadata: Mapping[str, Json]) -> int:

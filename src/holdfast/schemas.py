@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from .conforming import ABOUT_METADATA, TooMuch, schemas_in, steps, wrong
 from .errors import InvalidInput, shown
-from .keeping import ABOUT_METADATA, TooMuch, schemas_in, steps, wrong
 from .patterns import pattern
 from .types import Json
 

@@ -15,8 +15,8 @@ SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp", "importers")
 PURE = {
-    "alike", "bookmarks", "conditions", "credentials", "cursors", "errors", "features", "filters", "happened",
-    "keeping", "kinds", "mappings", "moments", "names", "pack", "passages", "pattern_text", "patterns", "question",
+    "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "errors", "features", "filters",
+    "happened", "kinds", "mappings", "moments", "names", "pack", "passages", "pattern_text", "patterns", "question",
     "quoted", "rank", "reading", "reckon", "reconcile", "records", "results", "schemas", "spending", "statics",
     "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
@@ -58,8 +58,8 @@ DRIVERS = {
     "mcp": "mcp rest cli",
     "mcp_types": "mcp",
     "cryptography": "postgres",
-    "jsonschema": "keeping schemas",
-    "referencing": "keeping schemas",
+    "jsonschema": "conforming schemas",
+    "referencing": "conforming schemas",
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import InvalidInput, keeping, mappings, schemas
+from holdfast import InvalidInput, conforming, mappings, schemas
 from holdfast.patterns import pattern
 
 # Patterns
@@ -85,7 +85,7 @@ SIZE = {
     ],
 )
 def test_a_refusal_names_the_path_the_value_and_the_rule(value: Any, field: str, held: str, rule: str) -> None:
-    refused = keeping.wrong(schemas.checked(SIZE), value, {})
+    refused = conforming.wrong(schemas.checked(SIZE), value, {})
     assert refused is not None
     assert refused.field == field
     assert str(refused) == f"{field} is {held}; the rule is {rule}."
@@ -93,8 +93,8 @@ def test_a_refusal_names_the_path_the_value_and_the_rule(value: Any, field: str,
 
 def test_metadata_are_held_to_their_own_schema() -> None:
     text = schemas.checked(SIZE)
-    assert keeping.wrong(text, {"name": "a"}, {"room": 4, "other": []}) is None
-    refused = keeping.wrong(text, {"name": "a"}, {"room": "4"})
+    assert conforming.wrong(text, {"name": "a"}, {"room": 4, "other": []}) is None
+    refused = conforming.wrong(text, {"name": "a"}, {"room": "4"})
     assert refused is not None
     assert refused.field == "metadata.room"
 
@@ -156,7 +156,7 @@ def test_a_schema_nested_too_deeply_is_refused() -> None:
 def test_a_tree_may_be_described_by_itself() -> None:
     tree = {"properties": {"below": {"type": "array", "items": {"$ref": "#"}}, "n": {"type": "integer"}}}
     text = schemas.checked(tree)
-    refused = keeping.wrong(text, {"n": 1, "below": [{"n": 2, "below": [{"n": "x"}]}]}, {})
+    refused = conforming.wrong(text, {"n": 1, "below": [{"n": 2, "below": [{"n": "x"}]}]}, {})
     assert refused is not None
     assert refused.field == "value.below[0].below[0].n"
 
@@ -174,7 +174,7 @@ PATHOLOGICAL: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(("schema", "value"), PATHOLOGICAL)
 def test_no_schema_takes_more_than_a_moment(schema: Any, value: Any) -> None:
     start = time.perf_counter()
-    keeping.wrong(schemas.checked(schema), value, {})
+    conforming.wrong(schemas.checked(schema), value, {})
     assert time.perf_counter() - start < 4
 
 
@@ -188,7 +188,7 @@ def test_whatever_is_called_a_schema_is_taken_or_refused(schema: Any) -> None:
     except InvalidInput:
         return
     for value in schemas.SAMPLES:
-        keeping.wrong(text, value, {})
+        conforming.wrong(text, value, {})
 
 
 def test_nothing_is_loaded_before_there_is_a_schema() -> None:
