@@ -407,7 +407,9 @@ def test_an_interrupt_ends_quietly_with_130(data: Path) -> None:
         [
             sys.executable,
             "-c",
-            "import sys; from holdfast.cli import main; print(1, flush=True); sys.exit(main(['ingest']))",
+            # whoever is started in the background by a shell ignores it from the beginning
+            "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+            "from holdfast.cli import main; print(1, flush=True); sys.exit(main(['ingest']))",
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
