@@ -13,11 +13,11 @@ import holdfast
 
 SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
-ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp", "importers")
+ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp", "importers", "integrations")
 PURE = {
     "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "errors", "features", "filters",
-    "happened", "kinds", "mappings", "moments", "names", "pack", "passages", "pattern_text", "patterns", "question",
-    "quoted", "rank", "reading", "reckon", "reconcile", "records", "results", "schemas", "spending", "statics",
+    "happened", "kinds", "mappings", "moments", "names", "pack", "passages", "paths", "pattern_text", "patterns",
+    "question", "quoted", "rank", "reading", "reckon", "reconcile", "records", "results", "schemas", "spending", "statics",
     "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {
