@@ -136,9 +136,8 @@ class AsyncNotes:
             raise NotFound(f"There is no note on or in {shown(old)}.", field="old")
         if there != here and await self._under(there):
             raise AlreadyExists(f"There are notes on or in {shown(new)}.", field="new")
-        return tuple(
-            [_note(await self._profile.revise(each.id, key=there + _key(each)[len(here) :])) for each in moved]
-        )
+        renamed = [(each.id, there + (each.key or here)[len(here) :]) for each in moved]
+        return tuple([_note(await self._profile.revise(id, key=key)) for id, key in renamed])
 
     async def remove(self, path: str, *, recursive: bool = False) -> int:
         """Remove the note on this path, and its history, for good; with `recursive` those on everything in it as well.

@@ -17,7 +17,7 @@ from holdfast.pack import tokens
 from holdfast.testing import HashingEmbedder
 from serving import served
 
-STEPS = st.lists(st.sampled_from(["src", "srcs", "Src", "a.py", "b"]), min_size=1, max_size=3).map(tuple)
+STEPS = st.lists(st.sampled_from(["src", "srcs", "b"]), min_size=1, max_size=3).map(tuple)
 
 
 @pytest.fixture(scope="module")
@@ -180,14 +180,15 @@ def test_every_path_comes_back_from_its_key(steps: tuple[str, ...]) -> None:
     assert unicodedata.normalize("NFC", key) == key
 
 
-ACTS = st.sampled_from(["write", "write", "write", "move", "remove"])
+ACTS = st.sampled_from(["write", "write", "move", "move", "remove"])
 OPS = st.lists(
     st.tuples(ACTS, STEPS, STEPS, st.sampled_from(ascii_lowercase)),
-    max_size=15,
+    min_size=8,
+    max_size=20,
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(OPS)
 def test_any_sequence_leaves_what_a_dictionary_of_paths_would_hold(
     memory: Holdfast, ops: list[tuple[str, ...]]
