@@ -97,15 +97,17 @@ def create(path: str, text: str = "x") -> dict[str, Any]:
     return {"command": "create", "path": path, "file_text": text}
 
 
+def delete(path: str) -> dict[str, Any]:
+    return {"command": "delete", "path": path}
+
+
 def rename(old: str, new: str) -> dict[str, Any]:
     return {"command": "rename", "old_path": old, "new_path": new}
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(COMMANDS, min_size=4, max_size=14))
-@example(
-    [create("/memories/a/b"), {"command": "delete", "path": "/memories/a/b"}, rename("/memories/a", "/memories/b")]
-)
+@example([create("/memories/a/b"), delete("/memories/a/b"), rename("/memories/a", "/memories/b")])
 @example([rename("/memories/a", "/memories/a/b/c"), create("/memories/a/b", "")])
 @example([rename("/memories/x", "/memories/n/y"), {"command": "view", "path": "/memories"}])
 @example([create("/memories/a"), create("/memories/a/b"), rename("/memories/a", "/memories/a/b")])
@@ -113,6 +115,7 @@ def rename(old: str, new: str) -> dict[str, Any]:
 @example(
     [create("/memories/a", "aaa"), {"command": "str_replace", "path": "/memories/a", "old_str": "aa", "new_str": ""}]
 )
+@example([create("/memories/a"), rename("/memories/a", "/memories/b"), create("/memories/a"), delete("/memories/a")])
 def test_any_sequence_of_commands_is_answered_as_on_a_file_system(memory: Holdfast, commands: list[Any]) -> None:
     profile = memory.profile("app", f"files-{next(_numbers)}")
     ours, notes = HoldfastMemoryTool(profile), Notes(profile, "/memories")
@@ -145,7 +148,7 @@ def test_clearing_takes_everything_under_memories_and_nothing_else(memory: Holdf
     assert tool.to_dict() == {"type": "memory_20250818", "name": "memory", "cache_control": {"type": "ephemeral"}}
     assert tool.clear_all_memory() == "All memory cleared"
     tool.call(create("/memories/a/b", "text"))
-    tool.call({"command": "delete", "path": "/memories/a/b"})
+    tool.call(delete("/memories/a/b"))
     tool.call(create("/memories/c", "text"))
     profile.remember("Lives in Lisbon", kind="fact", key="/memories/home")
     assert tool.clear_all_memory() == "All memory cleared"
@@ -189,5 +192,5 @@ async def test_an_edit_of_what_somebody_else_has_written_since_is_refused(
             "     1\tone\n     2\ttwo\n     3\t"
         )
         await tool.call(rename("/memories/a", "/memories/b/c"))
-        assert await tool.call({"command": "delete", "path": "/memories/b"}) == "Successfully deleted /memories/b"
+        assert await tool.call(delete("/memories/b")) == "Successfully deleted /memories/b"
         assert await tool.clear_all_memory() == "All memory cleared"

@@ -93,7 +93,7 @@ class MemoryFiles:
             raise InvalidInput("Cannot delete the /memories directory itself")
         if await self._at(steps) is None:
             raise NotFound(f"The path {path} does not exist")
-        await self._profile.forget_where(filter=_at_or_below(keyed(steps)))
+        await self._forget(keyed(steps))
         await self._keep_folder(steps[:-1])
         return f"Successfully deleted {path}"
 
@@ -119,8 +119,7 @@ class MemoryFiles:
         return f"Successfully renamed {old_path} to {new_path}"
 
     async def clear(self) -> str:
-        if await self._listed(filter=_at_or_below(ROOT), limit=1):
-            await self._profile.forget_where(filter=_at_or_below(ROOT))
+        await self._forget(ROOT)
         return "All memory cleared"
 
     async def _file(self, path: str) -> Memory:
@@ -159,6 +158,12 @@ class MemoryFiles:
             key = keyed(steps)
             await self._profile.remember(key, kind=FOLDER, key=key, trust="agent", embed=False)
 
+    async def _forget(self, key: str) -> None:
+        """What is there now and below, by id: a filter would also take what was there once and has been renamed."""
+        either = [{"key": key}, {"key": {"prefix": inside(key)}}]
+        for each in await self._listed(kind=[KIND, FOLDER], filter={"or": either}):
+            await self._profile.forget(each.id)
+
     async def _rewrite(self, file: Memory, text: str, path: str) -> None:
         """Refused when somebody else has written since it was read."""
         await self._profile.revise(file.id, etag=file.etag, content=_content(text, path), value=text)
@@ -195,11 +200,6 @@ def resolved(path: str) -> Steps:
         if steps[:1] == ["memories"]:
             return tuple(steps)
     raise InvalidInput(f"Path {path} would escape /memories directory", field="path")
-
-
-def _at_or_below(key: str) -> dict[str, Any]:
-    either = [{"key": key}, {"key": {"prefix": inside(key)}}]
-    return {"and": [{"kind": {"in": [KIND, FOLDER]}}, {"or": either}]}
 
 
 def _text(file: Memory) -> str:
