@@ -40,11 +40,12 @@ if _typing.TYPE_CHECKING:
     from .agent_memory import AsyncAgentMemory, Item
     from .kinds import KindInfo
     from .migrate import Migrated
+    from .notes import AsyncNotes, Briefing, Note
     from .profile import LocalProfile
     from .records import Event, JobStatus, Trace, TracePage
     from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Session, Stats
     from .service import AsyncHoldfast
-    from .sync import AgentMemory, Holdfast, Profile
+    from .sync import AgentMemory, Holdfast, Notes, Profile
     from .trail import acting
     from .types import Forgotten, Memory, Message
 else:
@@ -53,13 +54,14 @@ else:
         "agent_memory": ("AsyncAgentMemory", "Item"),
         "kinds": ("KindInfo",),
         "migrate": ("Migrated",),
+        "notes": ("AsyncNotes", "Briefing", "Note"),
         "profile": ("LocalProfile",),
         "records": ("Event", "JobStatus", "Trace", "TracePage"),
         "results": (
             "Answer", "Citation", "Context", "Hit", "Namespace", "Page", "ProfileInfo", "Receipt", "Session", "Stats",
         ),
         "service": ("AsyncHoldfast",),
-        "sync": ("AgentMemory", "Holdfast", "Profile"),
+        "sync": ("AgentMemory", "Holdfast", "Notes", "Profile"),
         "trail": ("acting",),
         "types": ("Forgotten", "Memory", "Message"),
     }  # fmt: skip
@@ -84,8 +86,11 @@ __all__ = [
     "LocalProfile",
     "AgentMemory",
     "AsyncAgentMemory",
+    "Notes",
+    "AsyncNotes",
     "acting",
     "Answer",
+    "Briefing",
     "Citation",
     "Context",
     "Event",
@@ -98,6 +103,7 @@ __all__ = [
     "Message",
     "Migrated",
     "Namespace",
+    "Note",
     "Page",
     "ProfileInfo",
     "Receipt",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from .agent_memory import AsyncAgentMemory
 from .errors import Closed
+from .notes import AsyncNotes
 from .profile import LocalProfile
 from .records import Event
 from .reported import HEARTBEAT
@@ -263,6 +264,27 @@ class AgentMemory(_Front):
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self.close()
+
+
+class Notes(_Front):
+    """The notes of one profile on what lies under one root."""
+
+    def __init__(self, profile: Profile, root: str = "/workspace") -> None:
+        super().__init__(AsyncNotes(profile._inner, root), profile._loop)
+        self._profile = profile
+
+    write = blocking(AsyncNotes.write)
+    read = blocking(AsyncNotes.read)
+    list = blocking(AsyncNotes.list)
+    search = blocking(AsyncNotes.search)
+    entering = blocking(AsyncNotes.entering)
+    history = blocking(AsyncNotes.history)
+    move = blocking(AsyncNotes.move)
+    remove = blocking(AsyncNotes.remove)
+
+    @property
+    def root(self) -> str:
+        return str(self._inner.root)
 
 
 async def _made(make: Callable[[], T]) -> T:

@@ -13,12 +13,12 @@ import holdfast
 
 SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
-ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp", "importers")
+ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp", "importers", "integrations")
 PURE = {
     "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "errors", "features", "filters",
-    "happened", "kinds", "mappings", "moments", "names", "pack", "passages", "pattern_text", "patterns", "question",
-    "quoted", "rank", "reading", "reckon", "reconcile", "records", "results", "schemas", "spending", "statics",
-    "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
+    "happened", "kinds", "mappings", "moments", "names", "pack", "passages", "paths", "pattern_text", "patterns",
+    "question", "quoted", "rank", "reading", "reckon", "reconcile", "records", "results", "schemas", "spending",
+    "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",
@@ -58,6 +58,8 @@ DRIVERS = {
     "mcp": "mcp rest cli",
     "mcp_types": "mcp",
     "cryptography": "postgres",
+    "anthropic": "integrations",
+    "langgraph": "integrations",
     "jsonschema": "conforming schemas",
     "referencing": "conforming schemas",
 }
@@ -111,6 +113,8 @@ def test_imports_point_inwards(path: Path) -> None:
         assert seen <= {"types", "errors", "names", "moments"}, f"documents are read without knowing {seen}"
     elif me == "importers":
         assert seen <= PURE, f"an importer reads files and computes; it may not know {seen - PURE}"
+    elif me == "integrations":
+        assert seen <= {*holdfast.__all__, "names", "notes", "paths"}, f"an integration knows the front, not {seen}"
     elif me in ("profile", "service", "worker", "sync"):
         assert not seen & set(ROOMS), f"{me} takes ports, not {seen}"
 
