@@ -80,7 +80,9 @@ def run(code: str, names: dict[str, Any]) -> None:
         exec(compiled, names)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/keeping.md", "docs/kinds.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/python.md", "docs/keeping.md", "docs/kinds.md", "docs/documents.md"]
+)
 def test_python_examples_run_and_print_what_they_show(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     try:
@@ -131,7 +133,7 @@ class Shell:
         return code, out + err
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/kinds.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/kinds.md", "docs/documents.md"])
 def test_console_examples_run_and_print_what_they_show(
     page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,19 @@ if _typing.TYPE_CHECKING:
     from .migrate import Migrated
     from .profile import LocalProfile
     from .records import Event, JobStatus, Trace, TracePage
-    from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Session, Stats
+    from .results import (
+        Answer,
+        Citation,
+        Context,
+        Document,
+        Hit,
+        Namespace,
+        Page,
+        ProfileInfo,
+        Receipt,
+        Session,
+        Stats,
+    )
     from .service import AsyncHoldfast
     from .sync import AgentMemory, Holdfast, Profile
     from .trail import acting
@@ -56,7 +68,8 @@ else:
         "profile": ("LocalProfile",),
         "records": ("Event", "JobStatus", "Trace", "TracePage"),
         "results": (
-            "Answer", "Citation", "Context", "Hit", "Namespace", "Page", "ProfileInfo", "Receipt", "Session", "Stats",
+            "Answer", "Citation", "Context", "Document", "Hit", "Namespace", "Page", "ProfileInfo", "Receipt",
+            "Session", "Stats",
         ),
         "service": ("AsyncHoldfast",),
         "sync": ("AgentMemory", "Holdfast", "Profile"),
@@ -88,6 +101,7 @@ __all__ = [
     "Answer",
     "Citation",
     "Context",
+    "Document",
     "Event",
     "Forgotten",
     "Hit",

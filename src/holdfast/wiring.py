@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .config import Settings
 from .errors import Busy, InvalidInput, NotFound, shown
+from .library import Rules
 from .models.local import ArcticEmbedder, PotionEmbedder
 from .models.rules import QuotingSummariser, RuleExtractor
 from .ports import Embedder, Extractor, Summariser, Vault
@@ -26,6 +27,7 @@ class Wired:
     summariser: Summariser
     decay: float | None
     thinking: Thinking | None = None
+    documents: Rules = field(default_factory=Rules)
 
 
 def wired(
@@ -51,6 +53,7 @@ def wired(
         QuotingSummariser(),
         chosen.decay_days,
         mind,
+        Rules(chosen.fetch, chosen.fetch_allow, chosen.document_bytes),
     )
 
 

@@ -66,6 +66,8 @@ class Worker:
         self._touring: asyncio.Task[None] | None = None
         self.summariser: Summariser | None = None
         """Rolls up what was said, where its owner wants that."""
+        self.reading: Callable[[Who], None] = lambda who: None
+        """Told of every profile that may have documents to read."""
         self._due: dict[Who, Due] = {}
         self._wake = asyncio.Event()
         self._marked: set[Who] = set()
@@ -251,7 +253,7 @@ class Worker:
                 with suppress(HoldfastError):
                     store = await self._vault.open(*who, create=False)
                     stats = await store.stats(self._embedder.model)
-                    if stats.pending or stats.unembedded:
+                    if stats.pending or stats.unembedded or await store.shelf.waiting():
                         continue
                     await summary.page(store, self._clock())  # whoever reads it next finds it made
                     await self._vault.rested(*who, self._embedder.model)
@@ -259,6 +261,7 @@ class Worker:
 
     async def _look(self) -> None:
         for who in await self._vault.waiting(self._embedder.model):
+            self.reading(who)
             if who not in self._due:
                 await self._mark(who)
                 self.notify(who)
