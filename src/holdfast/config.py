@@ -65,6 +65,8 @@ class Settings:
     """Whether documents may be fetched from addresses."""
     fetch_allow: tuple[str, ...] = ()
     """Hosts and networks to fetch from though they are not public: wiki.corp, *.corp, wiki.corp:8080, 10.1.0.0/16."""
+    fetch_again: int = 0
+    """After how many days a page that was read is fetched anew; 0 never does."""
     document_bytes: int = 64 * 1024 * 1024
     """How large a document may be."""
     host: str = "127.0.0.1"
@@ -114,6 +116,7 @@ class Settings:
             trace_days=_count("trace_days", found.get("trace_days", 7), least=0, most=36_500),
             fetch=_truth("fetch", found.get("fetch", True)),
             fetch_allow=_listed(found.get("fetch_allow", ())),
+            fetch_again=_count("fetch_again", found.get("fetch_again", 0), least=0, most=36_500),
             document_bytes=_count("document_bytes", found.get("document_bytes", 64 * 1024 * 1024), most=1024**3),
             host=str(found.get("host", "127.0.0.1")),
             port=_count("port", found.get("port", 8420), most=65_535),

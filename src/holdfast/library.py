@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from os import getpid
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ class Rules:
     fetch: bool = True
     allow: tuple[str, ...] = ()
     bytes: int = BYTES
+    again: timedelta | None = None
+    """How old what is known of a page may become before it is fetched anew."""
 
     def __post_init__(self) -> None:
         self.policy()  # a host that is none is told at once

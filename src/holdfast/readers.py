@@ -65,6 +65,19 @@ class Readers:
         if who not in self._tasks and not self._stopping:
             self._tasks[who] = asyncio.create_task(self._run(who), name="holdfast-reader")
 
+    async def revisit(self, who: Who, store: Store) -> None:
+        """Have pages fetched anew that were not asked for a while."""
+        if self._rules.again is None or not self._rules.fetch:
+            return
+        before = self._clock() - self._rules.again
+        old = [each for each in await store.shelf.listed(2**31) if each.url and each.updated_at <= before]
+        for document in old:
+            if document.state != "waiting":
+                async with self._worker.expecting(who):
+                    await store.shelf.put(library.again(document))
+        if old:
+            self.notify(who)
+
     async def idle(self, who: Who) -> None:
         """Wait until nothing of this profile can be read now, here or in another process."""
         while (task := self._tasks.get(who)) is not None:

@@ -62,7 +62,7 @@ class AsyncHoldfast:
         self._worker.summariser = thinking.summariser if thinking is not None else summariser
         self._documents = documents
         self._readers = Readers(vault, self._worker, documents, clock)
-        self._worker.reading = self._readers.notify
+        self._worker.reading, self._worker.revisit = self._readers.notify, self._readers.revisit
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
         self._rules: dict[tuple[str, str], tuple[float, dict[str, Json]]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def wired(
         QuotingSummariser(),
         chosen.decay_days,
         mind,
-        Rules(chosen.fetch, chosen.fetch_allow, chosen.document_bytes),
+        _reading(chosen),
     )
 
 
@@ -83,6 +84,11 @@ def source(chosen: Settings) -> Vault:
         return vault(chosen)
     except Busy:
         return SqliteVault(chosen.data, keyring=chosen.keyring, open_files=chosen.open_files, reading=True)
+
+
+def _reading(chosen: Settings) -> Rules:
+    again = timedelta(days=chosen.fetch_again) if chosen.fetch_again else None
+    return Rules(chosen.fetch, chosen.fetch_allow, chosen.document_bytes, again)
 
 
 def _embedder(chosen: Settings) -> Embedder:

@@ -68,6 +68,8 @@ class Worker:
         """Rolls up what was said, where its owner wants that."""
         self.reading: Callable[[Who], None] = lambda who: None
         """Told of every profile that may have documents to read."""
+        self.revisit: Callable[[Who, Store], Awaitable[None]] | None = None
+        """Has pages fetched anew."""
         self._due: dict[Who, Due] = {}
         self._wake = asyncio.Event()
         self._marked: set[Who] = set()
@@ -221,6 +223,8 @@ class Worker:
                     if rules is not None:
                         await retention.applied(store, rules, self._clock())
                     await self._roll_up(who, store, self._clock())
+                    if self.revisit is not None:
+                        await self.revisit(who, store)
                 except HoldfastError as failure:
                     log.warning("visiting %s/%s failed: %s", *who, failure)
                 await asyncio.sleep(0)

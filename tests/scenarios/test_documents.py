@@ -6,18 +6,20 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from databases import database
-from holdfast import AsyncHoldfast, Document, InvalidInput, NotFound, readers
+from holdfast import AsyncHoldfast, Document, InvalidInput, NotFound, moments, readers
 from holdfast.library import Rules
 from holdfast.postgres.vault import PostgresVault
 from holdfast.remote import RemoteHoldfast
 from holdfast.sqlite.vault import SqliteVault
-from holdfast.testing import HashingEmbedder, ScriptedExtractor
+from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from holdfast.types import Draft
 from serving import served
 
@@ -43,9 +45,11 @@ def place(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def running(path: Path, rules: Rules = Rules(), script: dict[str, Any] | None = None) -> AsyncIterator[Any]:
+async def running(
+    path: Path, rules: Rules = Rules(), script: dict[str, Any] | None = None, clock: Any = moments.now
+) -> AsyncIterator[Any]:
     vault = PostgresVault(PLACE["database"], connections=4) if PLACE["database"] else SqliteVault(path / "data")
-    memory = AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(script or {}), documents=rules)
+    memory = AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(script or {}), documents=rules, clock=clock)
     async with await memory.start():
         if PLACE["far"]:
             await memory.access.admin(TOKEN)
@@ -130,6 +134,25 @@ async def test_a_page_that_changed_is_a_new_version_in_place_of_the_old(tmp_path
         assert len(await ana.documents()) == 1
 
 
+async def test_pages_are_looked_at_again_after_a_while(tmp_path: Path) -> None:
+    if PLACE["far"]:
+        pytest.skip("it is the server that looks")
+    texts = {"/tides": page("High water is at seven in the morning.")}
+    clock = FrozenClock()
+    async with pages(texts) as (at, rules, asked):
+        weekly = replace(rules, again=timedelta(days=7))
+        async with running(tmp_path, weekly, clock=clock) as memory:
+            ana = memory.profile("app", "ana")
+            first = await ana.add(f"{at}/tides", wait=True)
+            texts["/tides"] = page("High water is at nine in the evening.")
+            for days, version in ((6, 1), (2, 2), (6, 2)):
+                clock.advance(timedelta(days=days))
+                await memory._worker.tour()
+                assert await ana.settle(20)
+                assert (await ana.document(first.id)).version == version
+            assert len(asked) == 2
+
+
 async def test_what_cannot_be_read_stays_in_sight_and_leaves_nothing_half(tmp_path: Path) -> None:
     async with running(tmp_path) as memory:
         ana = memory.profile("app", "ana")
@@ -147,7 +170,7 @@ async def test_what_cannot_be_read_stays_in_sight_and_leaves_nothing_half(tmp_pa
 
 
 async def test_a_server_that_is_down_is_tried_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "FIRST_WAIT", readers.timedelta(seconds=600))
+    monkeypatch.setattr(readers, "FIRST_WAIT", timedelta(seconds=600))
     texts: dict[str, bytes] = {}
     down = [True]
 
