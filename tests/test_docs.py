@@ -81,7 +81,9 @@ def run(code: str, names: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/python.md", "docs/keeping.md", "docs/kinds.md", "docs/integrations.md"]
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/documents.md", "docs/integrations.md", "docs/keeping.md", "docs/kinds.md", "docs/python.md"]
+)
 )
 def test_python_examples_run_and_print_what_they_show(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
@@ -133,7 +135,7 @@ class Shell:
         return code, out + err
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/kinds.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/kinds.md", "docs/documents.md"])
 def test_console_examples_run_and_print_what_they_show(
     page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,19 @@ if _typing.TYPE_CHECKING:
     from .notes import AsyncNotes, Briefing, Note
     from .profile import LocalProfile
     from .records import Event, JobStatus, Trace, TracePage
-    from .results import Answer, Citation, Context, Hit, Namespace, Page, ProfileInfo, Receipt, Session, Stats
+    from .results import (
+        Answer,
+        Citation,
+        Context,
+        Document,
+        Hit,
+        Namespace,
+        Page,
+        ProfileInfo,
+        Receipt,
+        Session,
+        Stats,
+    )
     from .service import AsyncHoldfast
     from .sync import AgentMemory, Holdfast, Notes, Profile
     from .trail import acting
@@ -58,7 +70,8 @@ else:
         "profile": ("LocalProfile",),
         "records": ("Event", "JobStatus", "Trace", "TracePage"),
         "results": (
-            "Answer", "Citation", "Context", "Hit", "Namespace", "Page", "ProfileInfo", "Receipt", "Session", "Stats",
+            "Answer", "Citation", "Context", "Document", "Hit", "Namespace", "Page", "ProfileInfo", "Receipt",
+            "Session", "Stats",
         ),
         "service": ("AsyncHoldfast",),
         "sync": ("AgentMemory", "Holdfast", "Notes", "Profile"),
@@ -93,6 +106,7 @@ __all__ = [
     "Briefing",
     "Citation",
     "Context",
+    "Document",
     "Event",
     "Forgotten",
     "Hit",

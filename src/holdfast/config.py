@@ -61,6 +61,14 @@ class Settings:
     """When set, what is this many days old has lost half of what age takes from its rank; by default nothing fades."""
     trace_days: int = 7
     """How long traces are kept; 0 keeps none."""
+    fetch: bool = True
+    """Whether documents may be fetched from addresses."""
+    fetch_allow: tuple[str, ...] = ()
+    """Hosts and networks to fetch from though they are not public: wiki.corp, *.corp, wiki.corp:8080, 10.1.0.0/16."""
+    fetch_again: int = 0
+    """After how many days a page that was read is fetched anew; 0 never does."""
+    document_bytes: int = 64 * 1024 * 1024
+    """How large a document may be."""
     host: str = "127.0.0.1"
     """Where `holdfast serve` listens; only this machine can reach the default."""
     port: int = 8420
@@ -106,6 +114,10 @@ class Settings:
             open_files=_count("open_files", found.get("open_files", 128)),
             decay_days=_days(found.get("decay_days")),
             trace_days=_count("trace_days", found.get("trace_days", 7), least=0, most=36_500),
+            fetch=_truth("fetch", found.get("fetch", True)),
+            fetch_allow=_listed(found.get("fetch_allow", ())),
+            fetch_again=_count("fetch_again", found.get("fetch_again", 0), least=0, most=36_500),
+            document_bytes=_count("document_bytes", found.get("document_bytes", 64 * 1024 * 1024), most=1024**3),
             host=str(found.get("host", "127.0.0.1")),
             port=_count("port", found.get("port", 8420), most=65_535),
             admin_token=_token(found.get("admin_token")),

@@ -36,5 +36,9 @@ PLACES: dict[str, dict[str, str]] = {
         "turn": SCRUBBED, "details": SCRUBBED,
     },
     "usage": {"month": NOT_SAID, "model": NOT_SAID, "task": NOT_SAID},
+    "document": {
+        "id": "a hash", "session": GONE, "state": NOT_SAID, "holder": NOT_SAID, "data": "goes with the document",
+    },
+    "original": {"document": GONE, "data": "goes with the document, and with the first of its passages"},
     "setting": {"name": "chosen by the owner", "value": REBUILT},
 }  # fmt: skip

@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 from .credentials import Credential
 from .records import Act, Event, Job, Once, Trace, TracePage
 from .results import Namespace, Page, ProfileInfo, Stats
+from .shelves import Shelf
 from .spending import Spent, Usage
 from .types import (
     Applied,
@@ -103,6 +104,9 @@ class Store(Protocol):
 
     @property
     def journal(self) -> Journal: ...
+
+    @property
+    def shelf(self) -> Shelf: ...
 
 
 @runtime_checkable

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Unpack
 
-from . import filters, forget, ingest, moments, names, pack, recall, redigest, remember, spending, summary
+from . import filters, forget, ingest, library, moments, names, pack, recall, redigest, remember, spending, summary
 from .carrying import Carrying
 from .digest import keys_of
 from .errors import InvalidInput, NotFound, shown
-from .forget import How
 from .given import Moment, Narrowed, Revision
-from .kept import Kept
 from .kinded import Kinded
 from .ledger import Ledger
 from .once import once
@@ -23,6 +21,7 @@ from .recorder import traced
 from .redigest import Redigested
 from .reported import id_of, limit_of
 from .results import Answer, Context, Hit, Page, Receipt, Session, Stats
+from .shelved import Shelved
 from .streams import in_one_task
 from .synthesis import Asking, recalled
 from .trail import following, note, stage
@@ -34,7 +33,7 @@ CATCH_UP_SECONDS = 0.5
 CONTEXT_HITS = 60
 
 
-class LocalProfile(Kept, Kinded, Carrying):
+class LocalProfile(Shelved, Kinded, Carrying):
     """The verbs, bound to one profile of this process's data folder."""
 
     @traced
@@ -284,7 +283,7 @@ class LocalProfile(Kept, Kinded, Carrying):
         """Remove a session for good, and what was asked in it. Nothing to remove is fine."""
         session = names.session(session_id)
         how = forget.How(dry_run, once(idempotency_key, "session", session, dry_run))
-        return await self._forgotten(how, lambda store: forget.forget_session(store, session, how), session)
+        return await self._forgotten(how, lambda store: library.forget_session_of_any(store, session, how), session)
 
     @traced
     async def forget_where(
@@ -302,18 +301,7 @@ class LocalProfile(Kept, Kinded, Carrying):
         """Remove what somebody said and whatever names them, for good; with `dry_run` only tell."""
         who = names.text(name, "name", limit=names.PROFILE_BYTES).strip()
         how = forget.How(dry_run, once(idempotency_key, "person", who, dry_run))
-        return await self._forgotten(how, lambda store: forget.forget_person(store, who, how))
-
-    async def _forgotten(
-        self, how: How, act: Callable[[Store], Awaitable[Forgotten]], session: str | None = None
-    ) -> Forgotten:
-        store = await self._store()
-        done = await forget.repeated(store, how)
-        if done is None:
-            done = await act(store)
-            if not how.rehearsed:
-                self._holdfast._recorder.forget(self._who, done, session)
-        return done
+        return await self._forgotten(how, lambda store: library.forget_person(store, who, how))
 
     @traced
     async def summary(self, session_id: str | None = None, *, tokens: int | None = None) -> str:
@@ -351,7 +339,7 @@ class LocalProfile(Kept, Kinded, Carrying):
 
     async def settle(self, timeout: float | None = None) -> bool:
         """Wait until everything written so far is digested; False when that takes longer than `timeout` seconds."""
-        return await self._holdfast._worker.settled(self._who, timeout)
+        return await self._holdfast._settled(self._who, timeout)
 
     def _paying(self, store: Store) -> AbstractContextManager[None]:
         """Model calls inside are on this profile's account."""

@@ -28,6 +28,7 @@ from .foreign import brought
 from .profile import LocalProfile
 from .reading import read
 from .records import Event, TracePage
+from .remote_files import RemoteFiles
 from .reported import HEARTBEAT
 from .restore import Imported
 from .results import Answer, Namespace, Page, ProfileInfo
@@ -105,20 +106,27 @@ class RemoteHoldfast:
         self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None, **headers: str
     ) -> Any:
         """One request; the answer's JSON, or the error that the server names."""
+        content = None if body is None else json_of(body)
+        sent = {"content-type": "application/json"} | headers
+        # Not orjson, which would round numbers of more than 64 bits.
+        return (await self.answer(method, path, sent, params=query, content=content)).json()
+
+    async def answer(self, method: str, path: str, headers: dict[str, str], **more: Any) -> httpx.Response:
+        """One request, whatever it carries; its answer, or the error that the server names."""
         if self._closed:
             raise Closed("This connection was closed.")
-        content = None if body is None else json_of(body)
-        sent = {"content-type": "application/json"} | about_the_caller() | headers
+        sent = about_the_caller() | headers
         seen = later(self.bookmark, trail.needed())
         if seen:
             sent["holdfast-bookmark"] = seen
         with self._reached():
-            answer = await self._http.request(method, path, content=content, params=query, headers=sent)
+            answer = await self._http.request(method, path, headers=sent, **more)
         reached = answer.headers.get("holdfast-bookmark")
         if reached:
             self.bookmark = later(self.bookmark, reached)
             trail.reached(reached)
-        return _result(answer)
+        _check(answer)
+        return answer
 
     async def lines(
         self, path: str, query: dict[str, Any] | None = None, body: dict[str, Any] | None = None
@@ -133,7 +141,7 @@ class RemoteHoldfast:
             async with self._http.stream("GET" if body is None else "POST", path, **sent) as answer:
                 if not answer.is_success:
                     await answer.aread()
-                    _result(answer)
+                    _check(answer)
                 async for line in answer.aiter_lines():
                     yield line
 
@@ -143,7 +151,7 @@ class RemoteHoldfast:
             async with self._http.stream("GET", path, params=query, headers=about_the_caller()) as answer:
                 if not answer.is_success:
                     await answer.aread()
-                    _result(answer)
+                    _check(answer)
                 async for chunk in answer.aiter_bytes():
                     yield chunk
 
@@ -153,7 +161,8 @@ class RemoteHoldfast:
         patience = httpx.Timeout(SECONDS, read=LONG_SECONDS)
         with self._reached():
             answer = await self._http.post(path, content=body, params=query, headers=headers, timeout=patience)
-        return _result(answer)
+        _check(answer)
+        return answer.json()
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -166,9 +175,9 @@ class RemoteHoldfast:
             ) from failure
 
 
-def _result(answer: httpx.Response) -> Any:
+def _check(answer: httpx.Response) -> None:
     if answer.is_success:
-        return answer.json()  # orjson would round numbers of more than 64 bits
+        return
     try:
         told = orjson.loads(answer.content)["error"]
         code, message, field = told["code"], told["message"], told["field"]
@@ -225,7 +234,7 @@ def _given(signature: inspect.Signature, *everything: Any) -> dict[str, Any]:
     return {name: value for name, value in bound.items() if value is not None} | more
 
 
-class RemoteProfile:
+class RemoteProfile(RemoteFiles):
     """The verbs, bound to one profile of a server."""
 
     def __init__(self, holdfast: RemoteHoldfast, namespace: str, profile: str) -> None:
@@ -273,6 +282,11 @@ class RemoteProfile:
     migrate_kind = call(LocalProfile.migrate_kind, "POST", "/kinds/{kind}/migrate")
     rollback_kind = call(LocalProfile.rollback_kind, "POST", "/kinds/{kind}/rollback")
     ingest = call(LocalProfile.ingest, "POST", "/ingest")
+
+    documents = call(LocalProfile.documents, "GET", "/documents", "documents")
+    document = call(LocalProfile.document, "GET", "/documents/{id}")
+    retry_document = call(LocalProfile.retry_document, "POST", "/documents/{id}/retry")
+    forget_document = call(LocalProfile.forget_document, "DELETE", "/documents/{id}")
 
     async def pin(self, id: str) -> Memory:
         return await self.revise(id, metadata={PINNED: True})
@@ -341,7 +355,8 @@ class RemoteProfile:
         try:
             return await self._holdfast.ask(method, self._path(path), *more, **headers)
         except NotFound as absent:
-            if absent.field != "namespace" or (path not in ("/ingest", "/remember") and method != "PUT"):
+            first = path in ("/ingest", "/remember", "/documents") or method == "PUT"
+            if absent.field != "namespace" or not first:
                 raise
             await self._create_namespace(absent)
             return await self._holdfast.ask(method, self._path(path), *more, **headers)

@@ -134,6 +134,54 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """Something that was given to be read: a file, a page, a text. How far that is, and what it says of itself."""
+
+    id: str
+    """A hash of its bytes, or of its address: the same file is one document, and so is a page that changes."""
+    session_id: str
+    """Its passages are the messages of this session."""
+    name: str
+    created_at: datetime
+    updated_at: datetime
+    state: str = "waiting"
+    """`waiting`, `done`, or `failed` when it was given up; `error` says why."""
+    stage: str = "reading"
+    """`fetching`, `reading`, `digesting` or `done`: what is being done, was last tried, or comes next."""
+    percent: int = 0
+    """How much of it is read."""
+    chunks: int = 0
+    """How many passages it has so far."""
+    pending: int = 0
+    """How many of them wait to be digested; counted when one document is asked for."""
+    error: str | None = None
+    fix: str | None = None
+    tries: int = 0
+    retry_at: datetime | None = None
+    url: str | None = None
+    version: int = 1
+    bytes: int = 0
+    sha256: str = ""
+    format: str = ""
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
+    language: str | None = None
+    pages: int | None = None
+    notes: tuple[str, ...] = ()
+    """What in it could not be read, and why."""
+    metadata: dict[str, Json] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long each stage took."""
+    original: bool = False
+    """Whether its bytes are kept; they go when any of its passages is forgotten."""
+    etag: str | None = None
+    last_modified: str | None = None
+    stale: tuple[str, ...] = ()
+    """Sessions of versions before this one, forgotten once it is read."""
+
+
+@dataclass(frozen=True, slots=True)
 class Namespace:
     id: str
     name: str

@@ -15,9 +15,11 @@ from weakref import WeakValueDictionary
 from . import moments, names, recall
 from .access import Access
 from .errors import NotFound
+from .library import Rules
 from .live import Live
 from .ports import Embedder, Extractor, Rates, Reranker, Summariser, Vault
 from .profile import LocalProfile
+from .readers import Readers, sweep_scratch
 from .recorder import Recorder
 from .results import Namespace, ProfileInfo
 from .retention import SETTING, Policy, policy
@@ -47,6 +49,7 @@ class AsyncHoldfast:
         thinking: Thinking | None = None,
         summariser: Summariser | None = None,
         decay: float | None = None,
+        documents: Rules = Rules(),
     ) -> None:
         self._vault = vault
         self._embedder = embedder
@@ -57,6 +60,9 @@ class AsyncHoldfast:
         self._recorder = Recorder(vault, clock, timedelta(days=trace_days))
         self._worker = Worker(vault, embedder, extractor, clock, thinking, self._recorder, self._laid_down)
         self._worker.summariser = thinking.summariser if thinking is not None else summariser
+        self._documents = documents
+        self._readers = Readers(vault, self._worker, documents, clock)
+        self._worker.reading, self._worker.revisit = self._readers.notify, self._readers.revisit
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._closed = False
         self._rules: dict[tuple[str, str], tuple[float, dict[str, Json]]] = {}
@@ -75,7 +81,7 @@ class AsyncHoldfast:
         parts = wired(path, **settings)
         opened = cls(
             parts.vault, parts.embedder, parts.extractor, reranker=reranker, trace_days=parts.trace_days,
-            thinking=parts.thinking, summariser=parts.summariser, decay=parts.decay,
+            thinking=parts.thinking, summariser=parts.summariser, decay=parts.decay, documents=parts.documents,
         )  # fmt: skip
         try:
             return await opened.start()
@@ -92,6 +98,7 @@ class AsyncHoldfast:
 
     async def start(self) -> Self:
         """Begin to digest in the background; `open` and `async with` do it."""
+        await asyncio.to_thread(sweep_scratch)
         await self._worker.start()
         return self
 
@@ -100,6 +107,7 @@ class AsyncHoldfast:
             self._closed = True
             self._live.end()
             try:
+                await self._readers.stop()
                 await self._worker.stop()
                 await self._recorder.stop()
                 if self._thinking is not None:
@@ -181,6 +189,11 @@ class AsyncHoldfast:
         return self._vault.shared
 
     @property
+    def document_bytes(self) -> int:
+        """How large a document may be."""
+        return self._documents.bytes
+
+    @property
     def ending(self) -> asyncio.Event:
         """Set when listeners are let go: the service stops."""
         return self._live.ending
@@ -220,6 +233,17 @@ class AsyncHoldfast:
         await self._vault.lay_down(names.namespace(namespace), SETTING, None if rules is None else dict(rules))
         self._forget_laid_down()
         await self.access.note("namespace.retention", namespace)
+
+    async def _settled(self, who: tuple[str, str], timeout: float | None) -> bool:
+        """Wait until nothing of a profile waits to be read or digested; False when that takes longer."""
+        start = time.monotonic()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._readers.idle(who)
+        except TimeoutError:
+            return False
+        left = None if timeout is None else max(0.0, timeout - (time.monotonic() - start))
+        return await self._worker.settled(who, left)
 
     def _know_nothing(self) -> None:
         """Look every token and namespace up again."""

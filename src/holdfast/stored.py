@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
 from .credentials import Credential
-from .moments import at_micros, micros
+from .moments import at_micros, iso, micros
+from .reading import read
 from .records import Caller, Event, Job, Once, Trace
+from .results import Document
 from .types import Memory, Message
 
 Row = tuple[Any, ...]
@@ -26,6 +29,9 @@ ONCE = "key, request, answer, new, memories, messages"
 JOB = "id, kind, created_at, messages"
 EVENT = "n, at, type, data"
 CREDENTIAL = "id, kind, name, rights, namespace, profile, created_at, expires_at, revoked_at, used_at"
+DOCUMENT = "id, session, state, wait_until, created_at, data"
+PIECE = 1024 * 1024
+"""How much of an original stands in one row."""
 _TEXT = re.compile(r'"([^"\\]+)"')
 
 
@@ -132,6 +138,18 @@ def once(row: Row) -> Once:
 def once_row(done: Once) -> Row:
     new, memories, messages = packed(sorted(done.new)), packed(done.memories), packed(done.messages)
     return done.key, done.request, done.answer, new, memories, messages
+
+
+def document_row(document: Document) -> Row:
+    held = replace(document, original=False, pending=0)  # both are looked up
+    told = {each.name: getattr(held, each.name) for each in fields(Document)}
+    data = {name: iso(value) if isinstance(value, datetime) else value for name, value in told.items()}
+    wait = _time(document.retry_at) or 0
+    return document.id, document.session_id, document.state, wait, micros(document.created_at), packed(data)
+
+
+def document(data: str, original: bool) -> Document:
+    return replace(read(Document, json.loads(data)), original=bool(original))
 
 
 def credential_row(credential: Credential) -> Row:

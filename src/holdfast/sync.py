@@ -154,6 +154,12 @@ class Profile(_Front):
     drop_kind = blocking(LocalProfile.drop_kind)
     migrate_kind = blocking(LocalProfile.migrate_kind)
     rollback_kind = blocking(LocalProfile.rollback_kind)
+    add = blocking(LocalProfile.add)
+    documents = blocking(LocalProfile.documents)
+    document = blocking(LocalProfile.document)
+    retry_document = blocking(LocalProfile.retry_document)
+    forget_document = blocking(LocalProfile.forget_document)
+    original = blocking(LocalProfile.original)
 
     @functools.wraps(LocalProfile.recall_stream)
     def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:

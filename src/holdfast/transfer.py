@@ -193,6 +193,7 @@ class Transfer:
             wanted, held = await moving.compared(empty=empty)
             checksums = wanted.checksum, held.checksum
             if checksums[0] == checksums[1]:
+                await moving.shelve()
                 self._agreed[who] = _Agreed(event, *checksums, len(wanted.messages), len(wanted.memories))
                 return
             seen.append(checksums[0])

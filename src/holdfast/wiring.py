@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from .config import Settings
 from .errors import Busy, InvalidInput, NotFound, shown
+from .library import Rules
 from .models.local import ArcticEmbedder, PotionEmbedder
 from .models.rules import QuotingSummariser, RuleExtractor
 from .ports import Embedder, Extractor, Summariser, Vault
@@ -26,6 +28,7 @@ class Wired:
     summariser: Summariser
     decay: float | None
     thinking: Thinking | None = None
+    documents: Rules = field(default_factory=Rules)
 
 
 def wired(
@@ -51,6 +54,7 @@ def wired(
         QuotingSummariser(),
         chosen.decay_days,
         mind,
+        _reading(chosen),
     )
 
 
@@ -80,6 +84,11 @@ def source(chosen: Settings) -> Vault:
         return vault(chosen)
     except Busy:
         return SqliteVault(chosen.data, keyring=chosen.keyring, open_files=chosen.open_files, reading=True)
+
+
+def _reading(chosen: Settings) -> Rules:
+    again = timedelta(days=chosen.fetch_again) if chosen.fetch_again else None
+    return Rules(chosen.fetch, chosen.fetch_allow, chosen.document_bytes, again)
 
 
 def _embedder(chosen: Settings) -> Embedder:

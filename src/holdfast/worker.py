@@ -66,6 +66,10 @@ class Worker:
         self._touring: asyncio.Task[None] | None = None
         self.summariser: Summariser | None = None
         """Rolls up what was said, where its owner wants that."""
+        self.reading: Callable[[Who], None] = lambda who: None
+        """Told of every profile that may have documents to read."""
+        self.revisit: Callable[[Who, Store], Awaitable[None]] | None = None
+        """Has pages fetched anew."""
         self._due: dict[Who, Due] = {}
         self._wake = asyncio.Event()
         self._marked: set[Who] = set()
@@ -219,6 +223,8 @@ class Worker:
                     if rules is not None:
                         await retention.applied(store, rules, self._clock())
                     await self._roll_up(who, store, self._clock())
+                    if self.revisit is not None:
+                        await self.revisit(who, store)
                 except HoldfastError as failure:
                     log.warning("visiting %s/%s failed: %s", *who, failure)
                 await asyncio.sleep(0)
@@ -251,7 +257,7 @@ class Worker:
                 with suppress(HoldfastError):
                     store = await self._vault.open(*who, create=False)
                     stats = await store.stats(self._embedder.model)
-                    if stats.pending or stats.unembedded:
+                    if stats.pending or stats.unembedded or await store.shelf.waiting():
                         continue
                     await summary.page(store, self._clock())  # whoever reads it next finds it made
                     await self._vault.rested(*who, self._embedder.model)
@@ -259,6 +265,7 @@ class Worker:
 
     async def _look(self) -> None:
         for who in await self._vault.waiting(self._embedder.model):
+            self.reading(who)
             if who not in self._due:
                 await self._mark(who)
                 self.notify(who)

@@ -105,6 +105,16 @@ async def test_prompts_and_resources_over_every_transport(here: Site, tmp_path: 
             await client.get_prompt("another")
 
 
+async def test_a_page_is_ingested_by_its_address_and_no_file_is(here: Site) -> None:
+    async with Client(await here.url()) as client:
+        page = await told(client, "ingest", url="http://localhost/page")
+        assert (page["document"][:4], page["new"]) == ("doc-", 0)
+        for wrong in ({}, {"url": "/etc/passwd"}, {"url": "http://127.0.0.1/"}, {"url": "file:///etc/passwd"}):
+            assert (await client.call_tool("ingest", wrong)).is_error
+        both = {"url": "http://localhost/page", "messages": [{"role": "user", "content": "x"}]}
+        assert (await client.call_tool("ingest", both)).is_error
+
+
 async def test_tools_say_what_they_do_in_few_words(here: Site) -> None:
     async with Client(await here.url()) as client:
         tools = (await client.list_tools()).tools

@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -20,6 +20,7 @@ from holdfast.conformance import memory, message, unit, written
 from holdfast.postgres import check, schema
 from holdfast.postgres.schema import PARTITIONS, ROLE, schema_of
 from holdfast.postgres.vault import TABLES, PostgresVault
+from holdfast.results import Document
 from holdfast.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 
@@ -290,3 +291,22 @@ async def test_a_migration_on_a_large_table_holds_up_no_writer(dsn: str, monkeyp
     await vault.close()
     assert len(meanwhile) > 5
     assert max(meanwhile) < max(0.5, took / 2), (took, max(meanwhile))
+
+
+async def test_a_document_that_a_gone_process_was_reading_is_read_by_another(dsn: str) -> None:
+    first, second = PostgresVault(dsn, connections=2), PostgresVault(dsn, connections=2)
+    try:
+        await first.create_namespace("app")
+        store = await first.open("app", "ana", create=True)
+        await first.waiting("m")
+        at = datetime.now(UTC)
+        await store.shelf.put(Document("doc-1", "doc-1.1", "file", at, at))
+        assert await store.shelf.claim(at, at + timedelta(minutes=5)) is not None
+        other = (await second.open("app", "ana", create=False)).shelf
+        await second.waiting("m")
+        assert await other.claim(at, at + timedelta(minutes=5)) is None, "its reader is at work"
+        await first.close()
+        assert ("app", "ana") in await second.waiting("m")
+        assert await other.claim(at, at + timedelta(minutes=5)) is not None
+    finally:
+        await second.close()

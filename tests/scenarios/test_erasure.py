@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 from databases import database
 from holdfast import AsyncHoldfast, acting
 from holdfast.errors import NotFound
+from holdfast.library import SCRATCH
 from holdfast.models.rules import QuotingSummariser
 from holdfast.places import PLACES
 from holdfast.postgres.vault import TABLES, PostgresVault
@@ -133,13 +136,59 @@ async def test_no_row_of_a_database_has_it() -> None:
             assert re.findall(rf".{{60}}{SECRET}\d.{{20}}", _rows(dsn)) == []
 
 
-def _rows(dsn: str) -> str:
+def _rows(dsn: str, tables: tuple[str, ...] = TABLES) -> str:
     with psycopg.connect(dsn) as db:
         return "".join(
             str([cell.tobytes() if isinstance(cell, memoryview) else cell for cell in row])
-            for table in TABLES
+            for table in tables
             for row in db.execute(f"SELECT * FROM {table}").fetchall()
         )
+
+
+async def test_no_byte_of_a_document_is_left(tmp_path: Path) -> None:
+    """Not of its text, its name, its original nor its title, in any page of the file, free ones included."""
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    vault = SqliteVault(tmp_path / "data")
+    text = f"# About {WORDS[0]}\n\n" + "\n\n".join(f"The {WORDS[1]} sleeps, part {n}." for n in range(2_000))
+    async with minding(vault) as holdfast:
+        ana = holdfast.profile("app", "ana")
+        await ana.remember("something harmless that stays", kind="note")
+        read = await ana.add(text, name=f"{WORDS[2]}.md", metadata={"mark": WORDS[3]}, wait=True)
+        await ana.recall(f"Does the {WORDS[1]} sleep?")
+        await ana.traces()
+        ((name, key),) = await vault._catalogue.read(lambda db: query(db, "SELECT file, key FROM profile"))
+        before = laid_bare_quietly(vault._folder.file(name), key, bare)
+        assert all(word.encode() in before for word in WORDS[:4]), "the search would not find it"
+        gone = await ana.forget_document(read.id)
+        assert (gone.places["document"], gone.places["original"]) == (1, 1)
+        await ana.forget_session("of traces")
+        after = laid_bare(vault._folder.file(name), key, bare)
+        assert b"something harmless" in after
+        assert [word for word in (WORDS[0], WORDS[2], WORDS[3]) if word.encode() in after] == []
+        assert b"sleeps, part" not in after
+    assert not list(Path(tempfile.gettempdir()).glob(f"{SCRATCH}{os.getpid()}-*"))
+
+
+async def test_no_row_of_a_document_is_left_in_a_database() -> None:
+    with database() as dsn:
+        async with minding(PostgresVault(dsn)) as holdfast:
+            ana = holdfast.profile("app", "ana")
+            read = await ana.add(f"The {WORDS[1]} sleeps.", name=WORDS[2], metadata={"mark": WORDS[3]}, wait=True)
+            assert all(word in _rows(dsn) for word in WORDS[1:4])
+            await ana.forget_document(read.id)
+            assert SECRET not in _rows(dsn)
+
+
+async def test_a_sealed_database_is_told_nothing_of_a_document(tmp_path: Path) -> None:
+    with database() as dsn:
+        async with minding(PostgresVault(dsn, keyring=tmp_path / "keyring", sealed=True)) as holdfast:
+            ana = holdfast.profile("app", "ana")
+            read = await ana.add(f"The {WORDS[1]} sleeps.", name=WORDS[2], wait=True)
+            rows = _rows(dsn, ("document", "original"))
+            assert rows
+            assert SECRET not in rows
+            assert await ana.original(read.id) == f"The {WORDS[1]} sleeps.".encode()
 
 
 async def test_a_person_goes_with_what_they_said_and_what_names_them(tmp_path: Path) -> None:

@@ -518,3 +518,24 @@ def test_the_command_tells_what_it_did_and_refuses_what_makes_no_sense(
     done = json.loads(capsys.readouterr().out)
     assert (done["memories"], done["copied"], done["forgotten"]) == (1, 0, 1)
     assert f"sha256 {done['checksum']}\n" in said
+
+
+@pytest.mark.parametrize(("here", "there"), [("one", "base"), ("base", "two")])
+async def test_documents_travel_with_their_originals(place: Place, here: str, there: str) -> None:
+    text = "# Herons\n\nThe heron is a patient bird."
+    async with AsyncHoldfast(place(here), HashingEmbedder(), ScriptedExtractor()) as holdfast:
+        ana = holdfast.profile("app", "ana")
+        read = await ana.add(text, name="birds.md", wait=True)
+        await ana.add(b"%PDF-1.7 broken", name="broken.pdf", wait=True)
+    source, target = place(here), place(there)
+    try:
+        assert (await Transfer(source, target).run()).checksum is not None
+    finally:
+        await source.close()
+        await target.close()
+    async with AsyncHoldfast(place(there), HashingEmbedder(), ScriptedExtractor()) as holdfast:
+        ana = holdfast.profile("app", "ana")
+        assert {each.name: each.state for each in await ana.documents()} == {"birds.md": "done", "broken.pdf": "failed"}
+        assert await ana.document(read.id) == read
+        assert await ana.original(read.id) == text.encode()
+        assert (await ana.search("patient bird"))[0].metadata["document"] == read.id

@@ -24,7 +24,7 @@ CONTRACT = agent_memory.OF.replace("{account}", "any")
 NATIVE = native.OF
 KEYED = keyed.OF
 ROOTS = {CONTRACT: agent_memory.OF, NATIVE: native.OF, KEYED: keyed.OF}
-PLACES = ("profile", "content", "message", "session", "metadata", "key")
+PLACES = ("profile", "content", "message", "session", "metadata", "key", "document")
 TELLS_NO_WORDS = {native.OF + path for path in ("/stats", "/usage", "/retention", "/settle", "/jobs", "/jobs/{id}")}
 STREAMS = {native.OF + "/events", "/s/{secret}/events"}  # test_rest listens to them
 CANARY = re.compile(r"canary[0-9a-f]{24}")
@@ -39,6 +39,7 @@ class Owner:
     ids: list[str] = field(default_factory=list)
     job: str = ""
     trace: str = ""
+    document: str = "nothing"
     key: str = ""
     url: str = ""
 
@@ -57,8 +58,8 @@ class Call(NamedTuple):
     more: dict[str, Any]
 
 
-def settled_in(server: Server, namespace: str) -> Owner:
-    """Write everything that this profile holds."""
+def settled_in(server: Server, namespace: str, *, reads: bool) -> Owner:
+    """Write everything that this profile holds, with a document if it `reads`."""
     owner = Owner(namespace)
     words, place = owner.words, owner.at(NATIVE)
     said = {
@@ -70,6 +71,9 @@ def settled_in(server: Server, namespace: str) -> Owner:
     note = {"content": f"The locker code is {words['content']}", "key": words["key"], "session_id": words["session"]}
     kept = server.told("POST", place + "/remember", json=note | {"metadata": {"mark": words["metadata"]}})
     server.told("PUT", place + "/kinds/locker", json={"schema": {"title": words["metadata"]}})
+    if reads:
+        text = {"text": f"The locker key is {words['document']}.", "name": words["document"]}
+        owner.document = server.told("POST", place + "/documents", json=text)["id"]
     server.told("POST", place + "/search", json={"query": words["message"]})
     owner.trace = server.told("GET", place + "/traces", params={"limit": 1})["traces"][0]["id"]
     owner.ids, owner.job = [kept["id"], told["messages"][0]["id"]], told["job"]
@@ -133,6 +137,9 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
     yield call(CONTRACT, "/memories", "GET", params={"type": "fact"})
     yield call(NATIVE, "/kinds", "GET")
     yield call(NATIVE, "/kinds/{kind}", "GET", "/kinds/locker")
+    yield call(NATIVE, "/documents", "GET")
+    yield call(NATIVE, "/documents/{id}", "GET", f"/documents/{about.document}")
+    yield call(NATIVE, "/documents/{id}/original", "GET", f"/documents/{about.document}/original")
     yield call(NATIVE, "/stats", "GET")
     yield call(NATIVE, "/usage", "GET")
     yield call(NATIVE, "/retention", "GET")
@@ -152,6 +159,7 @@ def secret_calls(prefix: str, route: str, about: Owner) -> Iterator[Call]:
     for query in queries(about):
         yield Call(route + "/search", "GET", f"{prefix}/search?q={quote(query)}", {})
     yield Call(route + "/search", "GET", f"{prefix}/search?q=locker&limit=100", {})
+    yield Call(route + "/job/{id}/status", "GET", f"{prefix}/job/{about.document}/status", {})
 
 
 def mcp_calls(prefix: str, route: str, about: Owner) -> Iterator[Call]:
@@ -189,8 +197,8 @@ def asked_everything(server: Server, me: Owner, others: list[Owner]) -> Asking:
     asking = Asking(server, me)
     for about in (me, *others):
         asking.ask(profile_calls(me, about, me), me.key, 200, 404)
-        asking.ask(secret_calls("/api", "/api", about), me.key, 200)
-        asking.ask(secret_calls(f"/s/{me.url}/api", "/s/{secret}/api", about), None, 200)
+        asking.ask(secret_calls("/api", "/api", about), me.key, 200, 404)
+        asking.ask(secret_calls(f"/s/{me.url}/api", "/s/{secret}/api", about), None, 200, 404)
         asking.ask(mcp_calls("/mcp", "/mcp", about), me.key, 200)
         asking.ask(mcp_calls(f"/s/{me.url}/mcp", "/s/{secret}/mcp", about), None, 200)
         asking.ask(placeless_calls(about), me.key, 403)
@@ -207,7 +215,11 @@ def owners(server: Server) -> list[Owner]:
     for name in NAMESPACES:
         server.told("POST", "/v1/namespaces", json={"name": name})
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda n: settled_in(server, NAMESPACES[n % len(NAMESPACES)]), range(PROFILES)))
+        made = list(
+            pool.map(
+                lambda n: settled_in(server, NAMESPACES[n % len(NAMESPACES)], reads=n % 7 in (0, 3)), range(PROFILES)
+            )
+        )
         list(pool.map(lambda owner: server.told("POST", owner.at(NATIVE) + "/settle"), made))
     return made
 

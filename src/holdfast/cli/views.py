@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ..moments import iso
-from ..results import Answer, Hit, Stats
+from ..results import Answer, Document, Hit, Stats
 from ..spending import Spent
 from ..types import Memory, Message
 from .output import Block, Entry, Note, Table, one_line
@@ -57,12 +57,42 @@ def about_hit(hit: Hit) -> str:
     who = hit.speaker or hit.role or hit.kind if hit.message_id else hit.kind
     return _joined(
         who,
+        cited(hit),
         hit.key,
         day(hit.timestamp or hit.created_at),
-        hit.session_id and f"session {hit.session_id}",
+        f"session {hit.session_id}" if hit.session_id and "document" not in hit.metadata else None,
         "not digested yet" if hit.pending else None,
         f"score {hit.score:.2f}",
         hit.id,
+    )
+
+
+def cited(hit: Hit) -> str | None:
+    """Where in which document it stands."""
+    if "document" not in hit.metadata:
+        return None
+    about = hit.metadata
+    page = f"page {about['page']}" if about.get("page") else None
+    return ", ".join(each for each in (about.get("name"), page, about.get("heading")) if each)
+
+
+def titled(document: Document) -> str:
+    titled = document.title and document.title != document.name
+    return f"{document.name}: {document.title}" if titled else document.name
+
+
+def about_document(document: Document) -> str:
+    how = document.stage if document.state == "done" else f"{document.state}, {document.stage}"
+    passages = f"{document.chunks:,} passage{'' if document.chunks == 1 else 's'}"
+    return _joined(
+        f"{how} {document.percent}%" if document.state == "waiting" else how,
+        document.format,
+        f"{document.pages:,} page{'' if document.pages == 1 else 's'}" if document.pages else None,
+        passages if document.chunks else None,
+        f"version {document.version}" if document.version > 1 else None,
+        document.error,
+        day(document.created_at),
+        document.id,
     )
 
 

@@ -21,11 +21,12 @@ from ..types import (
 from .finding import FindingContract, proposed
 from .journal import JournalContract
 from .made import AT, MODEL, direction, memory, message, unit, written
+from .shelf import ShelfContract
 
 LEASE = timedelta(minutes=5)
 
 
-class StoreContract(FindingContract, JournalContract):
+class StoreContract(FindingContract, JournalContract, ShelfContract):
     """Subclass it and give it a `vault` fixture."""
 
     @pytest.fixture

@@ -11,7 +11,7 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -24,7 +24,7 @@ from .types import About, DocumentError, Limits, Piece, Progress, Section
 _FLAGS = ("-s", "-P", "-B", "-X", "utf8")
 
 
-async def parsed(path: Path, name: str | None = None, limits: Limits | None = None) -> AsyncIterator[Piece]:
+async def parsed(path: Path, name: str | None = None, limits: Limits | None = None) -> AsyncGenerator[Piece, None]:
     """What the file holds, as it is read. Raises DocumentError when it cannot be read, perhaps after some sections."""
     limits = limits or Limits()
     size = path.stat().st_size

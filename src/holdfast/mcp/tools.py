@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import InvalidInput
+from ..library import Source
 from ..moments import iso
 from ..profile import LocalProfile
 from ..results import Hit
@@ -71,7 +72,8 @@ class Said(Arguments):
 
 
 class Ingest(Arguments):
-    messages: Annotated[list[Said], Field(min_length=1, max_length=500)]
+    messages: Annotated[list[Said] | None, Field(min_length=1, max_length=500)] = None
+    url: str | None = None
     session_id: str | None = None
     idempotency_key: Once = None
 
@@ -150,6 +152,11 @@ async def _forget(place: Place, given: Forget) -> dict[str, Any]:
 
 
 async def _ingest(place: Place, given: Ingest) -> dict[str, Any]:
+    if given.url is not None and given.messages is None:
+        page = await place.profile.add(Source(url=given.url))
+        return {"session_id": page.session_id, "new": 0, "known": 0, "document": page.id, "state": page.state}
+    if given.messages is None or given.url is not None:
+        raise InvalidInput("ingest: give messages or a url, one of them.", field="messages")
     said = [message.model_dump(exclude_none=True) for message in given.messages]
     receipt = await place.profile.ingest(
         said, session_id=given.session_id, agent=place.agent, idempotency_key=given.idempotency_key
@@ -222,7 +229,7 @@ TOOLS = (
         Remember, "write", _remember, _object(id=TEXT, content=TEXT, kind=TEXT), idempotent=False,
     ),
     Tool(
-        "ingest", "Keep a conversation: messages stay verbatim, memories are drawn from them. Repeating is harmless.",
+        "ingest", "Keep messages or a page verbatim; memories are drawn from it. Repeating is harmless.",
         Ingest, "write", _ingest, _object(session_id=TEXT, new=COUNT, known=COUNT),
     ),
     Tool(

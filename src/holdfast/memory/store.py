@@ -25,6 +25,7 @@ from ..vectors import packed, unpacked
 from .apply import add_memories, add_messages, forget, note
 from .journal import MemoryJournal
 from .search import propose
+from .shelf import MemoryShelf
 from .state import State, expired
 
 
@@ -33,6 +34,7 @@ class MemoryStore:
         self._state = State()
         self._changed = changed
         self.journal = MemoryJournal()
+        self.shelf = MemoryShelf()
 
     async def apply(self, change: Change) -> Applied:
         self.journal.check(change)
@@ -54,6 +56,8 @@ class MemoryStore:
         gone = forget(state, change)
         applied = Applied(frozenset(new), gone)
         if not change.rehearsed:
+            was = self._state.items
+            self.shelf.drop({was[id].session_id for id in gone.messages})
             self._state = state
             self.journal.record(change, applied, state)
             self._changed()

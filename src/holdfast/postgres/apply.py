@@ -245,12 +245,21 @@ class Applying:
     async def _forget(self, db: Db) -> Forgotten:
         """Decided here, inside the transaction: a memory drawn meanwhile from a forgotten message goes with it."""
         p, messages, memories = self._profile, [], list(self._change.forget)
+        sessions: set[str] = set()
         for id in self._change.forget:
-            for (n,) in await query(db, "DELETE FROM message WHERE profile = %s AND id = %s RETURNING n", (p, id)):
+            deleted = "DELETE FROM message WHERE profile = %s AND id = %s RETURNING n, session"
+            for n, session in await query(db, deleted, (p, id)):
                 messages.append(id)
+                sessions.add(session)
                 await self._drop_parts(db, n)
                 memories += [memory for (memory,) in await query(db, _RESTING_ONLY_ON, {"p": p, "message": id})]
                 await db.execute("DELETE FROM source WHERE profile = %s AND message = %s", (p, id))
+        if sessions:
+            await db.execute(
+                "DELETE FROM original WHERE profile = %s AND document IN "
+                "(SELECT id FROM document WHERE profile = %s AND session = ANY(%s))",
+                (p, p, list(sessions)),
+            )
         gone = [id for id in dict.fromkeys(memories) if await self._forget_memory(db, id)]
         return Forgotten(tuple(gone), tuple(messages))
 

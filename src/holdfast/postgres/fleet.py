@@ -26,6 +26,7 @@ _RELEASE = (
     "UPDATE message SET wait_until = 0 WHERE profile = %s AND state = 'waiting' AND wait_until > 0 AND failures = 0 "
     "AND holder <> ALL(%s)"
 )
+_UNREAD = "UPDATE document SET lent = 0 WHERE profile = %s AND lent > 0 AND holder <> ALL(%s)"
 _MINE = """
 SELECT namespace.name, profile.name FROM work JOIN profile ON profile.id = work.profile
   JOIN namespace ON namespace.id = profile.namespace WHERE work.process = %s
@@ -62,7 +63,8 @@ class Fleet:
 
     async def _release(self, profile: int, living: list[str]) -> None:
         """End the leases of those who are gone; others may be at work in the same profile."""
-        await self._base.write(profile, lambda db: query(db, _RELEASE, (profile, living)))
+        for statement in (_RELEASE, _UNREAD):
+            await self._base.write(profile, lambda db, each=statement: query(db, each, (profile, living)))  # type: ignore[misc]
 
     async def expect(self, profile: int) -> None:
         self._mine.add(profile)

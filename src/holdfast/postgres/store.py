@@ -18,6 +18,7 @@ from .journal import PostgresJournal
 from .nearby import GIANT
 from .seal import MEMORY, MESSAGE, Seal
 from .search import Search
+from .shelf import PostgresShelf
 from .where import condition
 
 
@@ -37,6 +38,7 @@ class PostgresStore:
         self._parts = 0
         """As last seen."""
         self.journal = PostgresJournal(base, profile, seal)
+        self.shelf = PostgresShelf(base, profile, seal)
 
     async def apply(self, change: Change) -> Applied:
         async def run(db: Db) -> Applied:

@@ -22,7 +22,8 @@ from .schema import PARTITIONS, ROLE
 from .seal import Master, Seal
 from .store import PostgresStore
 
-TABLES = ("message", "memory", "source", "part", "posting", "event", "once", "job", "trace", "usage", "setting")
+TABLES = ("message", "memory", "source", "part", "posting", "event", "once", "job", "trace", "usage", "setting",
+          "document", "original")  # fmt: skip
 MOST_KNOWN = 100_000
 _NAMESPACE = "id, name, created_at, updated_at"
 _FIND = """

@@ -17,6 +17,7 @@ from . import (
     administration,
     agent_memory,
     carrying,
+    documents,
     failures,
     journal,
     keyed,
@@ -37,7 +38,7 @@ from .wire import Json
 log = logging.getLogger("holdfast")
 ROUTERS = (  # routes are tried in turn, so those asked most come first
     mcp.router, agent_memory.router, native.router, journal.router, keyed.router, lifetimes.router, kinds.router,
-    carrying.router, administration.router, secret_url.router,
+    carrying.router, administration.router, documents.router, secret_url.router,
 )  # fmt: skip
 
 
@@ -69,7 +70,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
             CORSMiddleware, allow_origins=list(limits.origins), allow_methods=["*"], allow_headers=["*"],
             expose_headers=["ETag", "Retry-After", "Mcp-Session-Id", "Mcp-Protocol-Version"],
         )  # fmt: skip
-    app.add_middleware(Around, counts=app.state.counts, access=holdfast.access)
+    app.add_middleware(Around, counts=app.state.counts, access=holdfast.access, documents=holdfast.document_bytes)
     return app
 
 

@@ -23,6 +23,8 @@ MOST_BYTES = 32 * 1024 * 1024
 """More than 500 messages of the largest size need."""
 ARCHIVE_BYTES = 1024 * 1024 * 1024
 STRANGERS_BYTES = 65_536
+FORM_BYTES = 1024 * 1024
+"""What a form may have beside its file."""
 BOOKMARK = "holdfast-bookmark"
 """On a write's answer: how far the database was then. On a read: what it must see, whichever server and replica."""
 SAFE = {
@@ -48,8 +50,10 @@ class Counts:
 
 
 class Around:
-    def __init__(self, app: ASGIApp, counts: Counts, access: Access) -> None:
+    def __init__(self, app: ASGIApp, counts: Counts, access: Access, documents: int = 0) -> None:
+        """Files of so many bytes may be sent where documents are taken."""
         self._app = app
+        self._documents = documents
         self._counts = counts
         self._access = access
 
@@ -96,6 +100,9 @@ class Around:
         known = bool(token) and await self._access.credential(token) is not None
         if not known:
             return STRANGERS_BYTES
+        sent = asked.get(b"content-type", b"").startswith(b"multipart/form-data")
+        if sent and (path[-1] == "documents" or path[-2:] == ["process", "file"]):
+            return self._documents + FORM_BYTES
         return ARCHIVE_BYTES if path[-1] == "import" else MOST_BYTES
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:

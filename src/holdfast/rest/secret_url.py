@@ -7,9 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict
 
+from ..library import URL, Source
 from ..types import Forgotten, Memory
+from .documents import task
 from .gate import bound_profile, needs
-from .shapes import Found
+from .shapes import Found, Task
 from .wire import Json, Once, plain
 
 router = APIRouter(tags=["Secret URL"])
@@ -26,9 +28,14 @@ class NewMemory(BaseModel):
 for prefix in PREFIXES:
 
     @router.post(
-        prefix + "/memory", dependencies=[Depends(needs("write", bound=True))], status_code=201, response_model=Memory
-    )
+        prefix + "/memory", dependencies=[Depends(needs("write", bound=True))], status_code=201, response_model=Memory,
+        responses={202: {"description": "The content is an address; its page is read.", "model": Task}},
+    )  # fmt: skip
     async def add(request: Request, body: NewMemory, once: Once = None) -> Json:
+        """Keep one thing; of an address, what its page says."""
+        if URL.fullmatch(body.content.strip()):
+            page = Source(url=body.content.strip())
+            return Json(task(await bound_profile(request).add(page, metadata=body.metadata)), 202)
         kind = await request.app.state.holdfast.kind_of(body.content)
         kept = await bound_profile(request).remember(
             body.content, kind=kind, metadata=body.metadata, idempotency_key=once

@@ -9,7 +9,7 @@ from ..agent_memory import Item
 from ..credentials import Credential
 from ..kinds import KindInfo
 from ..records import Act, JobStatus, Trace
-from ..results import Hit, Namespace, ProfileInfo, Session
+from ..results import Document, Hit, Namespace, ProfileInfo, Session
 from ..retention import Retained as ByRule
 from ..spending import Spent
 from ..types import Memory, Message
@@ -85,6 +85,24 @@ class Jobs:
 class Traces:
     traces: list[Trace]
     cursor: str | None
+
+
+@dataclass
+class Documents:
+    documents: list[Document]
+
+
+@dataclass
+class Task:
+    """A page or a file on its way into memory: processing, completed or failed."""
+
+    jobId: str  # noqa: N815  (as the memory API spells it)
+    status: str
+    stage: str
+    progress: int
+    name: str
+    chunks: int
+    error: str | None
 
 
 @dataclass

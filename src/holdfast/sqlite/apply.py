@@ -206,8 +206,11 @@ class Applying:
         """Decided here, inside the transaction: a memory drawn meanwhile from a forgotten message goes with it."""
         messages, memories = [], list(self._change.forget)
         for id in self._change.forget:
-            for (n,) in query(db, "DELETE FROM message WHERE id = ? RETURNING n", (id,)):
+            for n, session in query(db, "DELETE FROM message WHERE id = ? RETURNING n, session", (id,)):
                 messages.append(id)
+                db.execute(
+                    "DELETE FROM original WHERE document IN (SELECT id FROM document WHERE session = ?)", (session,)
+                )
                 self._drop_parts(db, n)
                 memories += [memory for (memory,) in query(db, _RESTING_ONLY_ON, (id,))]
                 db.execute("DELETE FROM source WHERE message = ?", (id,))

@@ -20,6 +20,7 @@ from .board import Board
 from .file import File, query
 from .journal import SqliteJournal
 from .search import propose
+from .shelf import SqliteShelf
 from .where import condition
 
 
@@ -174,6 +175,10 @@ class SqliteStore:
     def journal(self) -> SqliteJournal:
         return SqliteJournal(self._file)
 
+    @property
+    def shelf(self) -> SqliteShelf:
+        return SqliteShelf(self._file)
+
     async def sleep(self) -> None:
         """Give up what a hot profile holds; the next use wakes it."""
         self._board = None
@@ -187,6 +192,7 @@ class SqliteStore:
 def release(db: apsw.Connection) -> None:
     """End the leases of a process that is gone: whoever owns the folder now is alone."""
     db.execute("UPDATE message SET wait_until = 0 WHERE state = 'waiting' AND wait_until > 0 AND failures = 0")
+    db.execute("UPDATE document SET lent = 0 WHERE lent > 0")
 
 
 def _items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, Item]:

@@ -1,0 +1,176 @@
+"""The commands about documents: add, documents."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import HoldfastError, InvalidInput
+from ..library import is_ours
+from ..results import Document
+from ..sync import Profile
+from . import views
+from .output import Block, Entry, Note, Reply, show
+from .place import Place, add
+from .progress import meter
+from .tell import count
+from .transcript import parsed
+
+LOOK_SECONDS = 2.0
+FAILED = 2
+_URL = re.compile(r"https?://\S+", re.I)
+Seen = dict[Path, tuple[int, int]]
+
+
+def add_documents(
+    place: Place,
+    sources: Annotated[list[str], typer.Argument(metavar="FILE|URL|DIR…", help="What to read; - for standard input.")],
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="What to call it.")] = None,
+    metadata: Annotated[str | None, typer.Option(metavar="JSON", help="A JSON object to keep with it.")] = None,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return once it is kept; read later.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on: add what is new or changed, until Ctrl-C.")] = False,
+) -> Reply:
+    """Read files, pages and folders into memory.
+
+    Text, Markdown, HTML, PDF, Office files, mail, EPUB, pictures, code, archives of these. The same file twice is one
+    document; a page that changed replaces what it said before.
+    """
+    about = None if metadata is None else parsed(metadata, "metadata", "metadata")
+    seen = _looked(sources) if watch else {}  # before they are read: what changes meanwhile is read again
+    with place.memory() as memory:
+        done = [*_read(memory, sources, name, about, wait=not no_wait, quiet=place.as_json)]
+        if watch:
+            show(Reply({"documents": done}, _told(done)), as_json=place.as_json)
+            _watch(memory, about, dict(_paths(sources, done)), place, lambda: _looked(sources), seen)
+            return Reply({"documents": []})
+    failed = any(document.state == "failed" for document in done)
+    return Reply({"documents": done}, _told(done), FAILED if failed else 0)
+
+
+def documents(
+    place: Place,
+    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="One document.")] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Read it once more.")] = False,
+    save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Write its original there.")] = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Remove it for good, with what rests on it.")] = False,
+) -> Reply:
+    """List what was added and how far each is; show, retry, save or forget one."""
+    if id is None:
+        if retry or save or forget:
+            raise InvalidInput("Say which document.", field="id")
+        with place.memory() as memory:
+            found = memory.documents()
+        return Reply({"documents": found}, _told(found) or (Note("There are no documents."),))
+    with place.memory() as memory:
+        if forget:
+            gone = memory.forget_document(id)
+            told = f"Forgot it, with {count(len(gone.messages), 'passage')} and {count(len(gone.memories), 'memory')}."
+            return Reply(gone, (told,))
+        if retry:
+            memory.retry_document(id)
+            memory.settle()
+        if save is not None:
+            _write(save, memory.original(id))
+        document = memory.document(id)
+    return Reply(document, _told([document]), FAILED if retry and document.state == "failed" else 0)
+
+
+def _read(
+    memory: Profile, sources: Iterable[str], name: str | None, about: Any, *, wait: bool, quiet: bool
+) -> Iterator[Document]:
+    listed = list(_sources(sources))
+    if name is not None and len(listed) != 1:
+        raise InvalidInput("A name is for one document.", field="name")
+    for n, source in enumerate(listed, 1):
+        label = f"Reading {n} of {len(listed)}" if len(listed) > 1 else "Reading"
+        with meter(label, 100, quiet=quiet) as reading:
+
+            def told(document: Document, reading: Any = reading) -> None:
+                reading.reached(document.percent, note=f" {document.name} ({document.stage})")
+
+            given: Any = {"name": name, "metadata": about, "on_progress": told if wait else None}
+            yield memory.add(source, **given)
+
+
+def _sources(sources: Iterable[str]) -> Iterator[str | Path | bytes]:
+    for source in sources:
+        if source == "-":
+            yield sys.stdin.buffer.read()
+        elif _URL.fullmatch(source):
+            yield source
+        elif Path(source).is_dir():
+            yield from _files(Path(source))
+        elif Path(source).exists():
+            yield Path(source)
+        else:
+            raise InvalidInput(f"There is no file or folder {source!r}.", field="sources")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """What is in a folder and below, without what is hidden, and without data folders of ours."""
+    for path in sorted(folder.rglob("*")):
+        hidden = any(step.startswith(".") for step in path.relative_to(folder).parts)
+        if path.is_file() and path.stat().st_size and not hidden and not is_ours(path):
+            yield path
+
+
+def _paths(sources: Iterable[str], done: Iterable[Document]) -> Iterator[tuple[Path, Document]]:
+    for source, document in zip(_sources(each for each in sources if each != "-"), done, strict=False):
+        if isinstance(source, Path):
+            yield source, document
+
+
+def _watch(
+    memory: Profile, about: Any, known: dict[Path, Document], place: Place, look: Callable[[], Seen], seen: Seen
+) -> None:
+    """Add what comes or changes; a file that changed takes the place of what it was."""
+    try:
+        while True:
+            sys.stdout.flush()
+            time.sleep(LOOK_SECONDS)
+            now = look()
+            for path in [each for each, state in now.items() if seen.get(each) != state]:
+                _again(memory, path, about, known, place)
+            seen = now
+    except KeyboardInterrupt:
+        return
+
+
+def _again(memory: Profile, path: Path, about: Any, known: dict[Path, Document], place: Place) -> None:
+    try:
+        (document,) = _read(memory, [str(path)], None, about, wait=True, quiet=place.as_json)
+    except HoldfastError as wrong:  # it may be half written, or gone again; the next look tells
+        print(f"{path}: {wrong}", file=sys.stderr)
+        return
+    before = known.get(path)
+    if before is not None and before.id != document.id and document.state == "done":
+        memory.forget_document(before.id)
+    known[path] = document
+    show(Reply({"documents": [document]}, _told([document])), as_json=place.as_json)
+
+
+def _looked(sources: Iterable[str]) -> Seen:
+    found = [each for each in _sources(each for each in sources if Path(each).exists()) if isinstance(each, Path)]
+    return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in found if path.exists()}
+
+
+def _told(found: Iterable[Document]) -> tuple[Block, ...]:
+    return tuple(Entry(views.titled(each), views.about_document(each), "•") for each in found)
+
+
+def _write(file: Path, data: bytes) -> None:
+    try:
+        file.write_bytes(data)
+    except OSError as bad:
+        raise InvalidInput(f"{file} cannot be written: {bad.strerror}.", field="save") from None
+
+
+def add_to(app: typer.Typer) -> None:
+    add(app, "add", add_documents)
+    add(app, "documents", documents)

@@ -1,0 +1,91 @@
+"""What every Shelf must do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from ..ports import Store
+from ..results import Document
+from ..types import Change
+from .made import AT, message, written
+
+MINUTE = timedelta(minutes=1)
+
+
+def document(n: int = 0, **more: Any) -> Document:
+    at = AT + n * MINUTE
+    return Document(f"doc-{n}", f"doc-{n}.1", f"file {n}", at, at, **more)
+
+
+class ShelfContract:
+    """Part of StoreContract."""
+
+    async def test_a_document_comes_back_whole_with_its_original(self, store: Store, tmp_path: Path) -> None:
+        data = bytes(range(256)) * 5_000  # more than one piece
+        (tmp_path / "file").write_bytes(data)
+        kept = document(
+            1, title="Grüße", notes=("a", "b"), metadata={"n": [1, None]}, seconds={"read": 0.5}, pages=3,
+            retry_at=AT + MINUTE, url="https://a.example/ü", stale=("doc-1.0",), error="x", fix="y", bytes=len(data),
+        )  # fmt: skip
+        await store.shelf.put(kept, tmp_path / "file")
+        await store.shelf.put(document(2))
+        assert await store.shelf.get("doc-1") == replace(kept, original=True)
+        assert await store.shelf.listed(9) == [document(2), replace(kept, original=True)]
+        assert await store.shelf.listed(1) == [document(2)]
+        pieces, number = b"", 0
+        while piece := await store.shelf.original("doc-1", number):
+            pieces, number = pieces + piece, number + 1
+        assert pieces == data
+        assert number > 1
+        await store.shelf.put(replace(kept, percent=7))
+        assert (await store.shelf.get("doc-1")) == replace(kept, percent=7, original=True)
+        assert await store.shelf.remove("doc-1")
+        assert not await store.shelf.remove("doc-1")
+        assert await store.shelf.get("doc-1") is None
+        assert await store.shelf.original("doc-1", 0) is None
+
+    async def test_one_that_waits_is_lent_to_one_at_a_time(self, store: Store) -> None:
+        now, until = AT + 10 * MINUTE, AT + 15 * MINUTE
+        await store.shelf.put(document(2))
+        await store.shelf.put(document(1, retry_at=AT + 30 * MINUTE))
+        await store.shelf.put(document(0, state="failed"))
+        await store.shelf.put(document(3))
+        assert await store.shelf.waiting() == 3
+        claimed = await store.shelf.claim(now, until)
+        assert claimed == document(2)
+        assert await store.shelf.claim(now, until) is None
+        assert await store.shelf.lent(now) == 1
+        assert await store.shelf.claim(until, until + MINUTE) == document(2), "its lease ran out"
+
+    async def test_only_who_holds_the_lease_amends(self, store: Store) -> None:
+        now, until = AT + 10 * MINUTE, AT + 15 * MINUTE
+        await store.shelf.put(document(1))
+        assert not await store.shelf.amend(document(1, percent=5), until, None)
+        await store.shelf.claim(now, until)
+        assert await store.shelf.amend(document(1, percent=5), until, until + MINUTE)
+        assert not await store.shelf.amend(document(1, percent=6), until, None)
+        assert await store.shelf.amend(document(1, state="done"), until + MINUTE, None)
+        assert await store.shelf.get("doc-1") == document(1, state="done")
+        assert (await store.shelf.waiting(), await store.shelf.lent(now)) == (0, 0)
+        await store.shelf.put(document(1))
+        await store.shelf.claim(now, until)
+        await store.shelf.remove("doc-1")
+        assert not await store.shelf.amend(document(1), until, None)
+        assert await store.shelf.get("doc-1") is None
+
+    async def test_a_forgotten_passage_takes_the_original_along(self, store: Store, tmp_path: Path) -> None:
+        (tmp_path / "file").write_bytes(b"the words")
+        for n in (1, 2):
+            await store.shelf.put(document(n, state="done"), tmp_path / "file")
+        said = [message(f"{session} {n}", session=session, role="document") for n in range(2) for session in
+                ("doc-1.1", "doc-2.1", "doc-2.0")]  # fmt: skip
+        await store.apply(written(*said))
+        await store.apply(Change(forget=(said[0].id,), rehearsed=True))
+        assert await store.shelf.original("doc-1", 0) == b"the words"
+        await store.apply(Change(forget=(said[0].id, said[2].id)))
+        assert await store.shelf.get("doc-1") == document(1, state="done")
+        assert await store.shelf.original("doc-1", 0) is None
+        assert await store.shelf.original("doc-2", 0) == b"the words", "an earlier version's passage is not its own"

@@ -1,0 +1,293 @@
+"""Documents become memory: found with their page, read once whatever happens, and forgotten without a trace."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from databases import database
+from holdfast import AsyncHoldfast, Document, InvalidInput, NotFound, moments, readers
+from holdfast.library import Rules
+from holdfast.postgres.vault import PostgresVault
+from holdfast.remote import RemoteHoldfast
+from holdfast.sqlite.vault import SqliteVault
+from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from holdfast.types import Draft
+from serving import served
+
+sys.path.append(str(Path(__file__).parents[1] / "documents"))
+import dialling
+import document_corpus
+
+PLACE: dict[str, Any] = {"far": False, "database": None}
+TOKEN = "a-token-of-these-tests"
+
+
+@pytest.fixture(params=["here", "far", "database"], autouse=True)
+def place(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In this process, behind HTTP, and with a PostgreSQL."""
+    PLACE["far"] = request.param == "far"
+    if request.param == "database":
+        with database() as dsn:
+            PLACE["database"] = dsn
+            yield
+    else:
+        yield
+    PLACE.update(far=False, database=None)
+
+
+@asynccontextmanager
+async def running(
+    path: Path, rules: Rules = Rules(), script: dict[str, Any] | None = None, clock: Any = moments.now
+) -> AsyncIterator[Any]:
+    vault = PostgresVault(PLACE["database"], connections=4) if PLACE["database"] else SqliteVault(path / "data")
+    memory = AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(script or {}), documents=rules, clock=clock)
+    async with await memory.start():
+        if PLACE["far"]:
+            await memory.access.admin(TOKEN)
+            async with served(memory) as url, RemoteHoldfast(url, TOKEN) as far:
+                yield far
+        else:
+            yield memory
+
+
+async def test_planted_facts_are_found_with_page_and_heading(tmp_path: Path) -> None:
+    sample = document_corpus.pdf()
+    (tmp_path / sample.name).write_bytes(sample.data)
+    steps: list[Document] = []
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        read = await ana.add(tmp_path / sample.name, metadata={"shelf": "B"}, on_progress=steps.append)
+        assert (read.state, read.stage, read.percent, read.pending, read.error) == ("done", "done", 100, 0, None)
+        assert (read.title, read.author, read.pages, read.format) == (sample.title, sample.author, 30, "pdf")
+        assert (read.bytes, read.version, read.original, read.chunks > 10) == (len(sample.data), 1, True, True)
+        assert set(read.seconds) == {"read"}
+        assert [step.percent for step in steps] == sorted(step.percent for step in steps)
+        for planted in sample.facts:
+            hit = (await ana.search(planted.fact, limit=1))[0]
+            assert planted.fact in hit.content
+            assert (hit.role, hit.metadata["document"], hit.metadata["page"]) == ("document", read.id, planted.page)
+            assert planted.heading in hit.metadata["heading"]
+            assert hit.metadata["shelf"] == "B"
+        said = await ana.messages(read.session_id)
+        assert [message.metadata["chunk"] for message in said] == [*range(1, read.chunks + 1)]
+        assert await ana.original(read.id) == sample.data
+        assert await ana.documents() == (read,)
+        assert await ana.document(read.id) == read
+
+
+async def test_the_same_file_twice_is_one_document(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        first = await ana.add("The heron is a patient bird.", wait=True)
+        (tmp_path / "heron.txt").write_text("The heron is a patient bird.")
+        again = await ana.add(str(tmp_path / "heron.txt"), name="other", wait=True)
+        assert again == first
+        assert len(await ana.documents()) == len(await ana.messages()) == 1
+        assert first.name == "text"
+
+
+@asynccontextmanager
+async def pages(texts: dict[str, bytes]) -> AsyncIterator[tuple[str, Rules, list[str]]]:
+    """A server of pages, where it is, rules that let it be asked, and what was asked."""
+    asked: list[str] = []
+
+    def answer(path: str, headers: dict[str, str]) -> bytes:
+        asked.append(path)
+        return dialling.reply(texts[path]) if path in texts else dialling.reply(b"", "404 Not Found")
+
+    async with dialling.served(answer) as port:
+        yield f"http://127.0.0.1:{port}", Rules(allow=(f"127.0.0.1:{port}",)), asked
+
+
+def page(*paragraphs: str) -> bytes:
+    body = "".join(f"<p>{each}</p>" for each in paragraphs)
+    return f"<!doctype html><html><head><title>Tides</title></head><body><h1>Tides</h1>{body}</body></html>".encode()
+
+
+async def test_a_page_that_changed_is_a_new_version_in_place_of_the_old(tmp_path: Path) -> None:
+    texts = {"/tides": page("High water is at seven in the morning.", "The harbour master is Olga Brandt.")}
+    drawn = {"Tides\nHigh water is at seven in the morning.": [Draft("fact", "High water is at seven", (), key="tide")]}
+    async with pages(texts) as (at, rules, asked), running(tmp_path, rules, drawn) as memory:
+        ana = memory.profile("app", "ana")
+        first = await ana.add(f"{at}/tides#top", wait=True)
+        assert (first.state, first.version, first.title, first.url) == ("done", 1, "Tides", f"{at}/tides")
+        same = await ana.add(f"{at}/tides", wait=True)
+        assert (same.id, same.version, same.session_id) == (first.id, 1, first.session_id)
+        assert asked == ["/tides", "/tides"]
+        texts["/tides"] = page("High water is at nine in the evening.", "The harbour master is Olga Brandt.")
+        second = await ana.add(f"{at}/tides", wait=True)
+        assert (second.id, second.version, second.stale) == (first.id, 2, ())
+        said = " ".join(message.content for message in await ana.messages())
+        assert "nine in the evening" in said
+        assert "seven" not in said
+        assert not await ana.messages(first.session_id)
+        assert b"nine" in await ana.original(second.id)
+        assert len(await ana.documents()) == 1
+
+
+async def test_pages_are_looked_at_again_after_a_while(tmp_path: Path) -> None:
+    if PLACE["far"]:
+        pytest.skip("it is the server that looks")
+    texts = {"/tides": page("High water is at seven in the morning.")}
+    clock = FrozenClock()
+    async with pages(texts) as (at, rules, asked):
+        weekly = replace(rules, again=timedelta(days=7))
+        async with running(tmp_path, weekly, clock=clock) as memory:
+            ana = memory.profile("app", "ana")
+            first = await ana.add(f"{at}/tides", wait=True)
+            texts["/tides"] = page("High water is at nine in the evening.")
+            for days, version in ((6, 1), (2, 2), (6, 2)):
+                clock.advance(timedelta(days=days))
+                await memory._worker.tour()
+                assert await ana.settle(20)
+                assert (await ana.document(first.id)).version == version
+            assert len(asked) == 2
+
+
+async def test_what_cannot_be_read_stays_in_sight_and_leaves_nothing_half(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        bad = await ana.add(b"%PDF-1.7 and then nothing", name="broken.pdf", wait=True)
+        assert (bad.state, bad.chunks, bad.original) == ("failed", 0, True)
+        assert bad.error
+        assert not await ana.messages()
+        good = await ana.add("The heron is a patient bird.", wait=True)
+        assert {each.id: each.state for each in await ana.documents()} == {bad.id: "failed", good.id: "done"}
+        retried = await ana.retry_document(bad.id)
+        assert (retried.state, retried.error, retried.tries) == ("waiting", None, 0)
+        await ana.settle(20)
+        assert (await ana.document(bad.id)).state == "failed"
+        assert await ana.original(bad.id) == b"%PDF-1.7 and then nothing"
+
+
+async def test_a_server_that_is_down_is_tried_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "FIRST_WAIT", timedelta(seconds=600))
+    texts: dict[str, bytes] = {}
+    down = [True]
+
+    def answer(path: str, headers: dict[str, str]) -> bytes:
+        return dialling.reply(b"", "503 Busy") if down[0] else dialling.reply(texts[path])
+
+    async with dialling.served(answer) as port, running(tmp_path, Rules(allow=(f"127.0.0.1:{port}",))) as memory:
+        ana = memory.profile("app", "ana")
+        late = await ana.add(f"http://127.0.0.1:{port}/tides", wait=True)
+        assert (late.state, late.stage, late.tries) == ("waiting", "fetching", 1)
+        assert "503" in (late.error or "")
+        assert late.retry_at is not None
+        down[0], texts["/tides"] = False, page("High water is at seven in the morning.")
+        await ana.retry_document(late.id)
+        await ana.settle(20)
+        done = await ana.document(late.id)
+        assert (done.state, done.error, done.version) == ("done", None, 1)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1/", "http://169.254.169.254/latest/meta-data", "http://[::1]/", "http://0x7f.1/",
+            "https://user:secret@example.com/", "http://example.com:22/"],
+)  # fmt: skip
+async def test_an_address_that_is_not_public_is_refused_at_once(tmp_path: Path, url: str) -> None:
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        await ana.remember("something, so that the profile is there")
+        with pytest.raises(InvalidInput):
+            await ana.add(url)
+        assert not await ana.documents()
+
+
+async def test_a_name_that_leads_to_a_private_address_fails_in_sight(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        refused = await ana.add("http://localhost/secrets", wait=True)
+        assert (refused.state, refused.tries) == ("failed", 1)
+        assert "public" in (refused.error or "")
+    async with running(tmp_path, Rules(fetch=False)) as memory:
+        with pytest.raises(InvalidInput, match="switched off"):
+            await memory.profile("app", "ana").add("https://example.com/")
+
+
+async def test_a_document_is_forgotten_whole(tmp_path: Path) -> None:
+    text = "# Zorblax\n\nThe zorblax sleeps.\n\n# Other\n\nThe heron does not."
+    drawn = {"The zorblax sleeps.": [Draft("fact", "The zorblax sleeps", (), key="zorblax")]}
+    async with running(tmp_path, script=drawn) as memory:
+        ana = memory.profile("app", "ana")
+        await ana.remember("Likes tea")
+        kept = await ana.add(text, name="zorblax.md", wait=True)
+        would = await ana.forget_document(kept.id, dry_run=True)
+        assert len(would.messages) == len(await ana.messages()) == kept.chunks
+        gone = await ana.forget_document(kept.id)
+        assert (set(gone.messages), gone.places["document"], gone.places["original"]) == (set(would.messages), 1, 1)
+        for act in (ana.document(kept.id), ana.original(kept.id), ana.forget_document(kept.id)):
+            with pytest.raises(NotFound):
+                await act
+        assert not await ana.messages()
+        assert [memory.content for memory in (await ana.list()).items] == ["Likes tea"]
+
+
+async def test_forgetting_a_passage_takes_the_original_and_adding_the_file_brings_it_back(tmp_path: Path) -> None:
+    text = "# One\n\nThe heron is patient.\n\n# Two\n\nThe gull is not."
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        kept = await ana.add(text, name="birds.md", wait=True)
+        await ana.forget((await ana.messages())[0].id)
+        assert not (await ana.document(kept.id)).original
+        with pytest.raises(NotFound):
+            await ana.original(kept.id)
+        again = await ana.add(text, name="birds.md", wait=True)
+        assert (again.id, again.original, again.state) == (kept.id, True, "done")
+        assert len(await ana.messages()) == kept.chunks
+        gone = await ana.forget_session(again.session_id)
+        assert gone.places["document"] == 1
+        assert not await ana.documents()
+
+
+async def test_whoever_a_document_is_by_goes_with_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        await ana.add("The boiler was fixed on Monday.", name="Report by Marek.txt", wait=True)
+        await ana.add("The boiler is new.", name="boiler.txt", wait=True)
+        await ana.forget_person("Marek")
+        assert [document.name for document in await ana.documents()] == ["boiler.txt"]
+
+
+async def test_one_forgotten_while_it_is_read_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "BATCH", 1)
+    text = "\n\n".join(f"# Part {n}\n\nThe heron number {n} stands on one leg." for n in range(60))
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        kept = await ana.add(text, name="herons.md")
+        while not await ana.messages():  # noqa: ASYNC110  (it is another task that reads)
+            await asyncio.sleep(0.01)
+        await ana.forget_document(kept.id)
+        assert await ana.settle(20)
+        assert not await ana.messages()
+        assert not await ana.documents()
+
+
+async def test_a_data_folder_of_ours_is_not_read(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        await ana.remember("something, so that the profile is there")
+        own = tmp_path / "own"
+        own.mkdir()
+        for name in ("keyring", "catalogue.db"):
+            (own / name).write_text("a key that must not be searchable text")
+        with pytest.raises(InvalidInput, match="keys"):
+            await ana.add(own / "keyring")
+
+
+async def test_wrong_sources_are_told(tmp_path: Path) -> None:
+    async with running(tmp_path, Rules(bytes=1000)) as memory:
+        ana = memory.profile("app", "ana")
+        (tmp_path / "large.txt").write_text("word " * 300)
+        for wrong in ("missing.pdf", tmp_path / "missing.pdf", b"", "  ", 7, tmp_path / "large.txt"):
+            with pytest.raises(InvalidInput):
+                await ana.add(wrong)
