@@ -80,11 +80,13 @@ def run(code: str, names: dict[str, Any]) -> None:
         exec(compiled, names)
 
 
-@pytest.mark.parametrize(
-@pytest.mark.parametrize(
-    "page", ["README.md", "docs/documents.md", "docs/integrations.md", "docs/keeping.md", "docs/kinds.md", "docs/python.md"]
-)
-)
+PYTHON_PAGES = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("python", "keeping", "kinds", "documents", "integrations")),
+]
+
+
+@pytest.mark.parametrize("page", PYTHON_PAGES)
 def test_python_examples_run_and_print_what_they_show(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     try:
