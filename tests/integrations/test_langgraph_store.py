@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, 
 from langgraph.store.memory import InMemoryStore
 
 from holdfast import AsyncHoldfast, Holdfast, InvalidInput
+from holdfast.integrations.anthropic_memory import AsyncHoldfastMemoryTool
 from holdfast.integrations.langgraph_store import HoldfastStore
 from holdfast.testing import HashingEmbedder
+from serving import served
 
 LABELS = st.sampled_from(["a", "ab", "A", "b", "a b", "e ", "é", "e\u0301", "x/y", "%2F", "*"])
 SPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
@@ -163,7 +166,7 @@ def test_an_item_lives_as_long_as_it_was_given_and_longer_when_it_is_read(memory
     store.search(("a",), query="n", refresh_ttl=True)
     assert end("k") >= first
     while store.get(("a",), "short") is not None:
-        pass
+        time.sleep(0.02)
     assert {item.key for item in store.search(("a",))} == {"k", "for-ever"}
     item = store.get(("a",), "k")
     assert item is not None
@@ -205,6 +208,29 @@ async def test_the_asynchronous_methods_work_over_both_fronts(tmp_path: Path) ->
             store.get(("a",), "k")
     with Holdfast.open(tmp_path / "sync", embedder=HashingEmbedder()) as memory:
         await asked(HoldfastStore(memory.profile("graph", "ana")))
+
+
+async def test_the_same_over_http(tmp_path: Path) -> None:
+    async with await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder()) as holdfast:
+        token = await holdfast.access.admin() or ""
+        async with served(holdfast) as url, AsyncHoldfast.connect(url, token) as far:
+            await asked(HoldfastStore(far.profile("graph", "ana")))
+            tool = AsyncHoldfastMemoryTool(far.profile("graph", "bob"))
+            for command in (
+                {"command": "create", "path": "/memories/a b%/c", "file_text": ""},
+                {"command": "insert", "path": "/memories/a b%/c", "insert_line": 0, "insert_text": "one"},
+                {"command": "str_replace", "path": "/memories/a b%/c", "old_str": "one", "new_str": "two"},
+                {"command": "rename", "old_path": "/memories/a b%/c", "new_path": "/memories/d"},
+            ):
+                await tool.call(command)
+            near = AsyncHoldfastMemoryTool(holdfast.profile("graph", "bob"))
+            ends = {"/memories": "4K\t/memories/a b%/\n4B\t/memories/d", "/memories/d": "     1\ttwo\n     2\t"}
+            for path, end in ends.items():
+                told = [await each.call({"command": "view", "path": path}) for each in (tool, near)]
+                assert told[0] == told[1]
+                assert str(told[0]).endswith(end)
+            await tool.call({"command": "delete", "path": "/memories/d"})
+            assert await near.clear_all_memory() == "All memory cleared"
 
 
 async def asked(store: HoldfastStore) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
@@ -25,6 +26,11 @@ from holdfast import AlreadyExists, Conflict, InvalidInput, LocalProfile, NotFou
 from .either import Awaited, at_once
 from .memory_files import MemoryFiles
 
+if TYPE_CHECKING:
+    from holdfast.remote import RemoteProfile
+
+Caching = BetaCacheControlEphemeralParam | None
+
 
 @contextmanager
 def _told() -> Iterator[None]:
@@ -37,7 +43,7 @@ def _told() -> Iterator[None]:
 class HoldfastMemoryTool(BetaAbstractMemoryTool):
     """The files that a model keeps under /memories, in a profile."""
 
-    def __init__(self, profile: Profile, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+    def __init__(self, profile: Profile, *, cache_control: Caching = None) -> None:
         super().__init__(cache_control=cache_control)
         self._files = MemoryFiles(Awaited(profile))
 
@@ -73,7 +79,7 @@ class HoldfastMemoryTool(BetaAbstractMemoryTool):
 class AsyncHoldfastMemoryTool(BetaAsyncAbstractMemoryTool):
     """The same over a profile of an AsyncHoldfast."""
 
-    def __init__(self, profile: LocalProfile, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+    def __init__(self, profile: LocalProfile | RemoteProfile, *, cache_control: Caching = None) -> None:
         super().__init__(cache_control=cache_control)
         self._files = MemoryFiles(profile)
 

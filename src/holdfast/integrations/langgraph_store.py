@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph.store.base import (
     BaseStore,
@@ -35,6 +35,9 @@ from holdfast.paths import keyed, steps_of
 
 from .either import Awaited, at_once
 
+if TYPE_CHECKING:
+    from holdfast.remote import RemoteProfile
+
 Namespace = tuple[str, ...]
 REFRESHED = 0.05
 """A read prolongs an item's life when this share of it is over: each time it does, a version is written."""
@@ -58,7 +61,7 @@ class HoldfastStore(BaseStore):
 
     def __init__(
         self,
-        profile: Profile | LocalProfile,
+        profile: Profile | LocalProfile | RemoteProfile,
         *,
         kind: str = "item",
         fields: Sequence[str] = ("$",),
