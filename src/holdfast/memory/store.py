@@ -56,7 +56,7 @@ class MemoryStore:
         gone = forget(state, change)
         applied = Applied(frozenset(new), gone)
         if not change.rehearsed:
-            was = self._state.items
+            was = {**self._state.items, **{message.id: message for message in change.messages}}
             self.shelf.drop({was[id].session_id for id in gone.messages})
             self._state = state
             self.journal.record(change, applied, state)
