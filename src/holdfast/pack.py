@@ -35,6 +35,9 @@ def packed(hits: Sequence[Hit], budget: int, *, asked_at: datetime) -> Context:
 
 def _line(hit: Hit) -> str:
     about = [hit.kind if hit.message_id is None else (hit.speaker or hit.role or "message")]
+    if "document" in hit.metadata:
+        named, page = " ".join(str(hit.metadata.get("name", "")).split()), hit.metadata.get("page")
+        about += [*([named] if named else []), *([f"page {page}"] if page else [])]
     if hit.timestamp is not None:
         about.append(iso(hit.timestamp)[:10])
     content = " ".join(hit.content.split())

@@ -81,6 +81,8 @@ async def _conversations(store: Store) -> list[Run]:
     covered = {source for memory in made for source in memory.sources}
     sessions: dict[str, list[Turn]] = {}
     for each in said:
+        if each.role == "document":  # it was read, not said; and what is rolled up is an agent's word
+            continue
         turn = Turn(each.id, each.said_at, each.speaker or each.role, each.content, each.session_id)
         sessions.setdefault(each.session_id, []).append(turn)
     return [run for turns in sessions.values() for run in _uncovered(turns, covered)]

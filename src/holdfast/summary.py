@@ -70,8 +70,14 @@ def _line(memory: Memory) -> str:
     return f"- {memory.summary}{when}"
 
 
+LATELY = 1_000
+"""How far back to look for the last thing that somebody said."""
+
+
 async def _last_words(store: Store, session_id: str | None, tokens: int) -> list[str]:
     last = await store.said(session_id, before=2**62, limit=1)
+    if session_id is None and last and last[0].role == "document":  # what was read last is no conversation
+        last = [each for each in await store.said(None, before=2**62, limit=LATELY) if each.role != "document"][-1:]
     if not last:
         return []
     messages = await store.said(last[0].session_id, before=2**62, limit=4)

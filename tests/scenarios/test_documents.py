@@ -84,6 +84,43 @@ async def test_planted_facts_are_found_with_page_and_heading(tmp_path: Path) -> 
         assert await ana.document(read.id) == read
 
 
+async def test_every_format_is_found_where_it_was_planted(tmp_path: Path) -> None:
+    samples = [maker() for maker in document_corpus.MAKERS]
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        ids = {}
+        for n, sample in enumerate(samples):
+            (folder / f"{n}-{sample.name}").write_bytes(sample.data)
+            ids[n] = (await ana.add(folder / f"{n}-{sample.name}", name=sample.name)).id
+        assert await ana.settle(50)
+        found = {document.id: document for document in await ana.documents()}
+        assert [(each.name, each.error) for each in found.values() if each.state != "done"] == []
+        for n, sample in enumerate(samples):
+            assert found[ids[n]].format == sample.format
+            for planted in sample.facts:
+                hits = await ana.search(planted.fact, limit=1, filter={"metadata.document": ids[n]})
+                assert [hit for hit in hits if planted.fact in hit.content], planted
+                assert planted.page is None or hits[0].metadata["page"] == planted.page
+                assert planted.heading is None or planted.heading in hits[0].metadata["heading"]
+
+
+async def test_a_document_is_cited_in_a_context_and_is_no_conversation(tmp_path: Path) -> None:
+    sample = document_corpus.pdf()
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        await ana.set_summaries("every 2 turns")
+        await ana.ingest([{"role": "user", "content": "The boiler is loud."}], session_id="s1")
+        await ana.add(sample.data, name="report.pdf", wait=True)
+        block = await ana.context("Which crane lifts 187 tonnes?", tokens=400)
+        assert "- [document, report.pdf, page 17, " in block.text
+        page = await ana.summary()
+        assert "The boiler is loud." in page
+        assert "crane" not in page
+        assert not (await ana.list(kind="summary")).items
+
+
 async def test_the_same_file_twice_is_one_document(tmp_path: Path) -> None:
     async with running(tmp_path) as memory:
         ana = memory.profile("app", "ana")
@@ -270,6 +307,38 @@ async def test_one_forgotten_while_it_is_read_leaves_nothing(tmp_path: Path, mon
         assert await ana.settle(20)
         assert not await ana.messages()
         assert not await ana.documents()
+
+
+async def test_a_profile_deleted_while_its_document_is_read_stays_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "BATCH", 1)
+    text = "\n\n".join(f"# Part {n}\n\nThe heron number {n} stands on one leg." for n in range(60))
+    async with running(tmp_path) as memory:
+        ana, bob = memory.profile("app", "ana"), memory.profile("app", "bob")
+        await ana.add(text, name="herons.md")
+        while not await ana.messages():  # noqa: ASYNC110  (it is another task that reads)
+            await asyncio.sleep(0.01)
+        assert await memory.delete_profile("app", "ana")
+        assert (await bob.add("The gull is not patient.", wait=True)).state == "done"
+        with pytest.raises(NotFound):
+            await ana.documents()
+        assert [profile.name for profile in await memory.profiles("app")] == ["bob"]
+
+
+async def test_reading_goes_on_after_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "BATCH", 1)
+    text = "\n\n".join(f"# Part {n}\n\nThe heron number {n} stands on one leg." for n in range(60))
+    async with running(tmp_path) as memory:
+        kept = await memory.profile("app", "ana").add(text, name="herons.md")
+        while not await memory.profile("app", "ana").messages():  # noqa: ASYNC110  (it is another task that reads)
+            await asyncio.sleep(0.01)
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        assert await ana.settle(30)
+        done = await ana.document(kept.id)
+        assert (done.state, done.tries) == ("done", 2)
+        assert len(await ana.messages()) == done.chunks == 60
 
 
 async def test_a_data_folder_of_ours_is_not_read(tmp_path: Path) -> None:

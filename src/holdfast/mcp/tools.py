@@ -170,9 +170,15 @@ def _item(found: Hit | Memory | Message) -> dict[str, Any]:
     told = {
         "id": found.id, "content": found.content, "kind": getattr(found, "kind", "message"),
         "key": getattr(found, "key", None), "at": _when(found), "session_id": found.session_id,
-        "speaker": getattr(found, "speaker", None),
+        "speaker": getattr(found, "speaker", None), **_cited(found.metadata),
     }  # fmt: skip
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _cited(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Where in which document it stands."""
+    about = ("name", "url", "page", "heading") if "document" in metadata else ()
+    return {name: metadata[name] for name in about if name in metadata}
 
 
 def _when(found: Hit | Memory | Message) -> str | None:
