@@ -177,7 +177,7 @@ class Search:
         seen, bound = self._seen(memory) if memory or self.probe.where else ("", [])
         column, mine = ordering(self.profile, self.probe.model, memory, self.giant and not memory)
         return (
-            f"SELECT part.n, part.data FROM part {seen} WHERE {mine} AND part.embed AND part.live "
+            f"SELECT part.n, part.data FROM part {seen} WHERE {mine} AND part.live "
             f"ORDER BY {column} <#> %s::halfvec LIMIT %s",
             (*bound, near, self._most(memory) + RESCORED),
         )
