@@ -15,6 +15,7 @@ import pytest
 
 from databases import database
 from holdfast import AsyncHoldfast, Document, InvalidInput, NotFound, moments, readers
+from holdfast.documents.chunk import Chunk
 from holdfast.library import Rules
 from holdfast.postgres.vault import PostgresVault
 from holdfast.remote import RemoteHoldfast
@@ -327,12 +328,21 @@ async def test_a_profile_deleted_while_its_document_is_read_stays_deleted(
 
 
 async def test_reading_goes_on_after_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = readers._Reading._write
+
+    async def write_once(reading: readers._Reading, chunks: list[Chunk], before: int) -> int:
+        if before:
+            await asyncio.sleep(3600)  # as if the disk were slow, so that the stop finds it reading
+        return await write(reading, chunks, before)
+
     monkeypatch.setattr(readers, "BATCH", 1)
+    monkeypatch.setattr(readers._Reading, "_write", write_once)
     text = "\n\n".join(f"# Part {n}\n\nThe heron number {n} stands on one leg." for n in range(60))
     async with running(tmp_path) as memory:
         kept = await memory.profile("app", "ana").add(text, name="herons.md")
         while not await memory.profile("app", "ana").messages():  # noqa: ASYNC110  (it is another task that reads)
             await asyncio.sleep(0.01)
+    monkeypatch.undo()
     async with running(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         assert await ana.settle(30)
