@@ -82,7 +82,7 @@ def run(code: str, names: dict[str, Any]) -> None:
 
 PYTHON_PAGES = [
     "README.md",
-    *(f"docs/{name}.md" for name in ("python", "keeping", "kinds", "documents", "integrations")),
+    *(f"docs/{name}.md" for name in ("python", "keeping", "kinds", "documents", "integrations", "sharing")),
 ]
 
 

@@ -37,6 +37,7 @@ from .errors import (
 )
 
 if _typing.TYPE_CHECKING:
+    from .across import AsyncAcross
     from .agent_memory import AsyncAgentMemory, Item
     from .kinds import KindInfo
     from .migrate import Migrated
@@ -50,6 +51,7 @@ if _typing.TYPE_CHECKING:
         Document,
         Hit,
         Namespace,
+        Origin,
         Page,
         ProfileInfo,
         Receipt,
@@ -57,12 +59,13 @@ if _typing.TYPE_CHECKING:
         Stats,
     )
     from .service import AsyncHoldfast
-    from .sync import AgentMemory, Holdfast, Notes, Profile
+    from .sync import Across, AgentMemory, Holdfast, Notes, Profile
     from .trail import acting
     from .types import Forgotten, Memory, Message
 else:
     # Loaded when first asked for: `holdfast hook` starts with every prompt of a coding agent and needs none of them.
     _HOMES = {
+        "across": ("AsyncAcross",),
         "agent_memory": ("AsyncAgentMemory", "Item"),
         "kinds": ("KindInfo",),
         "migrate": ("Migrated",),
@@ -70,11 +73,11 @@ else:
         "profile": ("LocalProfile",),
         "records": ("Event", "JobStatus", "Trace", "TracePage"),
         "results": (
-            "Answer", "Citation", "Context", "Document", "Hit", "Namespace", "Page", "ProfileInfo", "Receipt",
-            "Session", "Stats",
+            "Answer", "Citation", "Context", "Document", "Hit", "Namespace", "Origin", "Page", "ProfileInfo",
+            "Receipt", "Session", "Stats",
         ),
         "service": ("AsyncHoldfast",),
-        "sync": ("AgentMemory", "Holdfast", "Notes", "Profile"),
+        "sync": ("Across", "AgentMemory", "Holdfast", "Notes", "Profile"),
         "trail": ("acting",),
         "types": ("Forgotten", "Memory", "Message"),
     }  # fmt: skip
@@ -97,6 +100,8 @@ __all__ = [
     "Profile",
     "AsyncHoldfast",
     "LocalProfile",
+    "Across",
+    "AsyncAcross",
     "AgentMemory",
     "AsyncAgentMemory",
     "Notes",
@@ -118,6 +123,7 @@ __all__ = [
     "Migrated",
     "Namespace",
     "Note",
+    "Origin",
     "Page",
     "ProfileInfo",
     "Receipt",

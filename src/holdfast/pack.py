@@ -38,6 +38,8 @@ def _line(hit: Hit) -> str:
     if "document" in hit.metadata:
         named, page = " ".join(str(hit.metadata.get("name", "")).split()), hit.metadata.get("page")
         about += [*([named] if named else []), *([f"page {page}"] if page else [])]
+    if hit.origin is not None:
+        about.append(f"of {hit.origin}")
     if hit.timestamp is not None:
         about.append(iso(hit.timestamp)[:10])
     content = " ".join(hit.content.split())

@@ -168,7 +168,7 @@ class LocalProfile(Shelved, Kinded, Carrying):
             with following("recall") as done:
                 async for piece in self._recalled(asking, narrowed, reference_date):
                     yield piece
-            self._holdfast._recorder.add(self._who, done)
+            self._record(done)
 
         async with aclosing(in_one_task(run())) as pieces:
             async for piece in pieces:
@@ -212,7 +212,7 @@ class LocalProfile(Shelved, Kinded, Carrying):
         store = await self._store()
         told = await recall.verbatim(store, hits)
         told = await recall.rolled_up(store, told) if summaries else told
-        block = pack.packed(told, tokens, asked_at=asked_at)
+        block = pack.packed(self._with_origins(told), tokens, asked_at=asked_at)
         note(tokens=block.tokens, packed=[hit.id for hit in block.hits])
         return block
 
@@ -358,6 +358,10 @@ class LocalProfile(Shelved, Kinded, Carrying):
         await self._caught_up()
         question = recall.Question(text, where, asked_at, self._holdfast._clock())
         return await recall.search(store, self._holdfast._models, question, limit)
+
+    def _with_origins(self, hits: Hits) -> Hits:
+        """The hits as a prompt shows them; of one profile, nobody has to be told which."""
+        return hits
 
     def _asked_at(self, reference: Moment | None) -> datetime:
         return self._holdfast._clock() if reference is None else moments.moment(reference, "reference_date")

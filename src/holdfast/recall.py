@@ -195,11 +195,11 @@ async def _with_tasks_sunk(store: Store, order: list[Ranked], items: dict[str, I
     if not any(getattr(items[found.item.id], "kind", "") == "task" for found in order):
         return order
     last = await store.said(None, before=2**62, limit=1)
-    running = last[0].session_id if last else None
+    running = {None, *(message.session_id for message in last)}
 
     def weight(found: Ranked) -> Ranked:
         item = items[found.item.id]
-        over = isinstance(item, Memory) and item.kind == "task" and item.session_id not in (None, running)
+        over = isinstance(item, Memory) and item.kind == "task" and item.session_id not in running
         return replace(found, score=found.score - SUNK) if over else found
 
     return sorted(map(weight, order), key=lambda found: -found.score)

@@ -115,16 +115,15 @@ def traced(
 
     @functools.wraps(method)
     async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        recorder: Recorder = self._holdfast._recorder
         with trail.following(method.__name__) as done:
             try:
                 result = await method(self, *args, **kwargs)
             except (StorageError, Closed):  # there is no place for a trace either
                 raise
             except HoldfastError as failure:
-                recorder.add(self._who, done, failure.code)
+                self._record(done, failure.code)
                 raise
-            recorder.add(self._who, done)
+            self._record(done)
             return result
 
     return run

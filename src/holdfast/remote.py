@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
 
 import httpx2 as httpx
 import orjson
@@ -35,6 +35,10 @@ from .results import Answer, Namespace, Page, ProfileInfo
 from .retention import PINNED
 from .sent import about_the_caller, header, json_of, quoted
 from .types import Forgotten, Memory
+
+if TYPE_CHECKING:
+    from .across import Places
+    from .remote_across import RemoteAcross
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,6 +67,12 @@ class RemoteHoldfast:
     def profile(self, namespace: str, profile: str) -> RemoteProfile:
         """One profile's memory. It appears at its first write; reading it before is an error."""
         return RemoteProfile(self, namespace, profile)
+
+    def across(self, namespace: str, profiles: Places) -> RemoteAcross:
+        """Several profiles to be asked at once, by name, or as pairs of namespace and name."""
+        from .remote_across import RemoteAcross  # late: it is made from what is here
+
+        return RemoteAcross(self, namespace, profiles)
 
     async def namespaces(self) -> list[Namespace]:
         return read(list[Namespace], (await self.ask("GET", "/v1/namespaces"))["namespaces"])
@@ -196,7 +206,7 @@ def call(
     path: str,
     within: str | None = None,
     **renamed: str,
-) -> Callable[Concatenate[RemoteProfile, P], Coroutine[Any, Any, T]]:
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """The local method as a request: what its path does not name goes into the body, or the query.
 
     `within` names the part of the answer that is the result; `renamed` says what the service calls a parameter.
@@ -204,7 +214,7 @@ def call(
     signature = inspect.signature(method)
     result = get_type_hints(inspect.unwrap(method))["return"]
 
-    async def run(self: RemoteProfile, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given = {renamed.get(name, name): value for name, value in _given(signature, self, args, kwargs).items()}
         headers = {
             called: header(given.pop(name), name)

@@ -12,6 +12,7 @@ from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
 from .ports import Store
 from .records import Event, JobStatus, Trace, TracePage
 from .spending import Spent
+from .trail import Trail
 
 if TYPE_CHECKING:
     from .service import AsyncHoldfast
@@ -71,6 +72,10 @@ class Reported:
     def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> AsyncIterator[Event | None]:
         """What changes, as it changes, from event `after` or from now on; None after each quiet `heartbeat` seconds."""
         return self._holdfast._live.follow(self._who, after, heartbeat)
+
+    def _record(self, done: Trail, error: str | None = None) -> None:
+        """Leave a trace of what was done."""
+        self._holdfast._recorder.add(self._who, done, error)
 
     async def _store(self) -> Store:
         if self._holdfast._closed:

@@ -27,6 +27,17 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The profile that something was found in."""
+
+    namespace: str
+    profile: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.profile}"
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One ranked result: a memory or a message, with its text and why it is here."""
 
@@ -53,6 +64,8 @@ class Hit:
     features: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, float] = field(default_factory=dict)
     """The features that decided, and by how much each moved the score."""
+    origin: Origin | None = None
+    """Where it was found, when several profiles were asked at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,8 @@ class Citation:
 
     hit: str
     quote: str
+    origin: Origin | None = None
+    """The hit's: in several profiles the same message has the same id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from . import moments, names, recall
 from .access import Access
+from .across import AsyncAcross, Places, placed
 from .errors import NotFound
 from .library import Rules
 from .live import Live
@@ -126,6 +127,10 @@ class AsyncHoldfast:
     def profile(self, namespace: str, profile: str) -> LocalProfile:
         """One profile's memory. It appears, with its namespace, at its first write; reading it before is an error."""
         return LocalProfile(self, names.namespace(namespace), names.profile(profile))
+
+    def across(self, namespace: str, profiles: Places) -> AsyncAcross:
+        """Several profiles to be asked at once, by name, or as pairs of namespace and name."""
+        return AsyncAcross([self.profile(each.namespace, each.profile) for each in placed(namespace, profiles)])
 
     async def namespaces(self) -> list[Namespace]:
         return await self._vault.namespaces()

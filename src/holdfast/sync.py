@@ -17,13 +17,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
+from .across import AsyncAcross, Places
 from .agent_memory import AsyncAgentMemory
 from .errors import Closed
 from .notes import AsyncNotes
 from .profile import LocalProfile
 from .records import Event
 from .reported import HEARTBEAT
-from .results import Answer
+from .results import Answer, Origin
 from .service import AsyncHoldfast
 
 if TYPE_CHECKING:
@@ -107,6 +108,16 @@ class _Front:
         self._inner = inner
         self._loop = loop
 
+    def _pieces(self, stream: AsyncIterator[T]) -> Iterator[T]:
+        try:
+            while True:
+                yield self._loop.run(_next(stream))
+        except _Ended:
+            return
+        finally:
+            with suppress(Closed):
+                self._loop.run(_closed(stream))
+
 
 class Profile(_Front):
     """One profile's memory."""
@@ -175,16 +186,6 @@ class Profile(_Front):
 
     exported.__doc__ = LocalProfile.exported.__doc__
 
-    def _pieces(self, stream: AsyncIterator[T]) -> Iterator[T]:
-        try:
-            while True:
-                yield self._loop.run(_next(stream))
-        except _Ended:
-            return
-        finally:
-            with suppress(Closed):
-                self._loop.run(_closed(stream))
-
     @property
     def namespace(self) -> str:
         return str(self._inner.namespace)
@@ -192,6 +193,26 @@ class Profile(_Front):
     @property
     def name(self) -> str:
         return str(self._inner.name)
+
+
+class Across(_Front):
+    """Several profiles, to be asked together."""
+
+    def __init__(self, inner: Any, loop: Loop, holdfast: Holdfast) -> None:
+        super().__init__(inner, loop)
+        self._holdfast = holdfast
+
+    search = blocking(AsyncAcross.search)
+    recall = blocking(AsyncAcross.recall)
+    context = blocking(AsyncAcross.context)
+
+    @functools.wraps(AsyncAcross.recall_stream)
+    def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
+        return self._pieces(self._inner.recall_stream(query, **how))
+
+    @property
+    def profiles(self) -> tuple[Origin, ...]:
+        return tuple(self._inner.profiles)
 
 
 class Holdfast(_Front):
@@ -224,6 +245,10 @@ class Holdfast(_Front):
     def profile(self, namespace: str, profile: str) -> Profile:
         """One profile's memory. It appears, with its namespace, at its first write; reading it before is an error."""
         return Profile(self._inner.profile(namespace, profile), self._loop, self)
+
+    def across(self, namespace: str, profiles: Places) -> Across:
+        """Several profiles to be asked at once, by name, or as pairs of namespace and name."""
+        return Across(self._inner.across(namespace, profiles), self._loop, self)
 
     namespaces = blocking(AsyncHoldfast.namespaces)
     namespace = blocking(AsyncHoldfast.namespace)

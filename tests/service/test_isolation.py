@@ -123,6 +123,10 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
         yield call(CONTRACT, "/summary", "POST", json={"sessionId": session})
         yield call(NATIVE, "/messages", "GET", params=asked)
         yield call(NATIVE, "/summary", "GET", params=asked)
+    for query in queries(about):
+        named = {"query": query, "profiles": [target.words["profile"]]}
+        for verb in ("/search", "/recall", "/recall/stream", "/context"):
+            yield Call(native.IN + verb, "POST", native.IN.format(namespace=target.namespace) + verb, {"json": named})
     yield call(KEYED, "/items/{kind}/{key}", "GET", f"/items/fact/{target.words['key']}")
     yield call(KEYED, "/items", "GET", params={"kind": "fact"})
     for query in queries(about):
@@ -203,7 +207,7 @@ def asked_everything(server: Server, me: Owner, others: list[Owner]) -> Asking:
         asking.ask(mcp_calls(f"/s/{me.url}/mcp", "/s/{secret}/mcp", about), None, 200)
         asking.ask(placeless_calls(about), me.key, 403)
     for other in others:
-        asking.ask(profile_calls(other, other, me), me.key, 403)
+        asking.ask(profile_calls(other, other, me), me.key, 403, 404)
         asking.ask(list(profile_calls(other, other, me))[::7], me.url, 401)
     asking.ask(list(profile_calls(me, me, me))[::7], me.url, 401)  # a secret URL's token is no bearer token
     asking.ask(list(profile_calls(me, me, me))[::7], None, 401)
@@ -241,7 +245,8 @@ def test_no_profile_ever_sees_anothers_canary(server: Server, owners: list[Owner
 
 
 def leads_to_a_profile(route: str) -> bool:
-    return "{profile}" in route or "/api" in route or "/mcp" in route
+    several = route.startswith(native.IN + "/") and not route.startswith(native.IN + "/profiles")
+    return "{profile}" in route or "/api" in route or "/mcp" in route or several
 
 
 def read_routes() -> set[str]:

@@ -26,6 +26,10 @@ When = Annotated[
     str | None, typer.Option("--reference-date", metavar="TIME", help="The moment that “yesterday” is relative to.")
 ]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")]
+Others = Annotated[
+    list[str] | None,
+    typer.Option("--with", metavar="PROFILE", help="Ask this profile of the namespace as well; repeatable."),
+]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A memory's id.")]
 
 
@@ -39,15 +43,20 @@ def recall(
     reference_date: When = None,
     think: Annotated[str, typer.Option(metavar="low|medium|high", help="How hard: hits read, and time.")] = "low",
     length: Annotated[str, typer.Option(metavar="short|medium|long", help="Of a model's answer.")] = "medium",
+    agent: Agent = None,
+    since: Since = None,
+    until: Until = None,
+    others: Others = None,
 ) -> Reply:
     """Answer a question from memory, with citations.
 
     Without a language model an answer is a quotation; when nothing supports one, there is none.
     """
-    with place.memory() as memory:
+    with place.memories(others) as memory:
         found = memory.recall(
             question, limit=limit, kind=kind or None, session_id=session, filter=_filter(filter),
             reference_date=reference_date, thinking_level=think, response_length=length,
+            agent=agent, since=since, until=until,
         )  # fmt: skip
     return Reply(found, views.answer(found))
 
@@ -74,10 +83,11 @@ def search(
     filter: Filter = None,
     reference_date: When = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say what found each hit and what decided.")] = False,
+    others: Others = None,
 ) -> Reply:
     """Find memories and messages, best first."""
     wanted = {"kind": kind or None, "session_id": session, "agent": agent, "since": since, "until": until}
-    with place.memory() as memory:
+    with place.memories(others) as memory:
         found = memory.search(
             query,
             limit=limit,
@@ -92,9 +102,10 @@ def context(
     place: Place,
     query: Query,
     tokens: Annotated[int, typer.Option(metavar="N", help="How many tokens it may cost.")] = 1000,
+    others: Others = None,
 ) -> Reply:
     """Print a block to paste into a prompt, within a token budget."""
-    with place.memory() as memory:
+    with place.memories(others) as memory:
         found = memory.context(query, tokens=tokens)
     return Reply(found, (found.text or Note(views.NOTHING_KNOWN),))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ import typer
 from ..announced import found
 from ..config import Settings
 from ..errors import Busy, InvalidInput
-from ..sync import Holdfast, Profile
+from ..sync import Across, Holdfast, Profile
 from .output import Reply, show
 from .project import named
 
@@ -65,6 +65,15 @@ class Place:
     def memory(self) -> Iterator[Profile]:
         with self.folder() as holdfast:
             yield holdfast.profile(self.namespace, self.profile)
+
+    @contextmanager
+    def memories(self, others: Sequence[str] | None) -> Iterator[Profile | Across]:
+        """The profile, or with others of its namespace, all of them together."""
+        with self.folder() as holdfast:
+            if others:
+                yield holdfast.across(self.namespace, [self.profile, *others])
+            else:
+                yield holdfast.profile(self.namespace, self.profile)
 
 
 def _common(*, data: Data = None, namespace: NamespaceName = "default", profile: ProfileName = "default",

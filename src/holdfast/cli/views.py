@@ -57,6 +57,7 @@ def about_hit(hit: Hit) -> str:
     who = hit.speaker or hit.role or hit.kind if hit.message_id else hit.kind
     return _joined(
         who,
+        None if hit.origin is None else f"of {hit.origin}",
         cited(hit),
         hit.key,
         day(hit.timestamp or hit.created_at),
@@ -100,8 +101,9 @@ def answer(found: Answer) -> tuple[Block, ...]:
     """The answer, then what it rests on."""
     if not found.answer:
         return (Note(NOTHING_KNOWN),)
-    by_id = {hit.id: hit for hit in found.hits}
-    cited = [by_id[citation.hit] for citation in found.citations if citation.hit in by_id]
+    by_id = {(hit.id, hit.origin): hit for hit in found.hits}
+    named = [(citation.hit, citation.origin) for citation in found.citations]
+    cited = [by_id[each] for each in named if each in by_id]
     return (found.answer, Note(""), *hits(cited))
 
 

@@ -14,6 +14,7 @@ from .. import __version__
 from ..errors import HoldfastError
 from ..service import AsyncHoldfast
 from . import (
+    across,
     administration,
     agent_memory,
     carrying,
@@ -37,8 +38,8 @@ from .wire import Json
 
 log = logging.getLogger("holdfast")
 ROUTERS = (  # routes are tried in turn, so those asked most come first
-    mcp.router, agent_memory.router, native.router, journal.router, keyed.router, lifetimes.router, kinds.router,
-    carrying.router, administration.router, documents.router, secret_url.router,
+    mcp.router, agent_memory.router, native.router, across.router, journal.router, keyed.router, lifetimes.router,
+    kinds.router, carrying.router, administration.router, documents.router, secret_url.router,
 )  # fmt: skip
 
 

@@ -72,10 +72,11 @@ class Limiter:
         raise TooMany(f"The credential {credential.id} asks more than {self._rate}; wait {after} s.", after)
 
 
-def needs(right: str | None, *, bound: bool = False) -> Callable[[Request], Awaitable[Credential]]:
+def needs(right: str | None, *, bound: bool = False, among: bool = False) -> Callable[[Request], Awaitable[Credential]]:
     """A dependency that lets a request pass only with this right in the namespace and profile of its path.
 
-    A `bound` route names no place: it leads to the one profile that the credential is for.
+    A `bound` route names no place: it leads to the one profile that the credential is for. One `among` several profiles
+    asks `named_profile` for each of them.
     """
 
     async def check(request: Request) -> Credential:
@@ -84,7 +85,7 @@ def needs(right: str | None, *, bound: bool = False) -> Callable[[Request], Awai
         await request.app.state.limiter.count(credential)
         here = (credential.namespace, credential.profile)
         namespace, profile = here if bound else await _place(request, credential)
-        if right is not None and not credential.allows(right, namespace, profile):
+        if right is not None and not among and not credential.allows(right, namespace, profile):
             raise Forbidden(
                 f"The credential {credential.id} ({credential.name!r}) may not {right} here.",
                 fix="Use one with this right in this namespace and profile.",
@@ -139,6 +140,15 @@ async def profile_of(request: Request) -> LocalProfile:
     """The profile that the request was let into; a namespace is never implicit over HTTP."""
     space = await request.app.state.holdfast.namespace(request.state.namespace)
     found: LocalProfile = request.app.state.holdfast.profile(space.name, segment(request, "profile"))
+    return found
+
+
+def named_profile(request: Request, namespace: str, profile: str, right: str) -> LocalProfile | None:
+    """A profile that the body names; None when the credential lacks the right in it."""
+    credential: Credential = request.state.credential
+    if not credential.allows(right, namespace, profile):
+        return None
+    found: LocalProfile = request.app.state.holdfast.profile(namespace, profile)
     return found
 
 

@@ -164,7 +164,10 @@ async def recall_stream(request: Request, body: Recall) -> StreamingResponse:
     Every event's data is `{"text": "…"}`, and the last one's `{"answer": {…}}`.
     """
     asked: Any = body.asked()
-    pieces = (await profile_of(request)).recall_stream(body.query, **asked)
+    return await streamed_answer((await profile_of(request)).recall_stream(body.query, **asked))
+
+
+async def streamed_answer(pieces: AsyncIterator[str | Answer]) -> StreamingResponse:
     first = await anext(pieces)  # what is wrong with the question is an error, not a stream
     return StreamingResponse(_told(first, pieces), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 

@@ -1,0 +1,181 @@
+"""Several profiles asked at once: ranked as one memory, each hit with its origin, each profile with its own trace."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from databases import database
+from holdfast import AsyncHoldfast, InvalidInput, NotFound, Origin, acting
+from holdfast.postgres.vault import PostgresVault
+from holdfast.sqlite.vault import SqliteVault
+from holdfast.testing import HashingEmbedder, ScriptedExtractor
+from holdfast.types import Floats
+from serving import served
+
+TOKEN = "a-token-of-these-tests"
+ADA = [
+    "I keep my bicycle in the cellar of the house.",
+    "My bicycle has a red bell, and the bell is loud.",
+    "Breakfast is oats with plums.",
+]
+TEAM = [
+    "The team's bicycle stands behind the office.",
+    "We ship the release on Thursday.",
+    "The office key hangs beside the door of the kitchen.",
+]
+QUESTIONS = ["Where is the bicycle?", "bell", "When do we ship the release?", "office key", "What is for breakfast?"]
+
+
+class Counting(HashingEmbedder):
+    asked = 0
+
+    async def embed_query(self, text: str) -> Floats:
+        self.asked += 1
+        return await super().embed_query(text)
+
+
+@pytest.fixture
+def embedder() -> Counting:
+    return Counting()
+
+
+@pytest.fixture(params=["here", "far", "database"])
+async def memory(request: pytest.FixtureRequest, tmp_path: Path, embedder: Counting) -> AsyncIterator[Any]:
+    """In this process, behind HTTP, and with a PostgreSQL."""
+    async with AsyncExitStack() as stack:
+        if request.param == "database":
+            vault: Any = PostgresVault(stack.enter_context(database()), connections=4)
+        else:
+            vault = SqliteVault(tmp_path)
+        holdfast = await stack.enter_async_context(AsyncHoldfast(vault, embedder, ScriptedExtractor()))
+        if request.param != "far":
+            yield holdfast
+            return
+        await holdfast.access.admin(TOKEN)
+        url = await stack.enter_async_context(served(holdfast))
+        yield await stack.enter_async_context(AsyncHoldfast.connect(url, TOKEN))
+
+
+def said(*contents: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": content} for content in contents]
+
+
+async def told(memory: Any) -> None:
+    await memory.profile("app", "ada").ingest(said(*ADA), session_id="a", wait=True)
+    await memory.profile("app", "team:platform").ingest(said(*TEAM), session_id="t", wait=True)
+
+
+async def test_several_profiles_are_ranked_as_if_they_were_one(memory: Any) -> None:
+    await told(memory)
+    whole = memory.profile("app", "whole")
+    await whole.ingest(said(*ADA), session_id="a", wait=True)
+    await whole.ingest(said(*TEAM), session_id="t", wait=True)
+    both = memory.across("app", ["ada", "team:platform"])
+    for question in QUESTIONS:
+        apart = await both.search(question)
+        together = await whole.search(question)
+        assert [(hit.content, hit.score) for hit in apart] == [(hit.content, hit.score) for hit in together]
+        origins = {True: Origin("app", "ada"), False: Origin("app", "team:platform")}
+        assert [hit.origin for hit in apart] == [origins[hit.content in ADA] for hit in apart]
+
+
+async def test_an_answer_says_from_which_profile_it_is(memory: Any) -> None:
+    await told(memory)
+    both = memory.across("app", ["ada", "team:platform"])
+    answer = await both.recall("When do we ship the release?")
+    assert "Thursday" in answer.answer
+    assert [citation.origin for citation in answer.citations] == [Origin("app", "team:platform")]
+    assert {hit.id for hit in answer.hits} >= {citation.hit for citation in answer.citations}
+    pieces = [piece async for piece in both.recall_stream("When do we ship the release?")]
+    assert pieces[-1] == answer
+    assert "".join(pieces[:-1]) == answer.answer
+
+
+async def test_a_block_for_a_prompt_says_where_each_line_is_from(memory: Any) -> None:
+    await told(memory)
+    block = await memory.across("app", ["ada", "team:platform"]).context("bicycle", tokens=200)
+    lines = {line.partition("] ")[2]: line for line in block.text.splitlines() if line.startswith("- ")}
+    assert "of app/ada" in lines[ADA[0]]
+    assert "of app/team:platform" in lines[TEAM[0]]
+    assert {hit.origin.profile for hit in block.hits} == {"ada", "team:platform"}
+    one = await memory.profile("app", "ada").context("bicycle")
+    assert "of app/" not in one.text
+
+
+async def test_a_question_is_embedded_once(memory: Any, embedder: Counting) -> None:
+    await told(memory)
+    embedder.asked = 0
+    await memory.across("app", ["ada", "team:platform"]).search("bicycle")
+    assert embedder.asked == 1
+
+
+async def test_what_two_profiles_both_hold_is_told_of_both(memory: Any) -> None:
+    for name in ("ada", "bob"):
+        await memory.profile("app", name).ingest(said("The lamp is green."), session_id="s", wait=True)
+    hits = await memory.across("app", ["ada", "bob"]).search("lamp")
+    assert len({hit.id for hit in hits}) == 1
+    assert [hit.origin.profile for hit in hits] == ["ada", "bob"]
+
+
+async def test_profiles_of_other_namespaces_can_be_asked_along(memory: Any) -> None:
+    await told(memory)
+    await memory.profile("project", "rocket").remember("The rocket flies in March.")
+    hits = await memory.across("app", ["ada", ("project", "rocket"), "ada"]).search("rocket")
+    assert hits[0].origin == Origin("project", "rocket")
+    assert str(hits[0].origin) == "project/rocket"
+
+
+async def test_filters_hold_in_every_profile(memory: Any) -> None:
+    await told(memory)
+    both = memory.across("app", ["ada", "team:platform"])
+    assert {hit.origin.profile for hit in await both.search("bicycle", session_id="t")} == {"team:platform"}
+    await memory.profile("app", "ada").remember("The bicycle is blue.", key="colour", agent="sales")
+    assert [hit.key for hit in await both.search("bicycle", agent="sales")] == ["colour"]
+
+
+async def test_what_was_superseded_in_one_profile_is_brought_up_to_date(memory: Any) -> None:
+    await told(memory)
+    ada = memory.profile("app", "ada")
+    await ada.remember("The bicycle is blue.", key="colour")
+    newer = await ada.remember("The bicycle is yellow.", key="colour")
+    found = await memory.across("app", ["team:platform", "ada"]).search("colour")
+    assert [hit.id for hit in found if hit.key == "colour"] == [newer.id]
+
+
+async def test_each_profile_has_its_own_trace_and_nothing_of_the_others(memory: Any) -> None:
+    await told(memory)
+    ids = {
+        name: {message.id for message in await memory.profile("app", name).messages()}
+        for name in ("ada", "team:platform")
+    }
+    with acting(agent="scout"):
+        await memory.across("app", ["ada", "team:platform"]).recall("Where is the bicycle?")
+    for name, own in ids.items():
+        trace = next(iter(await memory.profile("app", name).traces(limit=1)))
+        assert (trace.operation, trace.caller.agent, trace.details["across"]) == ("recall", "scout", 2)
+        named = repr(trace.details)
+        assert any(id in named for id in own)
+        assert not any(id in named for other, theirs in ids.items() if other != name for id in theirs)
+        assert "\\x00" not in named
+
+
+async def test_an_absent_profile_is_refused_and_nobody_else_is_read(memory: Any) -> None:
+    await told(memory)
+    seen = len((await memory.profile("app", "ada").traces(limit=100)).items)
+    for absent in ("nobody", ("nowhere", "ada")):
+        with pytest.raises(NotFound) as refused:
+            await memory.across("app", ["ada", absent]).search("bicycle")
+        assert refused.value.field == "profiles[1]"
+        assert "can be read here" in str(refused.value)
+    assert len((await memory.profile("app", "ada").traces(limit=100)).items) == seen
+
+
+@pytest.mark.parametrize("profiles", [[], "ada", [1], [("a", "b", "c")], ["x"] * 0, [f"p{n}" for n in range(51)]])
+async def test_what_names_no_profiles_is_refused(memory: Any, profiles: Any) -> None:
+    with pytest.raises(InvalidInput):
+        memory.across("app", profiles)
