@@ -23,6 +23,7 @@ from holdfast.models.rules import QuotingSummariser
 from holdfast.places import PLACES
 from holdfast.postgres.vault import TABLES, PostgresVault
 from holdfast.profile import LocalProfile
+from holdfast.sqlite import apply
 from holdfast.sqlite.file import File, connect, query
 from holdfast.sqlite.vault import SqliteVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
@@ -81,7 +82,9 @@ def laid_bare(file: Path, key: bytes, at: Path) -> bytes:
     return (at / file.name).read_bytes()
 
 
-async def test_no_byte_of_it_is_in_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rewrite", [0, apply.REWRITE], ids=["word by word", "index anew"])
+async def test_no_byte_of_it_is_in_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rewrite: int) -> None:
+    monkeypatch.setattr(apply, "REWRITE", rewrite)
     emptied: list[int] = []
     scrub = File.scrub
 
