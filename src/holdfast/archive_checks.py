@@ -15,6 +15,7 @@ from .archive import COUNTED, FORMAT, USAGE, VERSION, Carried, Header
 from .errors import InvalidInput, TooNew, shown
 from .ingest import json_text
 from .moments import moment
+from .records import travels
 from .spending import Spent
 from .types import ROLES, Item, Json, Memory, Message, Part, Vector
 from .vectors import unpacked
@@ -96,7 +97,10 @@ def setting(told: Mapping[str, Any]) -> tuple[str, Any]:
     _known(told, ("type", "name", "value"))
     if told.get("value") is None:
         raise _wrong("value", None, "something")
-    return names.text(told.get("name"), "name", limit=names.PROFILE_BYTES), _json(told["value"], "value")
+    name = names.text(told.get("name"), "name", limit=names.PROFILE_BYTES)
+    if not travels(name):
+        raise _wrong("name", name, "one that a profile's owner lays down")
+    return name, _json(told["value"], "value")
 
 
 def usage(told: Mapping[str, Any]) -> Spent:

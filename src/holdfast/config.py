@@ -69,6 +69,11 @@ class Settings:
     """After how many days a page that was read is fetched anew; 0 never does."""
     document_bytes: int = 64 * 1024 * 1024
     """How large a document may be."""
+    originals: str | None = None
+    """Where documents' originals are kept besides the profile's own storage: s3://bucket/prefix, or a folder."""
+    originals_url: str | None = None
+    """The server of that bucket, unless it is AWS's: https://minio.corp:9000. AWS_ACCESS_KEY_ID and the like are read
+    as AWS's own tools do."""
     host: str = "127.0.0.1"
     """Where `holdfast serve` listens; only this machine can reach the default."""
     port: int = 8420
@@ -118,6 +123,8 @@ class Settings:
             fetch_allow=_listed(found.get("fetch_allow", ())),
             fetch_again=_count("fetch_again", found.get("fetch_again", 0), least=0, most=36_500),
             document_bytes=_count("document_bytes", found.get("document_bytes", 64 * 1024 * 1024), most=1024**3),
+            originals=_outside(found.get("originals")),
+            originals_url=_web("originals_url", found.get("originals_url")),
             host=str(found.get("host", "127.0.0.1")),
             port=_count("port", found.get("port", 8420), most=65_535),
             admin_token=_token(found.get("admin_token")),
@@ -208,6 +215,27 @@ def _address(name: str, value: object) -> str | None:
             f"The setting {name} begins with {shown(scheme)}; write it like postgres://user@host/database.", field=name
         )
     return str(value)
+
+
+def _outside(value: object) -> str | None:
+    """A bucket's address, or a folder's path."""
+    text = _maybe(value)
+    scheme, address, rest = (text or "").partition("://")
+    if not address:
+        return None if text is None else str(Path(text).expanduser().absolute())
+    if scheme != "s3" or not rest.strip("/"):
+        raise InvalidInput(
+            f"The setting originals is {shown(text)}; write it like s3://bucket/prefix, or give a folder.",
+            field="originals",
+        )
+    return text
+
+
+def _web(name: str, value: object) -> str | None:
+    text = _maybe(value)
+    if text is not None and not text.startswith(("http://", "https://")):
+        raise InvalidInput(f"The setting {name} is {shown(text)}; write it like https://host:port.", field=name)
+    return text
 
 
 def _truth(name: str, value: object) -> bool:

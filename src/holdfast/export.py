@@ -16,13 +16,11 @@ from .archive import GAP, Header, Sum, end_line, item_line, setting_line, usage_
 from .errors import Conflict
 from .inventory import EVERYTHING, State, batched, indexed, older_first
 from .ports import Store
-from .records import SUMMARY
+from .records import travels
 from .types import Item, Memory, Message
 
 TRIES = 5
 EVENTS = 500
-MARK = "importing"
-"""The setting that an import keeps while it is under way; it is no part of what the profile holds."""
 
 
 @dataclass(slots=True)
@@ -42,7 +40,7 @@ class Listing:
 async def exported(store: Store, namespace: str, profile: str, *, vectors: bool = False) -> AsyncIterator[bytes]:
     """The archive's lines."""
     listing = await listed(store)
-    settings = {name: value for name, value in (await store.journal.settings()).items() if name not in (MARK, SUMMARY)}
+    settings = {name: value for name, value in (await store.journal.settings()).items() if travels(name)}
     spent = await store.journal.spent(None)
     counts = {"messages": len(listing.messages), "memories": len(listing.memories), "settings": len(settings),
               "usage": len(spent)}  # fmt: skip

@@ -24,6 +24,7 @@ from .errors import InvalidInput, NotFound, shown
 from .forget import How, forget_session
 from .ports import Store
 from .results import Document
+from .shelves import ELSEWHERE
 from .types import Forgotten, Json
 
 BYTES = 64 * 1024 * 1024
@@ -191,6 +192,11 @@ async def pieces(store: Store, id: str) -> AsyncIterator[bytes]:
     while (piece := await store.shelf.original(id, number)) is not None:
         yield piece
         number += 1
+    if not number and await store.shelf.original(id, ELSEWHERE) is not None:
+        raise NotFound(
+            f"The original of {shown(id)} lies in a place that this process does not know.", field="id",
+            fix="Give the setting originals that it was added with.",
+        )  # fmt: skip
     if not number:
         raise NotFound(
             f"The original of {shown(id)} is not kept: it was never fetched, or a passage of it was forgotten.",

@@ -39,6 +39,9 @@ PLACES: dict[str, dict[str, str]] = {
     "document": {
         "id": "a hash", "session": GONE, "state": NOT_SAID, "holder": NOT_SAID, "data": "goes with the document",
     },
-    "original": {"document": GONE, "data": "goes with the document, and with the first of its passages"},
-    "setting": {"name": "chosen by the owner", "value": REBUILT},
+    "original": {
+        "document": GONE,
+        "data": "goes with the document, and with the first of its passages; the key of a file elsewhere alike",
+    },
+    "setting": {"name": "chosen by the owner, or the hash of an encrypted file", "value": REBUILT},
 }  # fmt: skip

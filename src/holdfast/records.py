@@ -9,6 +9,10 @@ from typing import Any
 
 SUMMARY = "summary"
 """The setting that holds a profile's page; it goes with whatever is forgotten."""
+IMPORTING = "importing"
+"""The setting that an import keeps while it is under way; it is no part of what the profile holds."""
+PARCEL = "original "
+"""How settings begin that name a file of an original elsewhere which may have to be removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,11 @@ class Once:
     memories: tuple[str, ...] = ()
     """Forgotten memories, and messages."""
     messages: tuple[str, ...] = ()
+
+
+def travels(setting: str) -> bool:
+    """Whether it is something that a profile's owner laid down, and not of the place where the profile lies."""
+    return setting not in (SUMMARY, IMPORTING) and not setting.startswith(PARCEL)
 
 
 def without(value: Any, ids: Set[str]) -> Any:

@@ -19,12 +19,12 @@ from typing import Any, TypeVar
 from .archive import canonical
 from .archive_file import Archive, Checked
 from .errors import Conflict
-from .export import MARK
 from .inventory import BATCH
 from .merging import Merging, parts_of
 from .moments import now
 from .moving import WHY, spaced
 from .ports import Store
+from .records import IMPORTING
 from .spending import Usage
 from .types import Change, Deferral, Message
 
@@ -103,12 +103,12 @@ class Restoring:
         await self._bring_usage()
         await self._set_waiting()
         if not self.dry_run:
-            await self.store.journal.lay_down(MARK, None)
+            await self.store.journal.lay_down(IMPORTING, None)
         problems = tuple(self.checked.problems)
         return Imported(**self._counts, conflicts=tuple(self._clashes), problems=problems, dry_run=self.dry_run)
 
     async def _begin(self) -> None:
-        mark = (await self.store.journal.settings()).get(MARK)
+        mark = (await self.store.journal.settings()).get(IMPORTING)
         self._resuming = mark == self.checked.sha256
         if mark is not None and not self._resuming and not self._force:
             raise Conflict(
@@ -116,7 +116,7 @@ class Restoring:
                 fix=f"Import that one again first (its SHA-256 is {mark}), or give --force to leave them.",
             )
         if not self.dry_run:
-            await self.store.journal.lay_down(MARK, self.checked.sha256)
+            await self.store.journal.lay_down(IMPORTING, self.checked.sha256)
 
     async def batches(self, type: str) -> AsyncIterator[list[Any]]:
         values = self._archive.values(type, self.checked)

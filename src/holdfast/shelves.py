@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from .results import Document
 
+ELSEWHERE = -1
+"""The number of the piece that tells where an original lies which is not kept in the profile's own storage."""
+
 
 @runtime_checkable
 class Shelf(Protocol):
     """One profile's documents and their originals. Forgetting a document's message drops that document's original."""
 
-    async def put(self, document: Document, original: Path | None = None) -> None:
-        """Keep it in place of the one before, lent to nobody, with the file's bytes when given; whole or not at all."""
+    async def put(self, document: Document, original: Path | bytes | None = None) -> None:
+        """Keep it in place of the one before, lent to nobody; whole or not at all.
+
+        With the bytes of a file when given, or, when bytes are, with these as the piece ELSEWHERE.
+        """
         ...
 
     async def get(self, id: str) -> Document | None: ...
@@ -28,7 +35,7 @@ class Shelf(Protocol):
         ...
 
     async def amend(
-        self, document: Document, held: datetime, until: datetime | None, original: Path | None = None
+        self, document: Document, held: datetime, until: datetime | None, original: Path | bytes | None = None
     ) -> bool:
         """As `put`, and lent on; False, and nothing is done, when it is no longer lent until `held`."""
         ...
@@ -44,3 +51,20 @@ class Shelf(Protocol):
     async def waiting(self) -> int: ...
 
     async def lent(self, now: datetime) -> int: ...
+
+
+@runtime_checkable
+class Blobs(Protocol):
+    """Files by name, on some other disk or server."""
+
+    async def put(self, name: str, file: Path) -> None:
+        """Whole or not at all; on disk there when this returns."""
+        ...
+
+    async def get(self, name: str, start: int, stop: int) -> bytes:
+        """Raises NotFound."""
+        ...
+
+    async def delete(self, names: Sequence[str]) -> None:
+        """Names that are not there are fine."""
+        ...

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from .config import Settings
 from .errors import Busy, InvalidInput, NotFound, shown
@@ -59,7 +60,28 @@ def wired(
 
 
 def vault(chosen: Settings) -> Vault:
-    """The database that the settings name, or the data folder."""
+    """The database that the settings name, or the data folder; originals of documents elsewhere if they say so."""
+    outside = _originals(chosen)
+    return outside(_vault(chosen), True)
+
+
+def _originals(chosen: Settings) -> Callable[[Vault, bool], Vault]:
+    """Puts the originals of a vault's documents where the settings say; and whether to tidy up there."""
+    if chosen.originals is None:
+        return lambda vault, tidy: vault
+    try:
+        from .objects.bucket import Bucket
+        from .objects.vault import OutsideVault
+    except ImportError as absent:
+        raise InvalidInput(
+            f"The setting originals names a place, and what it takes to write there is missing: {absent}.",
+            field="originals", fix="Run: pip install 'holdfast[s3]'",
+        ) from absent  # fmt: skip
+    bucket = Bucket(chosen.originals, chosen.originals_url)
+    return lambda vault, tidy: cast(Vault, OutsideVault(vault, bucket, tidy=tidy))
+
+
+def _vault(chosen: Settings) -> Vault:
     if chosen.store is None:
         return SqliteVault(chosen.folder, keyring=chosen.keyring, open_files=chosen.open_files)
     try:
@@ -83,7 +105,8 @@ def source(chosen: Settings) -> Vault:
     try:
         return vault(chosen)
     except Busy:
-        return SqliteVault(chosen.data, keyring=chosen.keyring, open_files=chosen.open_files, reading=True)
+        beside = SqliteVault(chosen.data, keyring=chosen.keyring, open_files=chosen.open_files, reading=True)
+        return _originals(chosen)(beside, False)
 
 
 def _reading(chosen: Settings) -> Rules:

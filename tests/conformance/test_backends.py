@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,26 @@ class InDatabase:
             vault = PostgresVault(dsn, connections=4)
             yield vault
             await vault.close()
+
+
+class Outside:
+    """Originals of documents lie in a folder of their own."""
+
+    @pytest.fixture
+    async def vault(self, tmp_path: Path) -> AsyncIterator[Any]:
+        from holdfast.objects.bucket import Bucket
+        from holdfast.objects.vault import OutsideVault
+
+        vault = SqliteVault(tmp_path / "data")
+        yield OutsideVault(vault, Bucket(str(tmp_path / "originals")))
+        await vault.close()
+
+
+class TestOutsideVault(Outside, VaultContract): ...
+
+
+class TestOutsideStore(Outside, StoreContract):
+    test_what_lies_elsewhere_is_told_in_place_of_pieces = None  # type: ignore[assignment]
 
 
 class TestMemoryVault(InMemory, VaultContract): ...

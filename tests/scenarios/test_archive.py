@@ -25,10 +25,11 @@ from holdfast.archive_file import Archive
 from holdfast.carrying import Exported
 from holdfast.conformance import memory, message, unit, written
 from holdfast.conformance.made import AT
-from holdfast.export import MARK, exported
+from holdfast.export import exported
 from holdfast.memory import MemoryVault
 from holdfast.ports import Store, Vault
 from holdfast.postgres.vault import PostgresVault
+from holdfast.records import IMPORTING
 from holdfast.restore import Clash, Imported, Restoring
 from holdfast.spending import Spent, Usage
 from holdfast.sqlite.vault import SqliteVault
@@ -419,7 +420,7 @@ async def test_an_import_that_is_killed_at_any_step_goes_on(
             store = await opened(target)
             await restored(store, archive)
             assert await archived(store) == archive
-            assert MARK not in await store.journal.settings()
+            assert IMPORTING not in await store.journal.settings()
             await target.delete("app", "p")
     assert count > 10
 

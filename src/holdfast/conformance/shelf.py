@@ -9,6 +9,7 @@ from typing import Any
 
 from ..ports import Store
 from ..results import Document
+from ..shelves import ELSEWHERE
 from ..types import Change
 from .made import AT, message, written
 
@@ -46,6 +47,21 @@ class ShelfContract:
         assert not await store.shelf.remove("doc-1")
         assert await store.shelf.get("doc-1") is None
         assert await store.shelf.original("doc-1", 0) is None
+
+    async def test_what_lies_elsewhere_is_told_in_place_of_pieces(self, store: Store, tmp_path: Path) -> None:
+        (tmp_path / "file").write_bytes(b"the words")
+        await store.shelf.put(document(1), tmp_path / "file")
+        await store.shelf.put(document(1), b"over there")
+        assert (await store.shelf.get("doc-1")) == document(1, original=True)
+        assert await store.shelf.original("doc-1", 0) is None
+        assert await store.shelf.original("doc-1", ELSEWHERE) == b"over there"
+        await store.shelf.put(document(1), tmp_path / "file")
+        assert await store.shelf.original("doc-1", ELSEWHERE) is None
+        await store.shelf.put(document(1, state="done"), b"over there")
+        said = message("a passage", session="doc-1.1", role="document")
+        await store.apply(written(said))
+        await store.apply(Change(forget=(said.id,)))
+        assert await store.shelf.original("doc-1", ELSEWHERE) is None
 
     async def test_one_that_waits_is_lent_to_one_at_a_time(self, store: Store) -> None:
         now, until = AT + 10 * MINUTE, AT + 15 * MINUTE

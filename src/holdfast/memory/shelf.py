@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .. import stored
 from ..results import Document
+from ..shelves import ELSEWHERE
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -17,17 +18,17 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 class _Held:
     document: Document
     lent: datetime = _NEVER
-    original: bytes | None = None
+    pieces: tuple[tuple[int, bytes], ...] = ()
 
 
 class MemoryShelf:
     def __init__(self) -> None:
         self._held: dict[str, _Held] = {}
 
-    async def put(self, document: Document, original: Path | None = None) -> None:
+    async def put(self, document: Document, original: Path | bytes | None = None) -> None:
         before = self._held.get(document.id)
-        data = original.read_bytes() if original else before.original if before else None
-        self._held[document.id] = _Held(document, _NEVER, data)
+        pieces = before.pieces if before else ()
+        self._held[document.id] = _Held(document, _NEVER, pieces if original is None else _pieces(original))
 
     async def get(self, id: str) -> Document | None:
         return self._seen(self._held[id]) if id in self._held else None
@@ -46,7 +47,7 @@ class MemoryShelf:
         return self._seen(first)
 
     async def amend(
-        self, document: Document, held: datetime, until: datetime | None, original: Path | None = None
+        self, document: Document, held: datetime, until: datetime | None, original: Path | bytes | None = None
     ) -> bool:
         known = self._held.get(document.id)
         if known is None or known.lent != held:
@@ -57,8 +58,7 @@ class MemoryShelf:
 
     async def original(self, id: str, number: int) -> bytes | None:
         known = self._held.get(id)
-        start = number * stored.PIECE
-        return (known.original[start : start + stored.PIECE] or None) if known and known.original else None
+        return None if known is None else dict(known.pieces).get(number)
 
     async def remove(self, id: str) -> bool:
         return self._held.pop(id, None) is not None
@@ -72,7 +72,14 @@ class MemoryShelf:
     def drop(self, sessions: Set[str | None]) -> None:
         for each in self._held.values():
             if each.document.session_id in sessions:
-                each.original = None
+                each.pieces = ()
 
     def _seen(self, held: _Held) -> Document:
-        return replace(held.document, original=bool(held.original), pending=0)
+        return replace(held.document, original=bool(held.pieces), pending=0)
+
+
+def _pieces(original: Path | bytes) -> tuple[tuple[int, bytes], ...]:
+    if isinstance(original, bytes):
+        return ((ELSEWHERE, original),)
+    data, size = original.read_bytes(), stored.PIECE
+    return tuple((n, data[start : start + size]) for n, start in enumerate(range(0, len(data), size)))

@@ -11,6 +11,7 @@ from .. import stored
 from ..errors import Conflict
 from ..moments import micros
 from ..results import Document
+from ..shelves import ELSEWHERE
 from .base import Base, Db, query
 from .seal import Seal
 
@@ -23,7 +24,7 @@ class PostgresShelf:
         self._profile = profile
         self._seal = seal
 
-    async def put(self, document: Document, original: Path | None = None) -> None:
+    async def put(self, document: Document, original: Path | bytes | None = None) -> None:
         row = self._row(document)
         statement = (
             f"INSERT INTO document (profile, {stored.DOCUMENT}) VALUES (%s, %s, %s, %s, %s, %s, %s) "
@@ -65,7 +66,7 @@ class PostgresShelf:
         return self._document(found[0]) if found else None
 
     async def amend(
-        self, document: Document, held: datetime, until: datetime | None, original: Path | None = None
+        self, document: Document, held: datetime, until: datetime | None, original: Path | bytes | None = None
     ) -> bool:
         id, session, state, wait, _, data = self._row(document)
         row = (session, state, wait, data, 0 if until is None else micros(until), self._profile, id, micros(held))
@@ -116,16 +117,22 @@ class PostgresShelf:
         if not await query(db, "SELECT 1 FROM profile WHERE id = %s FOR UPDATE", (self._profile,)):
             raise Conflict("The profile was deleted meanwhile.")
 
-    async def _keep(self, db: Db, id: str, original: Path | None) -> None:
+    async def _keep(self, db: Db, id: str, original: Path | bytes | None) -> None:
         if original is None:
             return
         await db.execute("DELETE FROM original WHERE profile = %s AND document = %s", (self._profile, id))
+        if isinstance(original, bytes):
+            await self._insert(db, id, ELSEWHERE, original)
+            return
         number = 0
         with original.open("rb") as file:
             while piece := await asyncio.to_thread(file.read, stored.PIECE):
-                row = (self._profile, id, number, self._seal.shut(piece))
-                await db.execute("INSERT INTO original VALUES (%s, %s, %s, %s)", row)
+                await self._insert(db, id, number, piece)
                 number += 1
+
+    async def _insert(self, db: Db, id: str, number: int, piece: bytes) -> None:
+        row = (self._profile, id, number, self._seal.shut(piece))
+        await db.execute("INSERT INTO original VALUES (%s, %s, %s, %s)", row)
 
     def _row(self, document: Document) -> tuple[Any, ...]:
         return self._seal.shut_row(stored.document_row(document), (-1,))

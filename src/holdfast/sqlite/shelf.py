@@ -11,6 +11,7 @@ import apsw
 from .. import stored
 from ..moments import micros
 from ..results import Document
+from ..shelves import ELSEWHERE
 from .file import File, Row, query
 
 _KEPT = "EXISTS (SELECT 1 FROM original WHERE document = document.id)"
@@ -21,7 +22,7 @@ class SqliteShelf:
     def __init__(self, file: File) -> None:
         self._file = file
 
-    async def put(self, document: Document, original: Path | None = None) -> None:
+    async def put(self, document: Document, original: Path | bytes | None = None) -> None:
         def write(db: apsw.Connection) -> None:
             db.execute(
                 f"INSERT OR REPLACE INTO document ({stored.DOCUMENT}) VALUES ({_PLACES})", stored.document_row(document)
@@ -47,7 +48,7 @@ class SqliteShelf:
         return stored.document(*found[0]) if found else None
 
     async def amend(
-        self, document: Document, held: datetime, until: datetime | None, original: Path | None = None
+        self, document: Document, held: datetime, until: datetime | None, original: Path | bytes | None = None
     ) -> bool:
         _, session, state, wait, _, data = stored.document_row(document)
         row = (session, state, wait, data, 0 if until is None else micros(until), document.id, micros(held))
@@ -93,14 +94,16 @@ class SqliteShelf:
         return [stored.document(*row) for row in await self._file.read(lambda db: query(db, statement, (bound,)))]
 
 
-def _keep(db: apsw.Connection, id: str, original: Path | None) -> None:
+def _keep(db: apsw.Connection, id: str, original: Path | bytes | None) -> None:
     if original is not None:
         db.execute("DELETE FROM original WHERE document = ?", (id,))
-        for number, piece in enumerate(_pieces(original)):
+        for number, piece in _pieces(original):
             db.execute("INSERT INTO original VALUES (?, ?, ?)", (id, number, piece))
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(stored.PIECE):
-            yield piece
+def _pieces(original: Path | bytes) -> Iterator[tuple[int, bytes]]:
+    if isinstance(original, bytes):
+        yield ELSEWHERE, original
+        return
+    with original.open("rb") as file:
+        yield from enumerate(iter(lambda: file.read(stored.PIECE), b""))
