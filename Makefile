@@ -3,13 +3,17 @@ VENV := .venv
 BIN  := $(VENV)/bin
 DONE := $(VENV)/.installed
 
-.PHONY: serve test check prove prove-llm bench eval lock clean
+.PHONY: serve test check ui prove prove-llm bench eval lock clean
 
 serve: $(DONE)
 	$(BIN)/holdfast serve
 
 test: $(DONE) check
 	$(BIN)/python -m pytest
+
+# The web UI from ui/ into the package; what it writes is committed, so that nobody else needs Node.
+ui:
+	cd ui && npm ci --no-audit --no-fund && npm run build
 
 check: $(DONE)
 	$(BIN)/ruff check .

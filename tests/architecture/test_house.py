@@ -14,7 +14,7 @@ import holdfast
 SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp", "importers", "integrations",
-         "objects")  # fmt: skip
+         "objects", "web")  # fmt: skip
 PURE = {
     "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "errors", "features", "filters",
     "happened", "kinds", "mappings", "moments", "names", "pack", "passages", "paths", "pattern_text", "patterns",

@@ -27,6 +27,7 @@ from . import (
     mcp,
     native,
     secret_url,
+    web,
 )
 from .around import Around, Counts
 from .gate import Limiter, needs
@@ -60,7 +61,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
     app.state.holdfast, app.state.access, app.state.counts = holdfast, holdfast.access, Counts()
     app.state.limiter, app.state.repeats = Limiter(limits.rate, holdfast.rates), Repeats()
     app.state.mcp = mcp.Hosted(holdfast, limits.origins)
-    for router in ROUTERS:
+    for router in (*ROUTERS, web.router):
         app.include_router(router)
     _tell_of_itself(app)
     failures.install(app)

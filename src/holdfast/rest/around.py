@@ -16,6 +16,7 @@ from .. import trail
 from ..access import Access
 from ..errors import HoldfastError
 from . import failures
+from .signin import cookie_token
 
 log = logging.getLogger("holdfast.access")
 faults = logging.getLogger("holdfast")
@@ -81,7 +82,7 @@ class Around:
         after = asked.get(BOOKMARK.encode(), b"").decode("latin-1") or None
         try:
             with trail.acting(after=after) as marks:
-                await self._app(scope, _bounded(receive, await self._most(asked, scope["path"])), answer)
+                await self._app(scope, _bounded(receive, await self._most(asked, scope)), answer)
         except HoldfastError as wrong:  # the storage did not even say who asks
             if begun:
                 raise
@@ -92,10 +93,12 @@ class Around:
                 raise
             await failures.blamed(Request(scope), wrong)(scope, receive, answer)
 
-    async def _most(self, asked: dict[bytes, bytes], where: str) -> int:
+    async def _most(self, asked: dict[bytes, bytes], scope: Scope) -> int:
         """How much of a body is read: little of a stranger's, since it is read before anybody asks who they are."""
-        path = where.split("/")
-        told = asked.get(b"authorization", b"").decode("latin-1").partition(" ")[2]
+        path = scope["path"].split("/")
+        told = (
+            asked.get(b"authorization", b"").decode("latin-1").partition(" ")[2] or cookie_token(Request(scope)) or ""
+        )
         token = path[2] if path[1:2] in (["s"], ["sse"]) and len(path) > 2 else told.strip()
         known = bool(token) and await self._access.credential(token) is not None
         if not known:

@@ -1,4 +1,4 @@
-"""Who may pass: a bearer token, or a secret in the path; its rights and its scope, route by route.
+"""Who may pass: a bearer token, a browser's cookie or a secret in the path; its rights and its scope, route by route.
 
 The right and the place come from the route, never from the URL's text. Without a valid token the answer is 401, with
 one that lacks the right 403, with one that asks too much 429. A secret URL that is unknown, revoked or expired is the
@@ -27,6 +27,7 @@ from ..ports import Rates
 from ..profile import LocalProfile
 from ..records import Caller
 from .segments import segment
+from .signin import cookie_token, refuse_strangers
 
 ULID = 26
 
@@ -110,9 +111,9 @@ def _caller(request: Request, credential: Credential) -> Caller:
 
 async def _place(request: Request, credential: Credential) -> tuple[str | None, str | None]:
     """Where the route leads: as its path says, or for a secret URL, to its one profile."""
-    if credential.kind == "url":
-        return credential.namespace, credential.profile
     named = request.path_params
+    if "secret" in named:
+        return credential.namespace, credential.profile
     namespace = segment(request, "namespace") if "namespace" in named else None
     if namespace is not None and len(namespace) == ULID:
         with suppress(NotFound):
@@ -132,7 +133,21 @@ async def asking(request: Request) -> Credential:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     found = await access.credential(token.strip()) if scheme.lower() == "bearer" and token else None
     if found is None or found.kind == "url":
+        found = await _signed_in(request)
+    if found is None:
         raise Unauthorised("Authentication error.", fix="Send Authorization: Bearer with a valid token.")
+    return found
+
+
+async def _signed_in(request: Request) -> Credential | None:
+    """Whose browser this is; only a request without a token of its own is asked for its cookie."""
+    token = None if "authorization" in request.headers else cookie_token(request)
+    if token is None:
+        return None
+    access: Access = request.app.state.access
+    found = await access.credential(token)
+    if found is not None:
+        refuse_strangers(request)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-OPEN = ("/healthz", "/readyz")
+OPEN = ("/healthz", "/readyz", "/ui/session")
 PARAMETERS: dict[str, dict[str, Any]] = {
     "namespace": {"type": "string", "description": "A namespace's name, or its id."},
     "profile": {"type": "string", "minLength": 1, "description": "A profile's name, percent-encoded."},

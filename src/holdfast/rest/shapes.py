@@ -157,6 +157,19 @@ class Issued:
 
 
 @dataclass
+class SignedIn:
+    """Who a browser is signed in as, if anybody, and the server's version."""
+
+    credential: Credential | None
+    version: str | None
+
+
+@dataclass
+class SignedOut:
+    signed_out: bool
+
+
+@dataclass
 class Acts:
     acts: list[Act]
 

@@ -1,0 +1,72 @@
+"""Signed-in browsers: the token in a cookie that no script can read, good for the API under /v1 and nothing else.
+
+The cookie is HttpOnly and SameSite=Strict. Another port of the same host counts as the same site, so a request with
+the cookie must also come from a page of ours, as the browser itself says (Sec-Fetch-Site, or else Origin); one that
+changes something and says neither is refused.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote, urlsplit
+
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from ..errors import Forbidden
+
+NAME = "holdfast"
+OPENS = ("/v1/", "/ui/")
+"""Where the cookie counts."""
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+DAYS_KEPT = 30
+
+
+def cookie_token(request: HTTPConnection) -> str | None:
+    """The token of a signed-in browser, if this request has one that counts here."""
+    if not request.url.path.startswith(OPENS):
+        return None
+    found = request.cookies.get(_name(request))
+    return unquote(found) if found else None
+
+
+def refuse_strangers(request: HTTPConnection) -> None:
+    """A request with the cookie must come from our own page."""
+    if not _ours(request):
+        raise Forbidden(
+            "This request comes from another site, with this browser's sign-in.",
+            fix="Send the request from Holdfast's own page, or with Authorization: Bearer.",
+        )
+
+
+def _ours(request: HTTPConnection) -> bool:
+    said = request.headers.get("sec-fetch-site")
+    if said is not None:
+        return said == "same-origin" or (said == "none" and request.scope["method"] in SAFE_METHODS)
+    origin = request.headers.get("origin")
+    if origin is not None:
+        return bool(origin) and urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+    return request.scope["method"] in SAFE_METHODS
+
+
+def sign_in(request: HTTPConnection, answer: Response, token: str, *, remember: bool) -> None:
+    """Give the browser its cookie: until it closes, or for thirty days."""
+    answer.set_cookie(
+        _name(request), quote(token, safe=""), max_age=DAYS_KEPT * 86_400 if remember else None, path="/",
+        secure=request.url.scheme == "https", httponly=True, samesite="strict",
+    )  # fmt: skip
+
+
+def sign_out(request: HTTPConnection, answer: Response) -> None:
+    answer.delete_cookie(
+        _name(request), path="/", secure=request.url.scheme == "https", httponly=True, samesite="strict"
+    )
+
+
+def _name(request: HTTPConnection) -> str:
+    """One name per port: a browser sends a host's cookies to every port, and two servers would end each other's."""
+    port = urlsplit(f"//{request.headers.get('host', '')}").port if _whole(request) else None
+    return NAME if port is None else f"{NAME}-{port}"
+
+
+def _whole(request: HTTPConnection) -> bool:
+    return request.headers.get("host", "").rpartition(":")[2].isdecimal()

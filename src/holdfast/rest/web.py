@@ -1,0 +1,126 @@
+"""The web UI: its page and files, and signing in and out of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from .. import __version__
+from ..credentials import Credential
+from ..errors import Unauthorised
+from ..web import Asset, asset, page
+from . import shapes
+from .failures import failure
+from .gate import asking
+from .signin import refuse_strangers, sign_in, sign_out
+from .wire import Body, Json, plain
+
+router = APIRouter(tags=["Web UI"])
+YEAR = 31_536_000
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "x-frame-options": "DENY",
+}
+
+
+class SignIn(Body):
+    token: str
+    remember: bool = False
+
+
+@router.get("/", include_in_schema=False)
+async def home(request: Request) -> Response:
+    return _page(request, 0)
+
+
+@router.get("/s/{secret}", include_in_schema=False)
+async def secret_page(request: Request, secret: str) -> Response:
+    """What a browser sees at a secret URL: the same page, which signs in and leaves the address behind."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return failure(request, 404, 10003, "no_such_path", "There is nothing here.", None)
+    found = await request.app.state.access.credential(secret)
+    return _page(request, 1, 200 if found is not None and found.kind == "url" else 404)
+
+
+@router.get("/assets/{name}", include_in_schema=False)
+async def file(request: Request, name: str) -> Response:
+    found = asset(name)
+    if found is None:
+        return failure(request, 404, 10003, "no_such_path", "There is no such file.", None)
+    return _served(request, found, f"public, max-age={YEAR}, immutable")
+
+
+@router.get("/favicon.ico", include_in_schema=False)
+@router.get("/icon.svg", include_in_schema=False)
+async def icon(request: Request) -> Response:
+    found = asset("icon.svg", "")
+    return Response(status_code=404) if found is None else _served(request, found, "public, max-age=86400")
+
+
+@router.post("/ui/session", response_model=shapes.SignedIn)
+async def enter(request: Request, body: SignIn) -> Json:
+    """Sign a browser in with a token: it becomes a cookie that no script can read."""
+    refuse_strangers(request)
+    token = body.token.strip().rstrip("/").rpartition("/")[2]  # a secret URL may be pasted whole
+    found = await request.app.state.access.credential(token) if token else None
+    if found is None:
+        raise Unauthorised(
+            "This token is unknown, mistyped, expired or revoked.",
+            fix="Paste the admin token that the first start printed, a key, or a secret URL.",
+        )
+    answer = Json(_known(found))
+    sign_in(request, answer, token, remember=body.remember)
+    return answer
+
+
+@router.get("/ui/session", response_model=shapes.SignedIn)
+async def who(request: Request) -> Json:
+    """Who is signed in; nobody is an answer too, since every page asks before it shows the sign-in."""
+    try:
+        credential: Credential | None = await asking(request)
+    except Unauthorised:
+        credential = None
+    return Json(_known(credential))
+
+
+@router.delete("/ui/session", response_model=shapes.SignedOut)
+async def leave(request: Request) -> Json:
+    """Sign a browser out: its cookie goes. The token stays good for those who have it."""
+    refuse_strangers(request)
+    answer = Json({"signed_out": True})
+    sign_out(request, answer)
+    return answer
+
+
+def _known(credential: Credential | None) -> dict[str, Any]:
+    """A stranger is not told which version this is."""
+    return {"credential": plain(credential), "version": None if credential is None else __version__}
+
+
+def _page(request: Request, depth: int, status: int = 200) -> Response:
+    found = page(depth)
+    if found is None:
+        said = "The web UI is not built here; `make ui` builds it."
+        return failure(request, 404, 10003, "no_such_path", said, None)
+    return _served(request, found, "no-store", status)
+
+
+def _served(request: Request, found: Asset, cache: str, status: int = 200) -> Response:
+    tag = f'"{found.etag}"'
+    headers = HEADERS | {"cache-control": cache, "etag": tag, "vary": "accept-encoding"}
+    if cache != "no-store" and tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    packed = found.packed is not None and "gzip" in request.headers.get("accept-encoding", "")
+    if packed:
+        headers["content-encoding"] = "gzip"
+    body = found.packed if packed else found.body
+    return Response(body, status, headers, media_type=found.type)

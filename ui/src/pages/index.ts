@@ -1,0 +1,20 @@
+/** The pages of a profile, in the order of the navigation. A page is one line here and one file that is loaded when asked for. */
+import type { ComponentType } from "preact";
+import type { IconName } from "../parts/Icon";
+import { t } from "../strings";
+
+export interface PageEntry {
+  /** Its part of the address. */
+  id: string;
+  title: string;
+  icon: IconName;
+  /** The second key of its shortcut: g, then this. */
+  key: string;
+  /** In the bar at the bottom of a phone; there is room for four. */
+  tab: boolean;
+  load: () => Promise<{ default: ComponentType }>;
+}
+
+export const PAGES: PageEntry[] = [
+  { id: "home", title: t.home.title, icon: "home", key: "h", tab: true, load: () => import("./Home") },
+];
