@@ -67,13 +67,14 @@ class AsyncAcross:
         *,
         limit: int = 10,
         reference_date: Moment | None = None,
+        as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> list[Hit]:
         """Ranked hits of all the profiles, each with its origin."""
         several = _Several(self._profiles)
         return [
             self._placed(hit)
-            for hit in await several.search(query, limit=limit, reference_date=reference_date, **narrowed)
+            for hit in await several.search(query, limit=limit, reference_date=reference_date, as_of=as_of, **narrowed)
         ]
 
     async def recall(
@@ -84,12 +85,13 @@ class AsyncAcross:
         thinking_level: str = "low",
         response_length: str = "medium",
         reference_date: Moment | None = None,
+        as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Answer:
         """A cited answer from all the profiles; each hit and citation says where it is from."""
         found = await _Several(self._profiles).recall(
             query, limit=limit, thinking_level=thinking_level, response_length=response_length,
-            reference_date=reference_date, **narrowed,
+            reference_date=reference_date, as_of=as_of, **narrowed,
         )  # fmt: skip
         return self._answer(found)
 
@@ -101,12 +103,13 @@ class AsyncAcross:
         thinking_level: str = "low",
         response_length: str = "medium",
         reference_date: Moment | None = None,
+        as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> AsyncIterator[str | Answer]:
         """As recall: the answer's words as they come, and the whole Answer last."""
         asked = _Several(self._profiles).recall_stream(
             query, limit=limit, thinking_level=thinking_level, response_length=response_length,
-            reference_date=reference_date, **narrowed,
+            reference_date=reference_date, as_of=as_of, **narrowed,
         )  # fmt: skip
         async with aclosing(asked) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
@@ -119,12 +122,13 @@ class AsyncAcross:
         tokens: int = 1000,
         summaries: bool = False,
         reference_date: Moment | None = None,
+        as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Context:
         """A block to paste into a prompt, from all the profiles; each line says where it is from."""
         several = _Several(self._profiles)
         block = await several.context(
-            query, tokens=tokens, summaries=summaries, reference_date=reference_date, **narrowed
+            query, tokens=tokens, summaries=summaries, reference_date=reference_date, as_of=as_of, **narrowed
         )
         return replace(block, hits=tuple(map(self._placed, block.hits)))
 

@@ -65,10 +65,12 @@ class Store(Protocol):
         limit: int,
         cursor: str | None = None,
         superseded: bool = False,
+        as_of: datetime | None = None,
     ) -> Page:
         """Memories, newest first: current ones unless `superseded`, without those expired by `now` (None shows them).
 
-        The cursor is opaque and survives writes in between.
+        With `as_of`, what was written by then, and current unless its successor was written by then too. The cursor is
+        opaque and survives writes in between.
         """
         ...
 

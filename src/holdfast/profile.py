@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Unpack
 
 from . import filters, forget, ingest, library, moments, names, pack, recall, redigest, remember, spending, summary
@@ -16,6 +16,7 @@ from .given import Moment, Narrowed, Revision
 from .kinded import Kinded
 from .ledger import Ledger
 from .once import once
+from .past import When
 from .ports import Store
 from .recorder import traced
 from .redigest import Redigested
@@ -124,11 +125,12 @@ class LocalProfile(Shelved, Kinded, Carrying):
         *,
         limit: int = 10,
         reference_date: Moment | None = None,
+        as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Hits:
-        """Ranked hits with their content, no synthesis."""
+        """Ranked hits with their content, no synthesis; with `as_of`, of what was known at that moment."""
         where = filters.parse(**narrowed)
-        return await self._hits(query, where, limit_of(limit), reference_date)
+        return await self._hits(query, where, limit_of(limit), self._when(reference_date, as_of))
 
     @traced
     async def recall(
@@ -139,16 +141,18 @@ class LocalProfile(Shelved, Kinded, Carrying):
         thinking_level: str = "low",
         response_length: str = "medium",
         reference_date: Moment | None = None,
+        as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Answer:
         """A cited answer and the hits it rests on; the answer is "" when nothing supports one.
 
         `thinking_level` (low, medium, high) is how many hits are read, 10, 20 or 40 unless `limit` is given, and how
         long and how often a language model, when there is one, thinks; `response_length` (short, medium, long) is for
-        it as well.
+        it as well. With `as_of` it is answered from what was known at that moment.
         """
-        asking = self._asking(query, limit, thinking_level, response_length, reference_date)
-        pieces = [piece async for piece in self._recalled(asking, narrowed, reference_date)]
+        when = self._when(reference_date, as_of)
+        asking = self._asking(query, limit, thinking_level, response_length, when)
+        pieces = [piece async for piece in self._recalled(asking, narrowed, when)]
         return next(piece for piece in reversed(pieces) if isinstance(piece, Answer))
 
     async def recall_stream(
@@ -159,14 +163,16 @@ class LocalProfile(Shelved, Kinded, Carrying):
         thinking_level: str = "low",
         response_length: str = "medium",
         reference_date: Moment | None = None,
+        as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> AsyncIterator[str | Answer]:
         """As recall: the answer's words as they come, and the whole Answer last, which is the one that holds."""
-        asking = self._asking(query, limit, thinking_level, response_length, reference_date)
+        when = self._when(reference_date, as_of)
+        asking = self._asking(query, limit, thinking_level, response_length, when)
 
         async def run() -> AsyncIterator[str | Answer]:
             with following("recall") as done:
-                async for piece in self._recalled(asking, narrowed, reference_date):
+                async for piece in self._recalled(asking, narrowed, when):
                     yield piece
             self._record(done)
 
@@ -174,18 +180,16 @@ class LocalProfile(Shelved, Kinded, Carrying):
             async for piece in pieces:
                 yield piece
 
-    def _asking(self, query: str, limit: int | None, level: str, length: str, reference: Moment | None) -> Asking:
+    def _asking(self, query: str, limit: int | None, level: str, length: str, when: When) -> Asking:
         text = names.text(query, "query", limit=names.QUERY_BYTES)
         most = None if limit is None else limit_of(limit)
-        return Asking(text, most, level, length, self._holdfast._embedder.model, self._asked_at(reference))
+        return Asking(text, most, level, length, self._holdfast._embedder.model, when.asked_at)
 
-    async def _recalled(
-        self, asking: Asking, narrowed: Narrowed, reference: Moment | None
-    ) -> AsyncIterator[str | Answer]:
-        where, store = filters.parse(**narrowed), await self._store()
+    async def _recalled(self, asking: Asking, narrowed: Narrowed, when: When) -> AsyncIterator[str | Answer]:
+        where, store = filters.parse(**narrowed), await self._store_at(when.as_of)
 
         async def find(text: str, count: int) -> Hits:
-            return await self._hits(text, where, count, reference)
+            return await self._hits(text, where, count, when)
 
         with self._paying(store):
             async for piece in recalled(store, find, self._holdfast._thinking, asking):
@@ -202,17 +206,18 @@ class LocalProfile(Shelved, Kinded, Carrying):
         tokens: int = 1000,
         summaries: bool = False,
         reference_date: Moment | None = None,
+        as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Context:
         """A block to paste into a prompt, of at most `tokens` tokens; with `summaries`, these in place of what they
         cover."""
         tokens = _tokens(tokens)
-        asked_at = self._asked_at(reference_date)
-        hits = await self._hits(query, filters.parse(**narrowed), CONTEXT_HITS, reference_date)
-        store = await self._store()
+        when = self._when(reference_date, as_of)
+        hits = await self._hits(query, filters.parse(**narrowed), CONTEXT_HITS, when)
+        store = await self._store_at(when.as_of)
         told = await recall.verbatim(store, hits)
         told = await recall.rolled_up(store, told) if summaries else told
-        block = pack.packed(self._with_origins(told), tokens, asked_at=asked_at)
+        block = pack.packed(self._with_origins(told), tokens, asked_at=when.asked_at)
         note(tokens=block.tokens, packed=[hit.id for hit in block.hits])
         return block
 
@@ -223,28 +228,37 @@ class LocalProfile(Shelved, Kinded, Carrying):
         limit: int = 20,
         cursor: str | None = None,
         version: int | None = None,
+        as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Page:
-        """Current memories, newest first, page by page; with one kind, their values as a `version` of it has them."""
-        where = filters.parse(**narrowed)
-        store = await self._store()
+        """Current memories, newest first, page by page; with one kind, their values as a `version` of it has them.
+
+        With `as_of`, those that were current at that moment.
+        """
+        where, when = filters.parse(**narrowed), self._when(None, as_of)
+        store = await self._store_at(when.as_of)
         await self._caught_up()
         page = await store.scan(where, now=self._holdfast._clock(), limit=limit_of(limit), cursor=cursor)
         return await self._all_understood(store, page, narrowed.get("kind"), version)
 
     @traced
-    async def get(self, id: str, *, version: int | None = None) -> Memory | Message:
-        """One memory (also a superseded one) or message by id; its value as a `version` of its kind's schema has it."""
-        store = await self._store()
+    async def get(self, id: str, *, version: int | None = None, as_of: Moment | None = None) -> Memory | Message:
+        """One memory (also a superseded one) or message by id; its value as a `version` of its kind's schema has it.
+
+        With `as_of`, as it stood at that moment; of a version that came later, the one there was.
+        """
+        store = await self._store_at(self._when(None, as_of).as_of)
         found = await store.get([id_of(id)])
+        if not found and as_of is not None:
+            found = [*(await store.history(id))[:1]]
         if not found:
             raise NotFound(f"There is no memory or message {shown(id)} in this profile.", field="id")
         return await self._understood(store, found[0], version)
 
     @traced
-    async def history(self, id: str) -> tuple[Memory, ...]:
-        """Every version of a memory, newest first."""
-        found = await (await self._store()).history(id_of(id))
+    async def history(self, id: str, *, as_of: Moment | None = None) -> tuple[Memory, ...]:
+        """Every version of a memory, newest first; with `as_of`, those that there were at that moment."""
+        found = await (await self._store_at(self._when(None, as_of).as_of)).history(id_of(id))
         if not found:
             raise NotFound(f"There is no memory {shown(id)} in this profile.", field="id")
         return tuple(found)
@@ -351,20 +365,16 @@ class LocalProfile(Shelved, Kinded, Carrying):
         async with self._holdfast._turn(self._who), self._holdfast._worker.expecting(self._who):
             yield
 
-    async def _hits(self, query: str, where: Where | None, limit: int, reference: Moment | None) -> Hits:
+    async def _hits(self, query: str, where: Where | None, limit: int, when: When) -> Hits:
         text = names.text(query, "query", limit=names.QUERY_BYTES)
-        asked_at = self._asked_at(reference)
-        store = await self._store()
+        store = await self._store_at(when.as_of)
         await self._caught_up()
-        question = recall.Question(text, where, asked_at, self._holdfast._clock())
+        question = recall.Question(text, where, when.asked_at, when.as_of or self._holdfast._clock())
         return await recall.search(store, self._holdfast._models, question, limit)
 
     def _with_origins(self, hits: Hits) -> Hits:
         """The hits as a prompt shows them; of one profile, nobody has to be told which."""
         return hits
-
-    def _asked_at(self, reference: Moment | None) -> datetime:
-        return self._holdfast._clock() if reference is None else moments.moment(reference, "reference_date")
 
     async def _caught_up(self) -> None:
         await self._holdfast._worker.caught_up(self._who, CATCH_UP_SECONDS)

@@ -25,6 +25,7 @@ from .bookmarks import later
 from .carrying import Exported, Seen, all_of, archived, by_line, chunked, source, written
 from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable
 from .foreign import brought
+from .moments import iso, moment
 from .profile import LocalProfile
 from .reading import read
 from .records import Event, TracePage
@@ -216,6 +217,8 @@ def call(
 
     async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given = {renamed.get(name, name): value for name, value in _given(signature, self, args, kwargs).items()}
+        if given.get("as_of") is not None:  # in an address there are no numbers
+            given["as_of"] = iso(moment(given["as_of"], "as_of"))
         headers = {
             called: header(given.pop(name), name)
             for name, called in (("idempotency_key", "idempotency-key"), ("etag", "if-match"))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from . import ingest, names
+from . import ingest, moments, names
 from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
+from .given import Moment
+from .past import Past, When
 from .ports import Store
 from .records import Event, JobStatus, Trace, TracePage
 from .spending import Spent
@@ -81,6 +84,16 @@ class Reported:
         if self._holdfast._closed:
             raise Closed("This Holdfast was closed.")
         return await self._holdfast._vault.open(*self._who, create=False)
+
+    async def _store_at(self, as_of: datetime | None) -> Store:
+        """The store as it stood at that moment."""
+        store = await self._store()
+        return store if as_of is None else Past(store, as_of)
+
+    def _when(self, reference: Moment | None, as_of: Moment | None) -> When:
+        then = None if as_of is None else moments.moment(as_of, "as_of")
+        asked_at = then or self._holdfast._clock()
+        return When(asked_at if reference is None else moments.moment(reference, "reference_date"), then)
 
     async def _written_to(self) -> Store:
         """The store, created with its namespace at the first write."""

@@ -289,6 +289,8 @@ class Probe:
     """How many memories; apart, so that neither crowds out the other."""
     with_neighbours: int = 30
     """How many of each channel's best bring the messages beside them along."""
+    as_of: datetime | None = None
+    """Find what was known at this moment instead, whatever superseded it since."""
 
 
 @dataclass(frozen=True, slots=True)

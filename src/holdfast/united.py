@@ -91,6 +91,7 @@ class United:
         limit: int,
         cursor: str | None = None,
         superseded: bool = False,
+        as_of: datetime | None = None,
     ) -> Page:
         _refuse()
 

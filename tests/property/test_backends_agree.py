@@ -170,6 +170,13 @@ class Agreement(RuleBasedStateMachine):
         probe = Probe(now=AT, words=("zebra", "lisbon"), where=where, limit=5, with_neighbours=2)
         self._same_proposals(probe)
 
+    @rule(second=indices)
+    def look_back(self, second: int) -> None:
+        then = AT + timedelta(seconds=second)
+        self._both(lambda store: self._pages(store, None, as_of=then))
+        found: Any = {"words": ("zebra", "lisbon"), "vector": direction(0), "model": MODEL, "keys": ("k", "/src/a")}
+        self._same_proposals(Probe(now=then, window=(AT - timedelta(days=1), then), as_of=then, **found))
+
     @rule(reopen=st.just(True))
     def restart(self, reopen: bool) -> None:
         self._run(self.vaults[1].close())
@@ -197,10 +204,10 @@ class Agreement(RuleBasedStateMachine):
                 Probe(now=AT, words=("zebra", "東京"), vector=direction(0), model=model, keys=("k",), window=window)
             )
 
-    async def _pages(self, store: Any, where: Any) -> list[str]:
+    async def _pages(self, store: Any, where: Any, **more: Any) -> list[str]:
         found, cursor = [], None
         while True:
-            page = await store.scan(where, now=AT + timedelta(seconds=2), limit=2, cursor=cursor)
+            page = await store.scan(where, now=AT + timedelta(seconds=2), limit=2, cursor=cursor, **more)
             found += [each.id for each in page.items]
             cursor = page.cursor
             if cursor is None:

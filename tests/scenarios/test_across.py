@@ -179,3 +179,17 @@ async def test_an_absent_profile_is_refused_and_nobody_else_is_read(memory: Any)
 async def test_what_names_no_profiles_is_refused(memory: Any, profiles: Any) -> None:
     with pytest.raises(InvalidInput):
         memory.across("app", profiles)
+
+
+async def test_several_profiles_are_asked_as_of_a_moment(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with AsyncHoldfast(SqliteVault(tmp_path), HashingEmbedder(), ScriptedExtractor(), clock) as holdfast:
+        for name in ("ana", "team"):
+            await holdfast.profile("app", name).remember(f"The office of {name} is in Porto", key="office")
+        then = clock()
+        clock.advance(timedelta(days=1))
+        await holdfast.profile("app", "team").remember("The office of team is in Lisbon", key="office")
+        both = holdfast.across("app", ["ana", "team"])
+        found = await both.search("Where is the office?", as_of=then)
+        assert {hit.content for hit in found} == {f"The office of {name} is in Porto" for name in ("ana", "team")}
+        assert "Lisbon" in {word for hit in await both.search("Where is the office?") for word in hit.content.split()}

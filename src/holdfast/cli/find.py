@@ -25,6 +25,7 @@ Filter = Annotated[
 When = Annotated[
     str | None, typer.Option("--reference-date", metavar="TIME", help="The moment that “yesterday” is relative to.")
 ]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="From what was known at this ISO 8601 time.")]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")]
 Others = Annotated[
     list[str] | None,
@@ -41,6 +42,7 @@ def recall(
     session: Session = None,
     filter: Filter = None,
     reference_date: When = None,
+    as_of: AsOf = None,
     think: Annotated[str, typer.Option(metavar="low|medium|high", help="How hard: hits read, and time.")] = "low",
     length: Annotated[str, typer.Option(metavar="short|medium|long", help="Of a model's answer.")] = "medium",
     agent: Agent = None,
@@ -55,7 +57,7 @@ def recall(
     with place.memories(others) as memory:
         found = memory.recall(
             question, limit=limit, kind=kind or None, session_id=session, filter=_filter(filter),
-            reference_date=reference_date, thinking_level=think, response_length=length,
+            reference_date=reference_date, as_of=as_of, thinking_level=think, response_length=length,
             agent=agent, since=since, until=until,
         )  # fmt: skip
     return Reply(found, views.answer(found))
@@ -82,6 +84,7 @@ def search(
     until: Until = None,
     filter: Filter = None,
     reference_date: When = None,
+    as_of: AsOf = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say what found each hit and what decided.")] = False,
     others: Others = None,
 ) -> Reply:
@@ -93,6 +96,7 @@ def search(
             limit=limit,
             filter=_filter(filter),
             reference_date=reference_date,
+            as_of=as_of,
             **wanted,  # type: ignore[arg-type]
         )
     return Reply({"hits": found}, views.hits(found, explain=explain))
@@ -102,11 +106,12 @@ def context(
     place: Place,
     query: Query,
     tokens: Annotated[int, typer.Option(metavar="N", help="How many tokens it may cost.")] = 1000,
+    as_of: AsOf = None,
     others: Others = None,
 ) -> Reply:
     """Print a block to paste into a prompt, within a token budget."""
     with place.memories(others) as memory:
-        found = memory.context(query, tokens=tokens)
+        found = memory.context(query, tokens=tokens, as_of=as_of)
     return Reply(found, (found.text or Note(views.NOTHING_KNOWN),))
 
 
@@ -118,12 +123,14 @@ def listing(
     limit: Limit = 20,
     cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Where the last page ended.")] = None,
     filter: Filter = None,
+    as_of: AsOf = None,
 ) -> Reply:
     """List current memories, newest first."""
     with place.memory() as memory:
         page = memory.list(
             limit=limit,
             cursor=cursor,
+            as_of=as_of,
             kind=kind or None,
             key_prefix=key_prefix,
             session_id=session,
@@ -134,17 +141,19 @@ def listing(
     return Reply(page, (*blocks, *more))
 
 
-def get(place: Place, id: Annotated[str, typer.Argument(metavar="ID", help="A memory or a message.")]) -> Reply:
+def get(
+    place: Place, id: Annotated[str, typer.Argument(metavar="ID", help="A memory or a message.")], as_of: AsOf = None
+) -> Reply:
     """Show one memory or message."""
     with place.memory() as memory:
-        found = memory.get(id)
+        found = memory.get(id, as_of=as_of)
     return Reply(found, views.item(found))
 
 
-def history(place: Place, id: Id) -> Reply:
+def history(place: Place, id: Id, as_of: AsOf = None) -> Reply:
     """Show every version of a memory, newest first."""
     with place.memory() as memory:
-        found = memory.history(id)
+        found = memory.history(id, as_of=as_of)
     return Reply({"versions": found}, views.versions(found))
 
 

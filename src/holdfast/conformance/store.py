@@ -21,12 +21,13 @@ from ..types import (
 from .finding import FindingContract, proposed
 from .journal import JournalContract
 from .made import AT, MODEL, direction, memory, message, unit, written
+from .past import PastContract
 from .shelf import ShelfContract
 
 LEASE = timedelta(minutes=5)
 
 
-class StoreContract(FindingContract, JournalContract, ShelfContract):
+class StoreContract(FindingContract, PastContract, JournalContract, ShelfContract):
     """Subclass it and give it a `vault` fixture."""
 
     @pytest.fixture

@@ -30,7 +30,7 @@ def propose(state: State, probe: Probe) -> Proposals:
         model, values = state.vectors.get(n, ("", None))
         if values is not None and model == probe.model and probe.vector is not None:
             cosines[row] = values @ probe.vector
-    allowed = np.array([_allowed(state.items[part.item], probe) for part in parts], bool)
+    allowed = np.array([_allowed(state, state.items[part.item], probe) for part in parts], bool)
     channels: dict[int, dict[str, int]] = {}
     weight = bm25(counts, lengths, frequency, len(parts), mean).sum(1)
     for name, scores, found in (("words", weight, counts.any(1)), ("meaning", cosines, cosines != 0)):
@@ -53,7 +53,10 @@ def propose(state: State, probe: Probe) -> Proposals:
         for rank, row in enumerate(found, 1):
             channels.setdefault(row, {})[name] = rank
     leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
-    shown = [row for row in range(len(parts)) if row in channels or _beside(state, parts, row, leading)]
+    known = [probe.as_of is None or state.known(state.items[part.item], probe.as_of) for part in parts]
+    shown = [
+        row for row in range(len(parts)) if row in channels or (known[row] and _beside(state, parts, row, leading))
+    ]
     return _measured(state, parts, shown, counts, cosines, channels, (len(parts), mean, tuple(frequency)))
 
 
@@ -91,8 +94,12 @@ def _measured(
     )
 
 
-def _allowed(item: Item, probe: Probe) -> bool:
-    if isinstance(item, Memory) and (not item.current or expired(item, probe.now)):
+def _allowed(state: State, item: Item, probe: Probe) -> bool:
+    if isinstance(item, Memory) and expired(item, probe.now):
+        return False
+    if probe.as_of is not None and not state.known(item, probe.as_of):
+        return False
+    if probe.as_of is None and isinstance(item, Memory) and not item.current:
         return False
     return filters.passes(probe.where, item)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..types import Floats, Item, Memory, Part
+from ..types import Floats, Item, Memory, Message, Part
 
 
 @dataclass
@@ -21,6 +21,13 @@ class State:
     failures: dict[str, int] = field(default_factory=dict)
     counter: int = 0
     order: dict[str, int] = field(default_factory=dict)
+
+    def known(self, item: Item, then: datetime) -> bool:
+        """Whether it had arrived or was written by then, and nothing had superseded it by then."""
+        if isinstance(item, Message):
+            return item.created_at <= then
+        newer = self.items.get(item.superseded_by or "")
+        return item.updated_at <= then and (item.current or (isinstance(newer, Memory) and newer.updated_at > then))
 
     def next(self) -> int:
         self.counter += 1

@@ -74,13 +74,14 @@ class MemoryStore:
         limit: int,
         cursor: str | None = None,
         superseded: bool = False,
+        as_of: datetime | None = None,
     ) -> Page:
         before = cursors.opened(cursor)
         order = self._state.order
         found = [
             memory
             for memory in sorted(self._memories(), key=lambda memory: -order[memory.id])
-            if (superseded or memory.current) and not expired(memory, now) and filters.passes(where, memory)
+            if self._listed(memory, superseded, as_of) and not expired(memory, now) and filters.passes(where, memory)
             if order[memory.id] < before
         ]
         more = cursors.sealed(order[found[limit - 1].id]) if len(found) > limit else None
@@ -153,6 +154,11 @@ class MemoryStore:
 
     async def close(self) -> None:
         return None
+
+    def _listed(self, memory: Memory, superseded: bool, as_of: datetime | None) -> bool:
+        if as_of is None:
+            return superseded or memory.current
+        return memory.updated_at <= as_of if superseded else self._state.known(memory, as_of)
 
     def _seen(self, item: Item) -> Item:
         if isinstance(item, Memory):

@@ -15,7 +15,7 @@ from ..words import bm25_weights, decisive
 from .base import Asked, Db, Row, gathered, query
 from .nearby import SCANNED, SCANNING, ordering
 from .seal import Seal
-from .where import condition
+from .where import KNOWN_THEN, condition
 
 RESCORED = 40
 """So many more than asked for are read by the database's own distance, since its half-precision may misplace a few."""
@@ -41,7 +41,7 @@ SELECT DISTINCT beside.n FROM unnest(%(parts)s::bigint[]) AS wanted (n),
   LATERAL (SELECT session, position FROM message WHERE profile = %(p)s AND n = part.item OFFSET 0) AS said,
   LATERAL (VALUES (said.position - 1), (said.position), (said.position + 1)) AS near (position),
   LATERAL (SELECT n FROM message WHERE profile = %(p)s AND session = said.session AND position = near.position
-            OFFSET 0) AS other,
+            AND (%(then)s::bigint IS NULL OR created_at <= %(then)s) OFFSET 0) AS other,
   LATERAL (SELECT n FROM part WHERE profile = %(p)s AND item = other.n OFFSET 0) AS beside
 """
 _ROWS = """
@@ -111,7 +111,8 @@ class Search:
         self._offer("key", [part for part in named if part in allowed])
         self._offer("time", [part for part in told if part in allowed][: self.probe.limit])
         leading = [part for part, ranks in self.channels.items() if min(ranks.values()) <= self.probe.with_neighbours]
-        beside = await query(self.db, _NEIGHBOURS, {"p": self.profile, "parts": leading})
+        then = None if self.probe.as_of is None else micros(self.probe.as_of)
+        beside = await query(self.db, _NEIGHBOURS, {"p": self.profile, "parts": leading, "then": then})
         wanted = sorted({*self.channels, *(n for (n,) in beside)})
         decided = [mark for mark, read in zip(self._marks(), whole.read, strict=True) if read]
         bound = {"p": self.profile, "parts": wanted, "model": self.probe.model, "words": decided}
@@ -146,7 +147,7 @@ class Search:
 
     def _weighted(self, memory: bool, whole: Whole, reach: int | None) -> Asked:
         """(part, how many there were), best first."""
-        seen, bound = self._seen(memory) if memory or self.probe.where else ("", [])
+        seen, bound = self._seen(memory) if self._narrowed(memory) else ("", [])
         marks = [mark for mark, read in zip(self._marks(), whole.read, strict=True) if read]
         every = bm25_weights(whole.frequency, whole.parts)
         weights = [weight for weight, read in zip(every, whole.read, strict=True) if read]
@@ -158,7 +159,7 @@ class Search:
             "         FROM posting WHERE profile = %s AND word = mark AND memory = %s OFFSET 0) AS held"
             "   GROUP BY part ORDER BY score DESC, part LIMIT %s"
             ") SELECT part.n, (SELECT count(*) FROM best) FROM best, LATERAL "
-            "(SELECT n, item FROM part WHERE profile = %s AND n = best.part AND live OFFSET 0) AS part "
+            f"(SELECT n, item FROM part WHERE profile = %s AND n = best.part AND {self._live} OFFSET 0) AS part "
             f"{seen} ORDER BY best.score DESC, part.n",
             (max(whole.mean, 1.0), marks, weights, self.profile, memory, reach, self.profile, *bound),
         )
@@ -174,10 +175,10 @@ class Search:
         if self.probe.vector is None:
             return NOTHING
         near = "[" + ",".join([f"{value:.6g}" for value in self.probe.vector.tolist()]) + "]"
-        seen, bound = self._seen(memory) if memory or self.probe.where else ("", [])
+        seen, bound = self._seen(memory) if self._narrowed(memory) else ("", [])
         column, mine = ordering(self.profile, self.probe.model, memory, self.giant and not memory)
         return (
-            f"SELECT part.n, part.data FROM part {seen} WHERE {mine} AND part.live "
+            f"SELECT part.n, part.data FROM part {seen} WHERE {mine} AND {self._live} "
             f"ORDER BY {column} <#> %s::halfvec LIMIT %s",
             (*bound, near, self._most(memory) + RESCORED),
         )
@@ -193,11 +194,23 @@ class Search:
     def _most(self, memory: bool) -> int:
         return self.probe.memories if memory else self.probe.limit
 
+    @property
+    def _live(self) -> str:
+        """Which parts count: those of what is current, or all when the past is asked, which `_seen` tells apart."""
+        return "part.live" if self.probe.as_of is None else "true"
+
+    def _narrowed(self, memory: bool) -> bool:
+        return memory or self.probe.where is not None or self.probe.as_of is not None
+
     def _seen(self, memory: bool) -> tuple[str, list[Any]]:
         """What to join a part with, so that only those are left whose item passes the filter and has not expired."""
         table = "memory" if memory else "message"
         sql, bound = condition(self.probe.where, table, self.seal.mark)
         fresh, at = ("AND (expires_at IS NULL OR expires_at > %s)", [micros(self.probe.now)]) if memory else ("", [])
+        if self.probe.as_of is not None:
+            then = micros(self.probe.as_of)
+            fresh += f" AND {KNOWN_THEN}" if memory else " AND message.created_at <= %s"
+            at += [then, then] if memory else [then]
         return (
             f"CROSS JOIN LATERAL (SELECT 1 FROM {table} WHERE {table}.profile = %s AND {table}.n = part.item {fresh} "
             f"AND {sql} OFFSET 0) AS seen",
@@ -211,8 +224,8 @@ class Search:
             seen, bound = self._seen(memory)
             statements.append((
                 "SELECT part.n FROM unnest(%s::bigint[]) AS wanted (n), LATERAL "
-                "(SELECT n, item FROM part WHERE profile = %s AND part.n = wanted.n AND live OFFSET 0) AS part "
-                f"{seen}",
+                f"(SELECT n, item FROM part WHERE profile = %s AND part.n = wanted.n AND {self._live} OFFSET 0) "
+                f"AS part {seen}",
                 (parts, self.profile, *bound),
             ))  # fmt: skip
         messages, memories = await gathered(self.db, *statements) if parts else ([], [])
@@ -221,12 +234,14 @@ class Search:
     def _keyed(self) -> Asked:
         if not self.probe.keys:
             return NOTHING
+        then = [] if self.probe.as_of is None else [micros(self.probe.as_of)] * 2
+        current = KNOWN_THEN if then else "memory.superseded_by IS NULL"
         return (
             "SELECT part.n FROM memory, "
             "LATERAL (SELECT n FROM part WHERE profile = %s AND item = memory.n OFFSET 0) AS part "
-            "WHERE memory.profile = %s AND memory.key = ANY(%s) AND memory.superseded_by IS NULL "
+            f"WHERE memory.profile = %s AND memory.key = ANY(%s) AND {current} "
             "ORDER BY memory.n DESC LIMIT %s",
-            (self.profile, self.profile, list(self.probe.keys), self.probe.limit),
+            (self.profile, self.profile, list(self.probe.keys), *then, self.probe.limit),
         )
 
     def _timely(self) -> Asked:

@@ -19,7 +19,7 @@ from .nearby import GIANT
 from .seal import MEMORY, MESSAGE, Seal
 from .search import Search
 from .shelf import PostgresShelf
-from .where import condition
+from .where import KNOWN_THEN, condition
 
 
 class Rehearsed(Exception):
@@ -75,8 +75,13 @@ class PostgresStore:
         limit: int,
         cursor: str | None = None,
         superseded: bool = False,
+        as_of: datetime | None = None,
     ) -> Page:
         sql, bound = condition(where, "memory", self._seal.mark)
+        if as_of is not None:
+            then = micros(as_of)
+            sql += " AND memory.updated_at <= %s" if superseded else f" AND {KNOWN_THEN}"
+            bound = [*bound, then] if superseded else [*bound, then, then]
         before = cursors.opened(cursor)
         statement = (
             f"SELECT {rows.MEMORY}, {rows.SOURCES}, memory.n FROM memory WHERE profile = %s "
@@ -84,7 +89,9 @@ class PostgresStore:
             f"AND {sql} ORDER BY memory.n DESC LIMIT %s"
         )
         expired = 0 if now is None else micros(now)
-        found = await self._read(statement, superseded, expired, before, *bound, min(limit + 1, 2**31))
+        found = await self._read(
+            statement, superseded or as_of is not None, expired, before, *bound, min(limit + 1, 2**31)
+        )
         more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return Page(tuple(self._memory(row[:-1]) for row in found[:limit]), more)
 

@@ -10,6 +10,12 @@ from typing import Any
 from ..conditions import COLUMNS, SIGNS, Sql, any_of, bound, compiled
 from ..types import Test, Where
 
+KNOWN_THEN = (
+    "memory.updated_at <= %s AND (memory.superseded_by IS NULL OR (SELECT next.updated_at FROM memory AS next "
+    "WHERE next.profile = memory.profile AND next.id = memory.superseded_by) > %s)"
+)
+"""Whether a memory was known, and not yet superseded, at a moment; given twice."""
+
 
 def condition(where: Where | None, table: str, mark: Callable[[str], str]) -> Sql:
     """`mark` makes of a fingerprint what the table holds of it."""

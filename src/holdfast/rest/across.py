@@ -42,7 +42,7 @@ class ContextAcross(InContext, Among): ...
 @router.post(IN + "/search", dependencies=[among], response_model=shapes.Hits)
 async def search(request: Request, body: SearchAcross) -> Json:
     """Ranked together, each hit with its origin."""
-    asked: Any = {"limit": body.limit, "reference_date": body.reference_date, **body.narrowing()}
+    asked: Any = {"limit": body.limit, "reference_date": body.reference_date, "as_of": body.as_of, **body.narrowing()}
     return Json({"hits": plain(await (await _across(request, body)).search(body.query, **asked))})
 
 
@@ -63,7 +63,7 @@ async def recall_stream(request: Request, body: RecallAcross) -> StreamingRespon
 @router.post(IN + "/context", dependencies=[among], response_model=Context)
 async def context(request: Request, body: ContextAcross) -> Json:
     asked: Any = {"tokens": body.tokens, "summaries": body.summaries, "reference_date": body.reference_date}
-    asked |= body.narrowing()
+    asked |= {"as_of": body.as_of, **body.narrowing()}
     return Json(plain(await (await _across(request, body)).context(body.query, **asked)))
 
 

@@ -87,6 +87,8 @@ class Search(Narrowed):
     query: str
     limit: int = Field(10, ge=1, le=1000)
     reference_date: Moment = None
+    as_of: Moment = None
+    """Answer from what was known at that moment."""
 
 
 class Recall(Narrowed):
@@ -95,9 +97,10 @@ class Recall(Narrowed):
     thinking_level: Literal["low", "medium", "high"] = "low"
     response_length: Literal["short", "medium", "long"] = "medium"
     reference_date: Moment = None
+    as_of: Moment = None
 
     def asked(self) -> dict[str, Any]:
-        names = ("limit", "thinking_level", "response_length", "reference_date")
+        names = ("limit", "thinking_level", "response_length", "reference_date", "as_of")
         return {name: getattr(self, name) for name in names} | self.narrowing()
 
 
@@ -106,6 +109,7 @@ class InContext(Narrowed):
     tokens: int = Field(1000, ge=20, le=1_000_000)
     summaries: bool = False
     reference_date: Moment = None
+    as_of: Moment = None
 
 
 class Listing(Narrowed):
@@ -113,6 +117,7 @@ class Listing(Narrowed):
     cursor: str | None = None
     version: int | None = None
     """Of one kind's schema: the values as readers of this version know them."""
+    as_of: Moment = None
 
 
 class Redigest(Body):
@@ -147,7 +152,7 @@ async def remember(request: Request, body: Remember, once: Once = None) -> Json:
 
 @router.post(OF + "/search", dependencies=[Depends(needs("read"))], response_model=shapes.Hits)
 async def search(request: Request, body: Search) -> Json:
-    asked: Any = {"limit": body.limit, "reference_date": body.reference_date, **body.narrowing()}
+    asked: Any = {"limit": body.limit, "reference_date": body.reference_date, "as_of": body.as_of, **body.narrowing()}
     return Json({"hits": plain(await (await profile_of(request)).search(body.query, **asked))})
 
 
@@ -186,13 +191,14 @@ def _event(piece: str | Answer) -> bytes:
 @router.post(OF + "/context", dependencies=[Depends(needs("read"))], response_model=Context)
 async def context(request: Request, body: InContext) -> Json:
     asked: Any = {"tokens": body.tokens, "summaries": body.summaries, "reference_date": body.reference_date}
-    asked |= body.narrowing()
+    asked |= {"as_of": body.as_of, **body.narrowing()}
     return Json(plain(await (await profile_of(request)).context(body.query, **asked)))
 
 
 @router.post(OF + "/memories/list", dependencies=[Depends(needs("read"))], response_model=shapes.Memories)
 async def list_memories(request: Request, body: Listing) -> Json:
-    asked: Any = {"limit": body.limit, "cursor": body.cursor, "version": body.version, **body.narrowing()}
+    asked: Any = {"limit": body.limit, "cursor": body.cursor, "version": body.version, "as_of": body.as_of}
+    asked |= body.narrowing()
     found = await (await profile_of(request)).list(**asked)
     return Json({"memories": plain(found.items), "cursor": found.cursor})
 
@@ -204,10 +210,17 @@ async def list_memories(request: Request, body: Listing) -> Json:
     response_model=Memory | Message,
 )
 async def get(
-    request: Request, id: str, version: int | None = None, if_none_match: Annotated[str | None, Header()] = None
+    request: Request,
+    id: str,
+    version: int | None = None,
+    as_of: str | None = None,
+    if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """One memory, current or not, or message; with `version`, its value as that version of its kind's schema has it."""
-    found = await (await profile_of(request)).get(id, version=version)
+    """One memory, current or not, or message; with `version`, its value as that version of its kind's schema has it.
+
+    With `as_of`, as it stood at that moment; of a version that came later, the one there was.
+    """
+    found = await (await profile_of(request)).get(id, version=version, as_of=as_of)
     if isinstance(found, Memory) and if_none_match is not None and found.seen_as(tag(if_none_match)):
         return Response(status_code=304, headers={"etag": f'"{found.etag}"'})
     return shown(found) if isinstance(found, Memory) else Json(plain(found))
@@ -223,8 +236,8 @@ async def revise(request: Request, id: str, body: Revision, match: Match = None,
 
 
 @router.get(OF + "/memories/{id}/history", dependencies=[Depends(needs("read"))], response_model=shapes.Versions)
-async def history(request: Request, id: str) -> Json:
-    return Json({"versions": plain(await (await profile_of(request)).history(id))})
+async def history(request: Request, id: str, as_of: str | None = None) -> Json:
+    return Json({"versions": plain(await (await profile_of(request)).history(id, as_of=as_of))})
 
 
 @router.delete(OF + "/memories/{id}", dependencies=[Depends(needs("forget"))], response_model=Forgotten)

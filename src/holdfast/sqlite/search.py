@@ -14,7 +14,7 @@ from ..vectors import best, unpacked
 from ..words import bm25, decisive
 from .board import Board, Told, ints
 from .file import query
-from .where import condition
+from .where import KNOWN_THEN, condition
 
 REACH = 1
 """How many messages before and after a proposed one come along as context."""
@@ -45,7 +45,7 @@ _NEIGHBOURS = """
 SELECT group_concat(DISTINCT beside.n)
   FROM part JOIN message ON message.n = part.item
   JOIN message AS other ON other.session = message.session
-   AND other.position BETWEEN message.position - ?2 AND message.position + ?2
+   AND other.position BETWEEN message.position - ?2 AND message.position + ?2 AND (?3 IS NULL OR other.created_at <= ?3)
   JOIN part AS beside ON beside.item = other.n
  WHERE part.n IN (SELECT value FROM json_each(?1))
 """
@@ -89,7 +89,7 @@ def _offer(
 
 
 def _allowed(db: apsw.Connection, board: Board, probe: Probe) -> NDArray[np.bool_]:
-    live: NDArray[np.bool_] = board.live == 1
+    live = board.live == 1 if probe.as_of is None else _known_then(db, board, micros(probe.as_of))
     gone = query(
         db,
         "SELECT group_concat(part.n) FROM memory JOIN part ON part.item = -memory.n WHERE memory.expires_at <= ?",
@@ -108,6 +108,18 @@ def _allowed(db: apsw.Connection, board: Board, probe: Probe) -> NDArray[np.bool
         mask[board.rows(ints(found))] = True
     live &= mask
     return live
+
+
+def _known_then(db: apsw.Connection, board: Board, then: int) -> NDArray[np.bool_]:
+    """What had arrived or was written by then, and was not superseded by then."""
+    mask = np.zeros(len(board), bool)
+    joined = "SELECT group_concat(part.n) FROM {} JOIN part ON part.item = {}.n WHERE "
+    for found in (
+        query(db, joined.format("message", "message") + "message.created_at <= ?", (then,)),
+        query(db, joined.format("memory", "-memory") + KNOWN_THEN, (then, then)),
+    ):
+        mask[board.rows(ints(found[0][0]))] = True
+    return mask
 
 
 def _postings(db: apsw.Connection, board: Board, words: tuple[str, ...]) -> list[Posting]:
@@ -157,11 +169,13 @@ def _rescored(db: apsw.Connection, board: Board, probe: Probe, cosines: Floats, 
 def _keyed(db: apsw.Connection, board: Board, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
     if not probe.keys:
         return []
+    then = [] if probe.as_of is None else [micros(probe.as_of)] * 2
+    current = KNOWN_THEN if then else "memory.superseded_by IS NULL"
     found = query(
         db,
         f"SELECT part.n FROM memory JOIN part ON part.item = -memory.n WHERE memory.key IN "
-        f"({', '.join('?' * len(probe.keys))}) AND memory.superseded_by IS NULL ORDER BY memory.n DESC LIMIT ?",
-        (*probe.keys, probe.limit),
+        f"({', '.join('?' * len(probe.keys))}) AND {current} ORDER BY memory.n DESC LIMIT ?",
+        (*probe.keys, *then, probe.limit),
     )
     rows = board.rows(np.array([n for (n,) in found], np.int64))
     return [int(row) for row in rows if allowed[row]]
@@ -187,7 +201,8 @@ def _measured(
     """The proposed items with all their proposed parts, their neighbours, and the numbers of each."""
     proposed = board.n[list(channels)] if channels else board.n[:0]
     leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
-    beside = ints(query(db, _NEIGHBOURS, (_listed(board.n[leading]) if leading else "[]", REACH))[0][0])
+    then = None if probe.as_of is None else micros(probe.as_of)
+    beside = ints(query(db, _NEIGHBOURS, (_listed(board.n[leading]) if leading else "[]", REACH, then))[0][0])
     wanted = np.union1d(proposed, board.n[board.rows(beside)])
     found = _told(db, board, wanted)
     rows = np.searchsorted(board.n, np.array(list(found), np.int64))

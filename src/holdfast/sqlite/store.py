@@ -21,7 +21,7 @@ from .file import File, query
 from .journal import SqliteJournal
 from .search import propose
 from .shelf import SqliteShelf
-from .where import condition
+from .where import KNOWN_THEN, condition
 
 
 class SqliteStore:
@@ -66,8 +66,13 @@ class SqliteStore:
         limit: int,
         cursor: str | None = None,
         superseded: bool = False,
+        as_of: datetime | None = None,
     ) -> Page:
         sql, bound = condition(where, "memory")
+        if as_of is not None:
+            then = micros(as_of)
+            sql += " AND memory.updated_at <= ?" if superseded else f" AND {KNOWN_THEN}"
+            bound = [*bound, then] if superseded else [*bound, then, then]
         before = cursors.opened(cursor)
         statement = (
             f"SELECT {rows.MEMORY}, {rows.SOURCES}, memory.n FROM memory WHERE (? OR superseded_by IS NULL) "
@@ -75,7 +80,9 @@ class SqliteStore:
         )
         expired = 0 if now is None else micros(now)
         found = await self._file.read(
-            lambda db: query(db, statement, [superseded, expired, before, *bound, min(limit + 1, 2**31)])
+            lambda db: query(
+                db, statement, [superseded or as_of is not None, expired, before, *bound, min(limit + 1, 2**31)]
+            )
         )
         more = cursors.sealed(found[limit - 1][-1]) if len(found) > limit else None
         return Page(tuple(rows.memory(row[:-1]) for row in found[:limit]), more)

@@ -7,6 +7,12 @@ from typing import Any
 from ..conditions import COLUMNS, SIGNS, Sql, any_of, bound, compiled
 from ..types import Test, Where
 
+KNOWN_THEN = (
+    "memory.updated_at <= ? AND (memory.superseded_by IS NULL "
+    "OR (SELECT next.updated_at FROM memory AS next WHERE next.id = memory.superseded_by) > ?)"
+)
+"""Whether a memory was known, and not yet superseded, at a moment; given twice."""
+
 
 def condition(where: Where | None, table: str) -> Sql:
     return compiled(where, table, _tested)
