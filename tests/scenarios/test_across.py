@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from databases import database
 from holdfast import AsyncHoldfast, InvalidInput, NotFound, Origin, acting
 from holdfast.postgres.vault import PostgresVault
 from holdfast.sqlite.vault import SqliteVault
-from holdfast.testing import HashingEmbedder, ScriptedExtractor
+from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from holdfast.types import Floats
 from serving import served
 
