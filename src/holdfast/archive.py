@@ -4,6 +4,8 @@
     {"type": "message", …}                               in the order in which they were said
     {"type": "memory", …}                                every version, each after what it supersedes
     {"type": "setting", …}  {"type": "usage", …}         by name; by month, model and task
+    {"type": "document", …}                              oldest first; their passages are messages
+    {"type": "original", …}                              what they were read from, a mebibyte a line
     {"type": "end", "counts": {…}, "sha256": "…"}        the SHA-256 of every byte before this line
 
 Nothing in it is of the moment it was made: `created_at` is when the newest thing in it was written, so that the same
@@ -24,15 +26,18 @@ from typing import Any
 from . import passages
 from .inventory import Indexed, even
 from .moments import iso
+from .results import Document
 from .spending import Spent
 from .types import Item, Json, Message, Part, Vector
 from .vectors import packed
 
 FORMAT = "holdfast-archive"
 VERSION = 1
-COUNTED = ("messages", "memories", "settings", "usage")
+COUNTED = ("messages", "memories", "settings", "usage", "documents", "pieces")
 GAP = 10_000
 """How far apart two messages of a session may stand where others were forgotten; wider gaps are drawn together."""
+COMPUTED = ("pending", "original")
+"""Of a document, what follows from other lines."""
 USAGE = ("month", "model", "task", "calls", "input", "output", "cached")
 
 
@@ -84,6 +89,16 @@ def setting_line(name: str, value: Any) -> bytes:
 
 def usage_line(spent: Spent) -> bytes:
     return _line({"type": "usage"} | {name: getattr(spent, name) for name in USAGE})
+
+
+def document_line(document: Document) -> bytes:
+    told = {field.name: _plain(getattr(document, field.name)) for field in fields(document)}
+    return _line({"type": "document"} | {name: value for name, value in told.items() if name not in COMPUTED})
+
+
+def piece_line(document: str, number: int, data: bytes) -> bytes:
+    about = {"type": "original", "document": document, "number": number}
+    return _line(about | {"data": base64.b64encode(data).decode()})
 
 
 def end_line(counts: Mapping[str, int], sha256: str) -> bytes:

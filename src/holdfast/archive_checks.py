@@ -5,25 +5,30 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from datetime import datetime
 from typing import Any, TypeVar, get_type_hints
 
 from . import names
-from .archive import COUNTED, FORMAT, USAGE, VERSION, Carried, Header
+from .archive import COMPUTED, COUNTED, FORMAT, USAGE, VERSION, Carried, Header
 from .errors import InvalidInput, TooNew, shown
 from .ingest import json_text
 from .moments import moment
 from .records import travels
+from .results import Document
 from .spending import Spent
+from .stored import PIECE
 from .types import ROLES, Item, Json, Memory, Message, Part, Vector
 from .vectors import unpacked
 
 TEXT_BYTES = 1_048_576
 DIMENSIONS = 65_536
 FAILURES = 1_000
-T = TypeVar("T", Message, Memory)
+STATES, STAGES = ("waiting", "done", "failed"), ("fetching", "reading", "digesting", "done")
+DOCUMENT = re.compile(r"doc-[0-9a-f]{32}")
+T = TypeVar("T", Message, Memory, Document)
 Check = Callable[[Any, str], Any]
 
 
@@ -63,9 +68,9 @@ def header(told: Mapping[str, Any]) -> Header:
 
 def counts(told: Mapping[str, Any]) -> dict[str, int]:
     given = told.get("counts")
-    if not isinstance(given, dict) or set(given) != set(COUNTED):
+    if not isinstance(given, dict) or not set(given) <= set(COUNTED):
         raise _wrong("counts", given, f"an object with {', '.join(COUNTED)}")
-    return {name: _number(given[name], f"counts.{name}", 0) for name in COUNTED}
+    return {name: _number(given.get(name, 0), f"counts.{name}", 0) for name in COUNTED}
 
 
 def message(told: Mapping[str, Any]) -> Carried:
@@ -110,6 +115,32 @@ def usage(told: Mapping[str, Any]) -> Spent:
     return Spent(*texts, *numbers)  # type: ignore[arg-type]
 
 
+def document(told: Mapping[str, Any]) -> Document:
+    found = _read(Document, told, ("type",))
+    if not DOCUMENT.fullmatch(found.id):
+        raise _wrong("id", found.id, "doc- and 32 hexadecimal digits")
+    for session in (found.session_id, *found.stale):
+        if not re.fullmatch(rf"{found.id}\.[1-9][0-9]{{0,9}}", session):
+            raise _wrong("session_id", session, f"{found.id}. and a number")
+    if found.state not in STATES or found.stage not in STAGES:
+        raise _wrong("state", f"{found.state}, {found.stage}", f"of {', '.join(STATES)}, and {', '.join(STAGES)}")
+    if not 0 <= found.percent <= 100 or min(found.chunks, found.tries, found.bytes, found.version) < 0:
+        raise _wrong("percent", found.percent, "0 to 100, and no count negative")
+    return found
+
+
+def piece(told: Mapping[str, Any]) -> tuple[str, int, bytes]:
+    """A document's id, the piece's number, and its bytes."""
+    _known(told, ("type", "document", "number", "data"))
+    try:
+        data = base64.b64decode(names.text(told.get("data"), "data", limit=2 * PIECE), validate=True)
+    except ValueError:
+        raise _wrong("data", told.get("data"), "base64") from None
+    if len(data) > PIECE:
+        raise _wrong("data", f"{len(data):,} bytes", f"{PIECE:,} bytes at most")
+    return _name(told.get("document"), "document"), _number(told.get("number"), "number", 0), data
+
+
 def _carried(item: Item, told: Mapping[str, Any]) -> Carried:
     embed = _flag(told.get("embed", True), "embed")
     given = told.get("parts")
@@ -142,9 +173,9 @@ def _part_of(item: Item, n: int, given: Any) -> tuple[Part, Vector | None]:
     return part, Vector(item.id, n, name, unpacked([steps])[0])
 
 
-def _read(kind: type[T], told: Mapping[str, Any]) -> T:
+def _read(kind: type[T], told: Mapping[str, Any], more: Collection[str] = ("type", "embed", "parts")) -> T:
     checks: dict[str, Check] = _CHECKS[kind]
-    _known(told, checks.keys() | {"type", "embed", "parts"})
+    _known(told, (checks.keys() - set(COMPUTED if kind is Document else ())) | set(more))
     given = {}
     for field in fields(kind):
         if field.name in told:
@@ -164,12 +195,13 @@ def _checks(kind: type) -> dict[str, Check]:
 
 def _session(kind: type) -> Check:
     checked: Check = lambda value, field: names.session(value)  # noqa: E731
-    return checked if kind is Message else _maybe(checked)
+    return _maybe(checked) if kind is Memory else checked
 
 
 def _by_type(hint: Any) -> Check:
     known: dict[Any, Check] = {
         str: _text, str | None: _maybe(_text), int: _number, float: _real, bool: _flag, datetime: moment,
+        int | None: _maybe(_number), dict[str, float]: _reals,
         datetime | None: _maybe(moment), tuple[str, ...]: _texts, dict[str, Json]: _object, Json: _json,
     }  # fmt: skip
     return known[hint]
@@ -220,6 +252,10 @@ def _texts(value: Any, field: str) -> tuple[str, ...]:
     return tuple(_text(each, f"{field}[{n}]") for n, each in enumerate(value))
 
 
+def _reals(value: Any, field: str) -> dict[str, float]:
+    return {name: _real(each, f"{field}.{name}") for name, each in _object(value, field).items()}
+
+
 def _object(value: Any, field: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _wrong(field, value, "an object")
@@ -244,4 +280,4 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON's")
 
 
-_CHECKS: dict[type, dict[str, Check]] = {kind: _checks(kind) for kind in (Message, Memory)}
+_CHECKS: dict[type, dict[str, Check]] = {kind: _checks(kind) for kind in (Message, Memory, Document)}

@@ -23,8 +23,9 @@ MOST_PROBLEMS = 20
 GZIP = b"\x1f\x8b"
 READ: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "message": checks.message, "memory": checks.memory, "setting": checks.setting, "usage": checks.usage,
+    "document": checks.document, "original": checks.piece,
 }  # fmt: skip
-ORDER = dict(zip((*READ, "end"), range(5), strict=True))
+ORDER = dict(zip((*READ, "end"), range(len(READ) + 1), strict=True))
 _NAMES = dict(zip(READ, COUNTED, strict=True))
 
 
@@ -43,6 +44,8 @@ class Checked:
     """Superseded memory → its successor."""
     starts: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Type → the byte and the line at which it begins."""
+    packed: dict[str, int] = field(default_factory=dict)
+    """Document → how many pieces of its original there are."""
     waiting: bool = False
     """Whether some message waits that has never failed."""
 
@@ -113,6 +116,7 @@ class _Checking:
         self._sum = Sum()
         self._last = "message"
         self._places: dict[str, int] = {}
+        self._documents: set[str] = set()
         self._read = 0
         self._ended = False
 
@@ -176,7 +180,18 @@ class _Checking:
             found.waiting |= value.item.pending and not value.item.failures
         elif type == "memory" and value.item.superseded_by is not None:
             found.links[value.item.id] = value.item.superseded_by
+        elif type == "original":
+            self._count_piece(found.packed, *value[:2])
+        elif type == "document":
+            self._documents.add(value.id)
         found.counts[_NAMES[type]] += 1
+
+    def _count_piece(self, packed: dict[str, int], id: str, number: int) -> None:
+        if id not in self._documents:
+            raise Wrong("there is no such document in the archive", field="document")
+        if number != packed.get(id, 0) or (number and next(reversed(packed)) != id):
+            raise Wrong(f"it is {number} and follows {packed.get(id, 0)} pieces of its original", field="number")
+        packed[id] = number + 1
 
     def _end(self, found: Checked, told: Mapping[str, Any]) -> None:
         self._ended = True

@@ -34,6 +34,9 @@ class Exported:
     memories: int
     settings: int
     usage: int
+    documents: int
+    pieces: int
+    """Of documents' originals, of a mebibyte each."""
     bytes: int
     """Before any compression."""
     sha256: str
@@ -104,6 +107,7 @@ class Carrying(Reported):
                 return await Restoring(store, reader, checked, **how).run()
         finally:
             self._holdfast._forget_laid_down(self._who)
+            self._holdfast._readers.notify(self._who)
 
 
 async def written(lines: AsyncIterator[bytes], path: Place, seen: Seen) -> Exported:
@@ -159,7 +163,8 @@ def source(path: Place) -> Iterator[Path | BinaryIO]:
 
 def all_of(checked: Checked) -> Imported:
     """What an import into a profile that is not there would bring."""
-    here: Any = checked.counts | {"problems": tuple(checked.problems)}
+    counts = {name: many for name, many in checked.counts.items() if name != "pieces"}
+    here: Any = counts | {"problems": tuple(checked.problems)}
     return Imported(**here, dry_run=True)
 
 

@@ -12,11 +12,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from .archive import GAP, Header, Sum, end_line, item_line, setting_line, usage_line
+from .archive import GAP, Header, Sum, document_line, end_line, item_line, piece_line, setting_line, usage_line
 from .errors import Conflict
 from .inventory import EVERYTHING, State, batched, indexed, older_first
 from .ports import Store
 from .records import travels
+from .results import Document
+from .stored import PIECE
 from .types import Item, Memory, Message
 
 TRIES = 5
@@ -31,6 +33,7 @@ class Listing:
     """Its state and position, in the order in which they were said."""
     memories: dict[str, str | None] = field(default_factory=dict)
     """Its successor; each after what it supersedes."""
+    documents: tuple[Document, ...] = ()
     newest: datetime | None = None
 
     def saw(self, at: datetime) -> None:
@@ -42,18 +45,24 @@ async def exported(store: Store, namespace: str, profile: str, *, vectors: bool 
     listing = await listed(store)
     settings = {name: value for name, value in (await store.journal.settings()).items() if travels(name)}
     spent = await store.journal.spent(None)
+    pieces = {document.id: -(-document.bytes // PIECE) for document in listing.documents if document.original}
     counts = {"messages": len(listing.messages), "memories": len(listing.memories), "settings": len(settings),
-              "usage": len(spent)}  # fmt: skip
-    sum = Sum()
-    yield sum.add(Header(namespace, profile, listing.newest, vectors, counts).line())
+              "usage": len(spent), "documents": len(listing.documents), "pieces": sum(pieces.values())}  # fmt: skip
+    lines = Sum()
+    yield lines.add(Header(namespace, profile, listing.newest, vectors, counts).line())
     for ids in batched([*listing.messages, *listing.memories]):
         for line in await _lines(store, listing, ids, vectors=vectors):
-            yield sum.add(line)
+            yield lines.add(line)
     for name in sorted(settings):
-        yield sum.add(setting_line(name, settings[name]))
+        yield lines.add(setting_line(name, settings[name]))
     for each in sorted(spent, key=lambda each: (each.month, each.model, each.task)):
-        yield sum.add(usage_line(each))
-    yield end_line(counts, sum.hex)
+        yield lines.add(usage_line(each))
+    for document in listing.documents:
+        yield lines.add(document_line(document))
+    for document in listing.documents:
+        async for line in _originals(store, document, pieces.get(document.id, 0)):
+            yield lines.add(line)
+    yield end_line(counts, lines.hex)
 
 
 async def _lines(store: Store, listing: Listing, ids: Sequence[str], *, vectors: bool) -> list[bytes]:
@@ -63,6 +72,15 @@ async def _lines(store: Store, listing: Listing, ids: Sequence[str], *, vectors:
     if gone:
         raise Conflict(f"{gone[0]} was forgotten while the profile was exported.", fix="Export it again.")
     return [item_line(_as_listed(found[id], listing), index[id], vectors=vectors) for id in ids]
+
+
+async def _originals(store: Store, document: Document, count: int) -> AsyncIterator[bytes]:
+    for number in range(count):
+        piece = await store.shelf.original(document.id, number)
+        held = await store.shelf.get(document.id)
+        if piece is None or held is None or held.sha256 != document.sha256:
+            raise Conflict(f"{document.name} changed while the profile was exported.", fix="Export it again.")
+        yield piece_line(document.id, number, piece)
 
 
 def _as_listed(item: Item, listing: Listing) -> Item:
@@ -76,7 +94,10 @@ def _as_listed(item: Item, listing: Listing) -> Item:
 async def listed(store: Store) -> Listing:
     for _ in range(TRIES):
         start = (await store.journal.reach())[1]
-        found = Listing()
+        # Before their passages: one that is read by now has all of them in the listing, whatever goes on meanwhile.
+        found = Listing(documents=tuple(reversed(await store.shelf.listed(EVERYTHING))))
+        for document in found.documents:
+            found.saw(document.updated_at)
         await _list_messages(store, found)
         await _list_memories(store, found)
         if not await _forgot(store, start):

@@ -7,16 +7,14 @@ Change cannot mend in place (an order, a supersession) is forgotten in the targe
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 
 from . import names, passages
 from .errors import AlreadyExists
-from .inventory import BATCH, EVERYTHING, Indexed, Inventory, Known, Said, State, batched, indexed, taken
+from .inventory import BATCH, Indexed, Inventory, Known, Said, State, batched, indexed, taken
 from .moments import at_micros, now
 from .ports import Store
 from .types import Change, Deferral, Item, Memory, Message, Part, Supersede, Vector
@@ -71,23 +69,6 @@ class Moving:
         await self._add_messages(wanted, held, ours)
         await self._add_memories(wanted, held, ours)
         await self._mend(wanted, held)
-
-    async def shelve(self) -> None:
-        """The documents too, with their originals, once all their passages are there."""
-        wanted = {document.id: document for document in await self._source.shelf.listed(EVERYTHING)}
-        held = {document.id: document for document in await self._target.shelf.listed(EVERYTHING)}
-        for id in held.keys() - wanted.keys():
-            await self._target.shelf.remove(id)
-        for id, document in wanted.items():
-            if held.get(id) != document:
-                with tempfile.NamedTemporaryFile(prefix="holdfast-moving-") as file:
-                    number = 0
-                    while piece := await self._source.shelf.original(id, number):
-                        file.write(piece)
-                        number += 1
-                    file.flush()
-                    await self._target.shelf.put(document, Path(file.name) if number else None)
-                self._seen()
 
     async def _check_known(self, ids: set[str]) -> None:
         """What is in the target alone must be what the source has forgotten."""

@@ -27,6 +27,7 @@ from .ports import Store
 from .records import IMPORTING
 from .spending import Usage
 from .types import Change, Deferral, Message
+from .unpacking import unpack
 
 TRIES = 16
 LATER = timedelta(minutes=10)
@@ -40,9 +41,9 @@ class Clash:
     """Something of the archive that was not written, since the profile has something else in its place."""
 
     what: str
-    """memory or setting."""
+    """memory, setting or document."""
     name: str
-    """kind/key, or the text; a setting's name."""
+    """kind/key, or the text; a setting's name, or a document's."""
     archived: str | None = None
     """The id in the archive, and the one in the profile."""
     held: str | None = None
@@ -60,6 +61,7 @@ class Imported:
     """Messages that came undigested and now wait."""
     settings: int = 0
     usage: int = 0
+    documents: int = 0
     conflicts: tuple[Clash, ...] = ()
     problems: tuple[str, ...] = ()
     """What was wrong with the archive, when it was brought all the same."""
@@ -91,7 +93,7 @@ class Restoring:
         self._resuming = False
         self._new: set[str] = set()
         """Messages that came waiting, and that this run wrote."""
-        self._counts = dict.fromkeys(("messages", "memories", "known", "waiting", "settings", "usage"), 0)
+        self._counts = dict.fromkeys(("messages", "memories", "known", "waiting", "settings", "usage", "documents"), 0)
         self._clashes: list[Clash] = []
         self._ends: dict[str, int] = {}
 
@@ -101,6 +103,7 @@ class Restoring:
         await self._bring_memories()
         await self._bring_settings()
         await self._bring_usage()
+        await unpack(self)
         await self._set_waiting()
         if not self.dry_run:
             await self.store.journal.lay_down(IMPORTING, None)
@@ -118,9 +121,9 @@ class Restoring:
         if not self.dry_run:
             await self.store.journal.lay_down(IMPORTING, self.checked.sha256)
 
-    async def batches(self, type: str) -> AsyncIterator[list[Any]]:
+    async def batches(self, type: str, most: int | None = None) -> AsyncIterator[list[Any]]:
         values = self._archive.values(type, self.checked)
-        while some := await asyncio.to_thread(_some, values):
+        while some := await asyncio.to_thread(_some, values, most or BATCH):
             yield some
 
     async def apply(self, change: Change) -> frozenset[str]:
@@ -128,6 +131,9 @@ class Restoring:
 
     def count(self, what: str, many: int = 1) -> None:
         self._counts[what] += many
+
+    def clash(self, what: str, name: str) -> None:
+        self._clashes.append(Clash(what, name))
 
     def saw(self, many: int) -> None:
         self._done += many
@@ -189,7 +195,7 @@ class Restoring:
         async for some in self.batches("setting"):
             for name, value in some:
                 if name in held and canonical(held[name]) != value:
-                    self._clashes.append(Clash("setting", name))
+                    self.clash("setting", name)
                 elif name not in held:
                     if not self.dry_run:
                         await self.store.journal.lay_down(name, value)
@@ -227,8 +233,8 @@ class Restoring:
             self.count("waiting", len(again))
 
 
-def _some(values: Iterator[T]) -> list[T]:
-    return list(islice(values, BATCH))
+def _some(values: Iterator[T], most: int) -> list[T]:
+    return list(islice(values, most))
 
 
 def _failures(message: Message) -> Iterator[Deferral]:

@@ -2,8 +2,8 @@
 
 No file says how far it is: each pass compares both sides and copies what is missing, so a transfer that was killed goes
 on at the next start, and one whose source is in use catches up. What is compared at the end is read back from both
-sides; the same SHA-256 of both is the proof. Events, jobs, first answers and traces stay behind: they tell of the
-source.
+sides; the same SHA-256 of both is the proof. Settings, usage and documents go along (luggage.py). Events, jobs, first
+answers and traces stay behind: they tell of the source.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 from .credentials import Credential
 from .errors import AlreadyExists, Conflict, InvalidInput, NotFound, StorageError
 from .inventory import EVERYTHING
+from .luggage import Luggage
 from .moments import micros
 from .moving import Moving, Tally
 from .ports import Store, Vault
@@ -129,6 +130,8 @@ class Transfer:
                 raise NotFound(f"There is no profile {scope.profile!r} in namespace {name!r}.", field="profile")
             if name not in known:
                 await self._make_namespace(name)
+            if scope.profile is None:
+                await self._lay_down(name)
             places += [(name, profile) for profile in found if scope.profile in (None, profile)]
         return places
 
@@ -144,6 +147,13 @@ class Transfer:
             await self._target.create_namespace(name)
         except AlreadyExists:
             return
+
+    async def _lay_down(self, name: str) -> None:
+        """What holds for every profile of a namespace."""
+        held = await self._target.settings(name)
+        for setting, value in (await self._source.settings(name)).items():
+            if held.get(setting) != value:
+                await self._target.lay_down(name, setting, value)
 
     async def _drop_deleted(self, places: Iterable[Who]) -> None:
         """What was deleted in the source after it was copied must not live on in the copy."""
@@ -193,8 +203,10 @@ class Transfer:
             wanted, held = await moving.compared(empty=empty)
             checksums = wanted.checksum, held.checksum
             if checksums[0] == checksums[1]:
-                await moving.shelve()
-                self._agreed[who] = _Agreed(event, *checksums, len(wanted.messages), len(wanted.memories))
+                luggage = Luggage("/".join(who), source, target, self._ours.setdefault(who, set()))
+                more = await luggage.bring(replacing=self._replacing, seen=self._seen)
+                both = [hashlib.sha256(mine + rest).digest() for mine, rest in zip(checksums, more, strict=True)]
+                self._agreed[who] = _Agreed(event, both[0], both[1], len(wanted.messages), len(wanted.memories))
                 return
             seen.append(checksums[0])
             await self._target.expect_work(*who)

@@ -23,7 +23,7 @@ PURE = {
 }  # fmt: skip
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",
-    "archive", "archive_checks", "archive_file", "export", "restore", "merging",
+    "archive", "archive_checks", "archive_file", "export", "restore", "merging", "luggage", "unpacking",
     "migrate", "restate",
 }  # fmt: skip
 OUTER = {

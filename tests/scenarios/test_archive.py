@@ -143,7 +143,8 @@ async def test_every_field_is_in_the_archive_and_the_last_line_sums_it_up() -> N
     lines = [json.loads(line) for line in archive.splitlines(keepends=False) if b"\xe2\x80\xa8" not in line]
     head = lines[0]
     assert (head["format"], head["version"], head["namespace"], head["profile"]) == ("holdfast-archive", 1, "app", "p")
-    assert head["counts"] == lines[-1]["counts"] == {"messages": 11, "memories": 9, "settings": 1, "usage": 1}
+    counts = {"messages": 11, "memories": 9, "settings": 1, "usage": 1, "documents": 0, "pieces": 0}
+    assert head["counts"] == lines[-1]["counts"] == counts
     body = archive[: archive.rindex(b'{"type":"end"')]
     assert lines[-1]["sha256"] == hashlib.sha256(body).hexdigest()
     full = next(line for line in lines if line.get("content") == "Full")

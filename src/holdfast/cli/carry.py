@@ -168,6 +168,8 @@ def _checked(found: Verified) -> tuple[Block, ...]:
 def _brought(done: Imported, seconds: float) -> tuple[Block, ...]:
     verb = "Would bring" if done.dry_run else "Brought"
     blocks: list[Block] = [f"{verb} {_held(done.messages, done.memories)}; {done.known:,} known already."]
+    if done.documents:
+        blocks.append(f"{count(done.documents, 'document')}.")
     if done.settings or done.usage:
         blocks.append(f"{count(done.settings, 'setting')} and {count(done.usage, 'line')} of usage.")
     for clash in done.conflicts[:MOST_NAMED]:
