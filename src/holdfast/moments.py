@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from .errors import InvalidInput, shown
@@ -40,6 +41,11 @@ def micros(at: datetime) -> int:
 
 def at_micros(count: int) -> datetime:
     return _EPOCH + timedelta(microseconds=count)
+
+
+def by_day(rows: Iterable[tuple[int, int]]) -> dict[str, int]:
+    """Counts by the number of a day since 1970 → by its date."""
+    return {(_EPOCH + timedelta(days=day)).date().isoformat(): count for day, count in sorted(rows)}
 
 
 def iso(at: datetime) -> str:

@@ -229,16 +229,20 @@ class LocalProfile(Shelved, Kinded, Carrying):
         cursor: str | None = None,
         version: int | None = None,
         as_of: Moment | None = None,
+        superseded: bool = False,
+        expired: bool = False,
         **narrowed: Unpack[Narrowed],
     ) -> Page:
         """Current memories, newest first, page by page; with one kind, their values as a `version` of it has them.
 
-        With `as_of`, those that were current at that moment.
+        With `as_of`, those that were current at that moment. With `superseded`, versions that are no longer current
+        too; with `expired`, those that wait for the sweep.
         """
         where, when = filters.parse(**narrowed), self._when(None, as_of)
         store = await self._store_at(when.as_of)
         await self._caught_up()
-        page = await store.scan(where, now=self._holdfast._clock(), limit=limit_of(limit), cursor=cursor)
+        now = None if expired else self._holdfast._clock()
+        page = await store.scan(where, now=now, limit=limit_of(limit), cursor=cursor, superseded=superseded)
         return await self._all_understood(store, page, narrowed.get("kind"), version)
 
     @traced

@@ -136,6 +136,10 @@ class Stats:
     set_aside: int
     unembedded: int
     bytes: int
+    said_on: dict[str, int] = field(default_factory=dict)
+    """Day (UTC, such as 2026-11-16) → how many messages were kept on it."""
+    written_on: dict[str, int] = field(default_factory=dict)
+    """Day → how many memories were written on it, superseded ones too."""
 
 
 @dataclass(frozen=True, slots=True)

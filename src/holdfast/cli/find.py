@@ -122,6 +122,8 @@ def listing(
     session: Session = None,
     limit: Limit = 20,
     cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Where the last page ended.")] = None,
+    superseded: Annotated[bool, typer.Option("--superseded", help="Earlier versions too.")] = False,
+    expired: Annotated[bool, typer.Option("--expired", help="Expired ones too, until they are swept.")] = False,
     filter: Filter = None,
     as_of: AsOf = None,
 ) -> Reply:
@@ -134,6 +136,8 @@ def listing(
             kind=kind or None,
             key_prefix=key_prefix,
             session_id=session,
+            superseded=superseded,
+            expired=expired,
             filter=_filter(filter),
         )
     blocks: tuple[Block, ...] = views.memories(page.items) or (Note("No memories."),)

@@ -63,6 +63,14 @@ class StoreContract(FindingContract, PastContract, JournalContract, ShelfContrac
         await store.apply(step)
         assert [m.content for m in await store.history(known.id)] == ["y", "x"]
 
+    async def test_counts_go_by_day(self, store: Store) -> None:
+        said, old, new = message("hello"), memory("x", key="k"), memory("y", key="k", n=1, version=2)
+        new = replace(new, created_at=AT + timedelta(days=1))
+        await store.apply(written(said, old))
+        await store.apply(written(new, supersede=(Supersede(old.id, new.id),)))
+        stats = await store.stats(MODEL)
+        assert (stats.said_on, stats.written_on) == ({"2025-03-04": 1}, {"2025-03-04": 1, "2025-03-05": 1})
+
     async def test_a_change_is_made_whole_or_not_at_all(self, store: Store) -> None:
         await store.apply(written(memory("x", key="k")))
         said, free, taken = message("hello"), memory("z"), memory("y", key="k", n=1)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from .. import cursors, filters
+from ..moments import by_day, micros
 from ..results import Page, Stats
 from ..types import (
     Applied,
@@ -150,6 +152,8 @@ class MemoryStore:
             set_aside=len(self._state.aside),
             unembedded=len(await self.bare(model, 2**31)),
             bytes=0,
+            said_on=_days(self._messages()),
+            written_on=_days(self._memories()),
         )
 
     async def close(self) -> None:
@@ -177,3 +181,7 @@ class MemoryStore:
 
     def _memories(self) -> list[Memory]:
         return [item for item in self._state.items.values() if isinstance(item, Memory)]
+
+
+def _days(items: Sequence[Item]) -> dict[str, int]:
+    return by_day(Counter(micros(item.created_at) // 86_400_000_000 for item in items).items())

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from .. import cursors
-from ..moments import micros
+from ..moments import by_day, micros
 from ..results import Page, Stats
 from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Vector, Where
 from ..vectors import unpacked
@@ -223,6 +223,8 @@ class PostgresStore:
                     model,
                 ),
                 bytes=sum([await one(_SIZE.format(table=table)) for table in ("message", "memory", "part")]),
+                said_on=by_day(await query(db, _DAYS.format(table="message"), (p,))),
+                written_on=by_day(await query(db, _DAYS.format(table="memory"), (p,))),
             )
 
         return await self._base.read(p, run)
@@ -247,4 +249,5 @@ _BARE = [
     for memory in ("false", "true")
 ]
 """Each a piece of one index, in its order: what has no vector is found without looking at what has."""
+_DAYS = "SELECT created_at / 86400000000, count(*) FROM {table} WHERE profile = %s GROUP BY 1"
 _SIZE = "SELECT coalesce(sum(pg_column_size({table})), 0) FROM {table} WHERE profile = %s"

@@ -118,6 +118,8 @@ class Listing(Narrowed):
     version: int | None = None
     """Of one kind's schema: the values as readers of this version know them."""
     as_of: Moment = None
+    superseded: bool = False
+    expired: bool = False
 
 
 class Redigest(Body):
@@ -197,7 +199,8 @@ async def context(request: Request, body: InContext) -> Json:
 
 @router.post(OF + "/memories/list", dependencies=[Depends(needs("read"))], response_model=shapes.Memories)
 async def list_memories(request: Request, body: Listing) -> Json:
-    asked: Any = {"limit": body.limit, "cursor": body.cursor, "version": body.version, "as_of": body.as_of}
+    names = ("limit", "cursor", "version", "as_of", "superseded", "expired")
+    asked: Any = {name: getattr(body, name) for name in names}
     asked |= body.narrowing()
     found = await (await profile_of(request)).list(**asked)
     return Json({"memories": plain(found.items), "cursor": found.cursor})

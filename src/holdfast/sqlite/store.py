@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from .. import cursors
-from ..moments import micros
+from ..moments import by_day, micros
 from ..results import Page, Stats
 from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Vector, Where
 from ..vectors import unpacked
@@ -232,4 +232,6 @@ def _stats(db: apsw.Connection, model: str) -> Stats:
         unembedded=one("SELECT count(*) FROM part WHERE embed")
         - one("SELECT count(*) FROM vector JOIN part ON part.n = vector.part WHERE part.embed AND model = ?", model),
         bytes=one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
+        said_on=by_day(query(db, "SELECT created_at / 86400000000, count(*) FROM message GROUP BY 1")),
+        written_on=by_day(query(db, "SELECT created_at / 86400000000, count(*) FROM memory GROUP BY 1")),
     )
