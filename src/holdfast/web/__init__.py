@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 STATIC = Path(__file__).with_name("static")
@@ -35,22 +35,26 @@ class Asset:
     """The same, gzipped, where that makes it smaller."""
 
 
-@cache
 def asset(name: str, folder: str = "assets") -> Asset | None:
     """A file of the build by its name; None when there is none."""
     path = STATIC / folder / name
     if not _NAME.fullmatch(name) or path.suffix not in TYPES or not path.is_file():
         return None
-    return built(path.read_bytes(), path.suffix)
+    return _read(path, path.stat().st_mtime_ns)
 
 
-@cache
 def page(depth: int = 0) -> Asset | None:
     """The page that everything starts from, for an address so many folders below the root."""
     found = asset(PAGE, "")
     if found is None or depth == 0:
         return found
     return built(found.body.replace(b'"./', b'"' + b"../" * depth), ".html")
+
+
+@lru_cache(128)
+def _read(path: Path, changed: int) -> Asset:
+    """As the file was when it last changed: who builds the UI need not start the server again."""
+    return built(path.read_bytes(), path.suffix)
 
 
 def built(body: bytes, suffix: str) -> Asset:

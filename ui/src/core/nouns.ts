@@ -91,6 +91,9 @@ export interface Stats {
   set_aside: number;
   unembedded: number;
   bytes: number;
+  /** Day → how many messages were kept, how many memories written on it. */
+  said_on: Record<string, number>;
+  written_on: Record<string, number>;
 }
 
 export interface Session {

@@ -1,5 +1,5 @@
 /** One profile over the API: its verbs under the names they have everywhere else. Add the verbs of a page here. */
-import { address, call, type Asked } from "./api";
+import { address, call, send, type Asked } from "./api";
 import type {
   Answer, Context, Document, Forgotten, Hit, Job, Json, Memory, Message, Receipt, Session, Stats, Trace,
 } from "./nouns";
@@ -51,7 +51,7 @@ export class Profile {
   jobs = (signal?: AbortSignal) => this.ask<{ jobs: Job[] }>("GET", "jobs", { signal });
   documents = (signal?: AbortSignal) => this.ask<{ documents: Document[] }>("GET", "documents", { signal });
 
-  list(asked: Narrowing & { limit?: number; cursor?: string | null }, signal?: AbortSignal) {
+  list(asked: Narrowing & { limit?: number; cursor?: string | null; superseded?: boolean; expired?: boolean }, signal?: AbortSignal) {
     return this.ask<{ memories: Memory[]; cursor: string | null }>("POST", "memories/list", { body: asked, signal });
   }
 
@@ -77,6 +77,12 @@ export class Profile {
 
   item(id: string, signal?: AbortSignal) {
     return this.ask<Memory | Message>("GET", `memories/${encodeURIComponent(id)}`, { signal });
+  }
+
+  /** How a memory stands now; `revise` takes it, to change nothing that somebody else has changed since. */
+  async etag(id: string, signal?: AbortSignal): Promise<string> {
+    const answer = await send("GET", `${this.path}memories/${encodeURIComponent(id)}`, { signal });
+    return (answer.headers.get("etag") ?? "").replaceAll('"', "");
   }
 
   history(id: string, signal?: AbortSignal) {

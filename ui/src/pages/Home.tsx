@@ -7,6 +7,7 @@ import type { Happened, Session, Stats } from "../core/nouns";
 import { here } from "../core/route";
 import { profile } from "../core/session";
 import { bytes, count } from "../core/when";
+import { Growth } from "../parts/Growth";
 import { Page } from "../parts/Page";
 import { Prose } from "../parts/Prose";
 import { Snippet } from "../parts/Snippet";
@@ -21,7 +22,8 @@ export default function Home() {
   const stats = useLoad((stop) => of.stats(stop), [of.path, "stats"]);
   const summary = useLoad((stop) => of.summary(stop), [of.path, "summary"]);
   const sessions = useLoad((stop) => of.sessions(stop), [of.path, "sessions"]);
-  useChanges(["m", "digestion", "reset"], () => [stats, summary, sessions].forEach((each) => each.again()), 1000);
+  useChanges(["memory.", "message.", "digestion", "reset"], () => [stats, summary].forEach((each) => each.again()), 800);
+  useChanges(["message.", "reset"], sessions.again, 3000); // it reads every message
   const counted = stats.value;
   const empty = counted !== undefined && counted.messages === 0 && counted.memories === 0;
   return (
@@ -92,6 +94,7 @@ function Figures({ stats }: { stats: Stats }) {
           ))}
         </p>
       )}
+      <Growth said={stats.said_on} written={stats.written_on} />
       <Pending stats={stats} />
     </>
   );

@@ -17,4 +17,5 @@ export interface PageEntry {
 
 export const PAGES: PageEntry[] = [
   { id: "home", title: t.home.title, icon: "home", key: "h", tab: true, load: () => import("./Home") },
+  { id: "memories", title: t.memories.title, icon: "memories", key: "m", tab: true, load: () => import("./Memories") },
 ];

@@ -1,0 +1,101 @@
+/** The memories that pass the sieve: page by page as one scrolls, or the best hits of a search. */
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { aborted, asFailure, type Failure } from "../../core/api";
+import { useEvents } from "../../core/live";
+import type { Hit, Memory } from "../../core/nouns";
+import type { Profile } from "../../core/profile";
+import { narrowing, type Sieve } from "./sieve";
+
+/** A row of the list: a memory, or a hit, which may be a message. */
+export type Row = Memory | Hit;
+
+export interface Listing {
+  rows: Row[];
+  more: boolean;
+  loading: boolean;
+  failure: Failure | null;
+  /** How many memories came while somebody was reading further down. */
+  news: number;
+  next: () => void;
+  again: () => void;
+}
+
+const PAGE = 200;
+const HITS = 60;
+const QUIET_MS = 500;
+
+interface State {
+  rows: Row[];
+  cursor: string | null;
+  loading: boolean;
+  failure: Failure | null;
+  pages: number;
+}
+
+const NOTHING: State = { rows: [], cursor: null, loading: true, failure: null, pages: 0 };
+
+export function useListing(of: Profile, sieve: Sieve): Listing {
+  const [state, set] = useState<State>(NOTHING);
+  const [round, setRound] = useState(0);
+  const [news, setNews] = useState(0);
+  const busy = useRef<AbortController | null>(null);
+  const about = JSON.stringify([of.path, sieve]);
+  const latest = useRef(state);
+  latest.current = state;
+
+  const read = async (cursor: string | null) => {
+    busy.current?.abort();
+    const stop = (busy.current = new AbortController());
+    set((now) => ({ ...now, loading: true }));
+    try {
+      const page = await asked(of, sieve, cursor, stop.signal);
+      if (stop.signal.aborted) return;
+      set((now) => ({
+        rows: cursor === null ? page.rows : [...now.rows, ...page.rows],
+        cursor: page.cursor,
+        loading: false,
+        failure: null,
+        pages: cursor === null ? 1 : now.pages + 1,
+      }));
+    } catch (wrong) {
+      if (!aborted(wrong) && !stop.signal.aborted) set((now) => ({ ...now, loading: false, failure: asFailure(wrong) }));
+    }
+  };
+  useEffect(() => {
+    setNews(0);
+    void read(null);
+    return () => busy.current?.abort();
+  }, [about, round]);
+
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEvents(["memory.", "reset"], (event) => {
+    if (event.type === "memory.forgotten") {
+      set((now) => ({ ...now, rows: now.rows.filter((row) => row.id !== event.id) }));
+    } else if (latest.current.pages > 1) {
+      if (event.type === "memory.added") setNews((n) => n + 1); // who reads further down is not moved
+    } else {
+      timer.current ??= setTimeout(() => {
+        timer.current = undefined;
+        setRound((n) => n + 1);
+      }, QUIET_MS);
+    }
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  const next = useCallback(() => {
+    const { cursor, loading, failure } = latest.current;
+    if (cursor !== null && !loading && failure === null) void read(cursor);
+  }, [about]);
+  const again = useCallback(() => setRound((n) => n + 1), []);
+  return { rows: state.rows, more: state.cursor !== null, loading: state.loading, failure: state.failure, news, next, again };
+}
+
+async function asked(of: Profile, sieve: Sieve, cursor: string | null, stop: AbortSignal): Promise<{ rows: Row[]; cursor: string | null }> {
+  if (sieve.q) {
+    const { hits } = await of.search({ query: sieve.q, limit: HITS, ...narrowing(sieve) }, stop);
+    return { rows: hits, cursor: null };
+  }
+  const shown = { superseded: sieve.superseded === "yes", expired: sieve.expired === "yes" };
+  const page = await of.list({ limit: PAGE, cursor, ...shown, ...narrowing(sieve) }, stop);
+  return { rows: page.memories, cursor: page.cursor };
+}
