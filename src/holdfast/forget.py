@@ -29,6 +29,8 @@ class How:
     once: Once | None = None
     etag: str | None = None
     """Only if the memory is still as it was read."""
+    documents: tuple[str, ...] = ()
+    """Documents that go with it."""
 
 
 async def repeated(store: Store, how: How) -> Forgotten | None:
@@ -106,7 +108,9 @@ async def sweep(store: Store, *, now: datetime, limit: int = 500) -> int:
 
 async def gone(store: Store, ids: list[str], how: How, asked_in: tuple[str, ...] = ()) -> Forgotten:
     ids = list(dict.fromkeys([*ids, *await covering(store, ids, ids)]))
-    change = Change(forget=tuple(ids), asked_in=asked_in, once=how.once, rehearsed=how.rehearsed)
+    change = Change(
+        forget=tuple(ids), asked_in=asked_in, once=how.once, rehearsed=how.rehearsed, documents=how.documents
+    )
     try:
         would = (await store.apply(replace(change, rehearsed=True, once=None))).gone
         indexed = await store.indexed([*would.memories, *would.messages])

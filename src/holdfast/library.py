@@ -20,12 +20,14 @@ from typing import Any
 from . import forget, names
 from .documents.addresses import Policy
 from .documents.types import DocumentError, Limits
-from .errors import InvalidInput, NotFound, shown
+from .errors import Conflict, InvalidInput, NotFound, shown
 from .forget import How, forget_session
+from .once import first
 from .ports import Store
+from .records import Once
 from .results import Document
 from .shelves import ELSEWHERE
-from .types import Forgotten, Json
+from .types import Change, Forgotten, Json, Message
 
 BYTES = 64 * 1024 * 1024
 NAME_BYTES = 512
@@ -164,6 +166,24 @@ async def shelve(store: Store, new: Document, path: Path | None, metadata: dict[
     return await found(store, new.id)
 
 
+async def shelve_once(store: Store, new: Document, path: Path | None, about: dict[str, Json], once: Once | None) -> str:
+    """As `shelve`; the same request again changes nothing, also after the document was forgotten. The document's id.
+
+    The key is kept after the document: a crash in between lets the request be made again, which is the same again.
+    """
+    if (done := await first(store, once)) is None:
+        await shelve(store, new, path, about)
+        if once is None:
+            return new.id
+        try:
+            await store.apply(Change(once=replace(once, answer=new.id)))
+            return new.id
+        except Conflict:  # the same request came twice at once, and the other was first
+            if (done := await first(store, once)) is None:
+                raise
+    return done.answer or new.id
+
+
 def again(document: Document) -> Document:
     """The same, to be read once more. What was read well is not read again unless it has changed."""
     anew: dict[str, Any] = {"sha256": "", "etag": None, "last_modified": None} if document.state == "failed" else {}
@@ -208,13 +228,25 @@ async def forget_document(store: Store, id: str, how: How) -> Forgotten:
     """Everything of it: its passages with what rests on them, its original, and what is known of it."""
     document = await found(store, id)
     gone = Forgotten()
-    # Twice, since somebody may be reading it: they stop when the document is gone, and this takes their last passages.
-    for _ in range(1 if how.rehearsed else 2):
-        for session in (document.session_id, *document.stale):
-            gone = _both(gone, await forget_session(store, session, How(how.rehearsed)))
-        if not how.rehearsed:
-            await store.shelf.remove(id)
+    for session in document.stale:
+        gone = _both(gone, await forget_session(store, session, How(how.rehearsed)))
+    how = replace(how, documents=(id,))
+    gone = _both(gone, await forget_session(store, document.session_id, how))
+    if not how.rehearsed:  # somebody may have been reading it, and stops when the document is gone
+        await forget_session(store, document.session_id, How())
     return replace(gone, places={**gone.places, "document": 1, **({"original": 1} if document.original else {})})
+
+
+async def passages(store: Store, id: str, after: int, limit: int) -> list[Message]:
+    """The passages behind a position, in order; where some were forgotten, those behind the gap."""
+    session = (await found(store, id)).session_id
+    last = await store.said(session, before=2**62, limit=1)
+    while last and after < last[0].position:
+        some = await store.said(session, before=after + limit + 1, limit=limit)
+        if here := [message for message in some if message.position > after]:
+            return here
+        after += limit
+    return []
 
 
 def next_session(session_id: str) -> str:
@@ -242,7 +274,7 @@ async def forget_session_of_any(store: Store, session_id: str, how: How) -> Forg
     document = await of_session(store, session_id)
     if document is None:
         return await forget_session(store, session_id, how)
-    gone = await forget_document(store, document.id, how)
+    gone = await forget_document(store, document.id, How(how.rehearsed))
     # What is left of the session is nothing but the request, which may come again.
     return gone if how.rehearsed else _both(gone, await forget_session(store, session_id, how))
 
@@ -251,7 +283,7 @@ async def forget_person(store: Store, name: str, how: How) -> Forgotten:
     """As for everything else (forget.py), and the documents that are called after them or by them."""
     gone = Forgotten()
     for document in await naming(store, name):
-        gone = _both(gone, await forget_document(store, document.id, how))
+        gone = _both(gone, await forget_document(store, document.id, How(how.rehearsed)))
     return _both(gone, await forget.forget_person(store, name, how))
 
 

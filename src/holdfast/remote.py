@@ -299,6 +299,7 @@ class RemoteProfile(RemoteFiles):
     documents = call(LocalProfile.documents, "GET", "/documents", "documents")
     document = call(LocalProfile.document, "GET", "/documents/{id}")
     retry_document = call(LocalProfile.retry_document, "POST", "/documents/{id}/retry")
+    passages = call(LocalProfile.passages, "GET", "/documents/{id}/passages", "passages")
     forget_document = call(LocalProfile.forget_document, "DELETE", "/documents/{id}")
 
     async def pin(self, id: str) -> Memory:

@@ -15,7 +15,7 @@ from .library import Source, source_of
 from .profile import LocalProfile
 from .reading import read
 from .results import Document
-from .sent import quoted
+from .sent import header, quoted
 
 if TYPE_CHECKING:
     from .remote import RemoteProfile
@@ -35,13 +35,15 @@ class RemoteFiles:
         metadata: Mapping[str, Any] | None = None,
         wait: bool = False,
         on_progress: Callable[[Document], None] | None = None,
+        idempotency_key: str | None = None,
     ) -> Document:
+        once = {} if idempotency_key is None else {"idempotency-key": header(idempotency_key, "idempotency_key")}
         given, about = source_of(source), {"name": name, "metadata": metadata}
         told = {key: value for key, value in about.items() if value is not None}
         if given.url is not None:
-            added = read(Document, await self._ask("POST", "/documents", {"url": given.url, **told}))
+            added = read(Document, await self._ask("POST", "/documents", {"url": given.url, **told}, **once))
         else:
-            added = read(Document, await uploaded(self, given, told))
+            added = read(Document, await uploaded(self, given, told, once))
         if not wait and on_progress is None:
             return added
         return await followed(self, added.id, on_progress)
@@ -53,18 +55,18 @@ class RemoteFiles:
     original.__doc__ = LocalProfile.original.__doc__
 
 
-async def uploaded(profile: RemoteProfile, source: Source, about: dict[str, Any]) -> Any:
+async def uploaded(profile: RemoteProfile, source: Source, about: dict[str, Any], once: dict[str, str]) -> Any:
     """What the server says of a file that was sent to it; the first creates the namespace."""
     try:
-        return await _sent(profile, source, about)
+        return await _sent(profile, source, about, once)
     except NotFound as absent:
         if absent.field != "namespace":
             raise
         await profile._create_namespace(absent)
-        return await _sent(profile, source, about)
+        return await _sent(profile, source, about, once)
 
 
-async def _sent(profile: RemoteProfile, source: Source, about: dict[str, Any]) -> Any:
+async def _sent(profile: RemoteProfile, source: Source, about: dict[str, Any], once: dict[str, str]) -> Any:
     name = about.get("name") or (source.path.name if source.path else "text")
     form = {"name": str(name)}
     if "metadata" in about:
@@ -76,7 +78,7 @@ async def _sent(profile: RemoteProfile, source: Source, about: dict[str, Any]) -
         with source.path.open("rb") if source.path else io.BytesIO(source.data or b"") as file:
             files = {"file": ("file", file, "application/octet-stream")}
             path = profile._path("/documents")
-            return (await profile._holdfast.answer("POST", path, {}, data=form, files=files)).json()
+            return (await profile._holdfast.answer("POST", path, once, data=form, files=files)).json()
     except OSError as bad:
         raise InvalidInput(f"{source.path} cannot be read: {bad.strerror}.", field="source") from None
 

@@ -7,16 +7,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 
 from . import library
+from .errors import InvalidInput, shown
 from .forget import How, repeated
 from .ingest import metadata_of
 from .kept import Kept
 from .library import Source
+from .once import once
 from .ports import Store
 from .recorder import traced
 from .reported import id_of, limit_of
 from .results import Document
 from .trail import note, stage
-from .types import Forgotten, Json
+from .types import Forgotten, Json, Message
 
 POLL_SECONDS = 0.05
 
@@ -33,6 +35,7 @@ class Shelved(Kept):
         metadata: Mapping[str, Json] | None = None,
         wait: bool = False,
         on_progress: Callable[[Document], None] | None = None,
+        idempotency_key: str | None = None,
     ) -> Document:
         """Have a file, a page at an address, or a text read into memory.
 
@@ -45,12 +48,13 @@ class Shelved(Kept):
         rules, now = self._holdfast._documents, self._holdfast._clock()
         with library.scratch() as folder:
             new, path = await asyncio.to_thread(library.fresh, wanted, folder, name, rules, now)
+            asked = once(idempotency_key, "add", new.id, name, about)
             store = await self._written_to()
             async with self._holdfast._worker.expecting(self._who):
-                document = await library.shelve(store, new, path, about)
-        note(document=document.id)
+                id = await library.shelve_once(store, new, path, about, asked)
+        note(document=id)
         self._holdfast._readers.notify(self._who)
-        return document if not wait and on_progress is None else await self._followed(document.id, on_progress)
+        return await (library.found(store, id) if not wait and on_progress is None else self._followed(id, on_progress))
 
     async def _followed(self, id: str, told: Callable[[Document], None] | None) -> Document:
         """Wait until it is read or has failed, telling how far it is."""
@@ -92,9 +96,19 @@ class Shelved(Kept):
         return await library.found(store, document.id)
 
     @traced
-    async def forget_document(self, id: str, *, dry_run: bool = False) -> Forgotten:
+    async def passages(self, id: str, *, after: int = 0, limit: int = 100) -> tuple[Message, ...]:
+        """What was read of a document, in order, with page and heading in their metadata.
+
+        The next ones are those after the `position` of the last.
+        """
+        if not isinstance(after, int) or not 0 <= after < 2**62:
+            raise InvalidInput(f"after is {shown(after)}; give the position of a passage.", field="after")
+        return tuple(await library.passages(await self._store(), id_of(id), after, limit_of(limit)))
+
+    @traced
+    async def forget_document(self, id: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
         """Remove a document for good: its passages, what rests on nothing else, and its original."""
-        how = How(dry_run)
+        how = How(dry_run, once(idempotency_key, "document", id, dry_run))
         return await self._forgotten(how, lambda store: library.forget_document(store, id_of(id), how))
 
     @traced

@@ -169,6 +169,7 @@ class Profile(_Front):
     documents = blocking(LocalProfile.documents)
     document = blocking(LocalProfile.document)
     retry_document = blocking(LocalProfile.retry_document)
+    passages = blocking(LocalProfile.passages)
     forget_document = blocking(LocalProfile.forget_document)
     original = blocking(LocalProfile.original)
 

@@ -236,6 +236,8 @@ class Change:
     memory had superseded now points to its successor, or is current again when there is none."""
     asked_in: tuple[str, ...] = ()
     """Sessions whose traces go as well: what was asked in them is forgotten."""
+    documents: tuple[str, ...] = ()
+    """Documents that go for good, with their originals; their passages are messages to forget."""
     job: Job | None = None
     once: Once | None = None
     """Kept with what the change did. Raises Conflict when its key is known: somebody was first."""

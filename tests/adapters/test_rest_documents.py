@@ -68,6 +68,9 @@ async def test_a_file_is_taken_read_downloaded_and_forgotten(site: Site) -> None
     assert file.content == text
     assert file.headers["content-type"] == "application/octet-stream"
     assert file.headers["content-disposition"] == "attachment; filename*=UTF-8''h%C3%A9rons.md"
+    assert file.headers["content-type"] == "application/octet-stream"
+    assert file.headers["x-content-type-options"] == "nosniff"
+    assert file.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
     assert file.headers["x-content-type-options"] == "nosniff"
     would = (await site.ask("DELETE", at, params={"dry_run": True})).json()
     gone = (await site.ask("DELETE", at)).json()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from databases import database
-from holdfast import AsyncHoldfast, Document, InvalidInput, NotFound, moments, readers
+from holdfast import AsyncHoldfast, Document, InvalidInput, KeyReused, NotFound, moments, readers
 from holdfast.documents.chunk import Chunk
 from holdfast.library import Rules
 from holdfast.postgres.vault import PostgresVault
@@ -370,3 +370,47 @@ async def test_wrong_sources_are_told(tmp_path: Path) -> None:
         for wrong in ("missing.pdf", tmp_path / "missing.pdf", b"", "  ", 7, tmp_path / "large.txt"):
             with pytest.raises(InvalidInput):
                 await ana.add(wrong)
+
+
+async def test_a_repeated_request_changes_nothing_and_gets_the_first_answer(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        first = await ana.add("The heron is a patient bird.", idempotency_key="a", wait=True)
+        both = await asyncio.gather(*(ana.add(b"Two at once.", idempotency_key="b") for _ in range(2)))
+        assert both[0].id == both[1].id
+        again = await ana.add("The heron is a patient bird.", idempotency_key="a")
+        assert (again.id, again.state, again.version) == (first.id, "done", 1)
+        with pytest.raises(KeyReused):
+            await ana.add("Something else altogether.", idempotency_key="a")
+        with pytest.raises(KeyReused):
+            await ana.forget_document(first.id, idempotency_key="a")
+        gone = await ana.forget_document(first.id, idempotency_key="c")
+        assert len(gone.messages) == 1
+        assert (await ana.forget_document(first.id, idempotency_key="c")).messages == gone.messages
+        with pytest.raises(NotFound):  # what was added is forgotten, and the repeat does not bring it back
+            await ana.add("The heron is a patient bird.", idempotency_key="a")
+        anew = await ana.add("The heron is a patient bird.", wait=True)
+        await ana.forget_document(first.id, idempotency_key="c")
+        assert (await ana.document(anew.id)).state == "done"
+
+
+async def test_passages_are_listed_in_order_behind_a_position(tmp_path: Path) -> None:
+    text = "\n\n".join(f"# Part {n}\n\nThe heron number {n} stands on one leg." for n in range(12))
+    async with running(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        read = await ana.add(text, name="herons.md", wait=True)
+        every = await ana.passages(read.id)
+        assert [each.metadata["heading"] for each in every] == [f"Part {n}" for n in range(12)]
+        assert [each.metadata["chunk"] for each in every] == [each.position for each in every] == list(range(1, 13))
+        for each in every[2:8]:
+            await ana.forget(each.id)
+        some, after = [], 0
+        while page := await ana.passages(read.id, after=after, limit=2):
+            some += [each.position for each in page]
+            after = page[-1].position
+        assert some == [1, 2, 9, 10, 11, 12]
+        for bad in ({"limit": 0}, {"after": -1}):
+            with pytest.raises(InvalidInput):
+                await ana.passages(read.id, **bad)
+        with pytest.raises(NotFound):
+            await ana.passages("doc-0")

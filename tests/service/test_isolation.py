@@ -143,6 +143,7 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
     yield call(NATIVE, "/kinds/{kind}", "GET", "/kinds/locker")
     yield call(NATIVE, "/documents", "GET")
     yield call(NATIVE, "/documents/{id}", "GET", f"/documents/{about.document}")
+    yield call(NATIVE, "/documents/{id}/passages", "GET", f"/documents/{about.document}/passages")
     yield call(NATIVE, "/documents/{id}/original", "GET", f"/documents/{about.document}/original")
     yield call(NATIVE, "/stats", "GET")
     yield call(NATIVE, "/usage", "GET")

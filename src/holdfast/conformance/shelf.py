@@ -7,7 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ..errors import Conflict
 from ..ports import Store
+from ..records import Once
 from ..results import Document
 from ..shelves import ELSEWHERE
 from ..types import Change
@@ -62,6 +66,23 @@ class ShelfContract:
         await store.apply(written(said))
         await store.apply(Change(forget=(said.id,)))
         assert await store.shelf.original("doc-1", ELSEWHERE) is None
+
+    async def test_a_document_goes_with_a_change_or_not_at_all(self, store: Store, tmp_path: Path) -> None:
+        (tmp_path / "file").write_bytes(b"the words")
+        said = message("a passage", session="doc-1.1", role="document")
+        await store.shelf.put(document(1, state="done"), tmp_path / "file")
+        await store.shelf.put(document(2, state="done"), tmp_path / "file")
+        await store.apply(written(said))
+        going = Change(forget=(said.id,), documents=("doc-1",), once=Once("k", "asked"))
+        await store.apply(replace(going, rehearsed=True))
+        await store.apply(Change(once=Once("k", "asked")))
+        with pytest.raises(Conflict):
+            await store.apply(going)
+        assert await store.shelf.get("doc-1") == document(1, state="done", original=True)
+        await store.apply(replace(going, once=None))
+        assert await store.shelf.get("doc-1") is None
+        assert await store.shelf.original("doc-1", 0) is None
+        assert await store.shelf.original("doc-2", 0) == b"the words"
 
     async def test_one_that_waits_is_lent_to_one_at_a_time(self, store: Store) -> None:
         now, until = AT + 10 * MINUTE, AT + 15 * MINUTE

@@ -153,7 +153,7 @@ async def _forget(place: Place, given: Forget) -> dict[str, Any]:
 
 async def _ingest(place: Place, given: Ingest) -> dict[str, Any]:
     if given.url is not None and given.messages is None:
-        page = await place.profile.add(Source(url=given.url))
+        page = await place.profile.add(Source(url=given.url), idempotency_key=given.idempotency_key)
         return {"session_id": page.session_id, "new": 0, "known": 0, "document": page.id, "state": page.state}
     if given.messages is None or given.url is not None:
         raise InvalidInput("ingest: give messages or a url, one of them.", field="messages")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -69,7 +69,9 @@ class MemoryShelf:
     async def lent(self, now: datetime) -> int:
         return sum(each.lent > now for each in self._held.values())
 
-    def drop(self, sessions: Set[str | None]) -> None:
+    def drop(self, sessions: Set[str | None], documents: Sequence[str]) -> None:
+        for id in documents:
+            self._held.pop(id, None)
         for each in self._held.values():
             if each.document.session_id in sessions:
                 each.pieces = ()

@@ -59,7 +59,7 @@ class MemoryStore:
         applied = Applied(frozenset(new), gone)
         if not change.rehearsed:
             was = {**self._state.items, **{message.id: message for message in change.messages}}
-            self.shelf.drop({was[id].session_id for id in gone.messages})
+            self.shelf.drop({was[id].session_id for id in gone.messages}, change.documents)
             self._state = state
             self.journal.record(change, applied, state)
             self._changed()

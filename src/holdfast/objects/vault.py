@@ -31,17 +31,17 @@ class OutsideStore:
         return getattr(self._store, name)
 
     async def apply(self, change: Change) -> Applied:
-        documents = [] if change.rehearsed else await self._read_from(change.forget)
+        documents = [] if change.rehearsed else [*change.documents, *await self._read_from(change.forget)]
         if not documents:
             return await self._store.apply(change)
-        async with self.shelf.leaving(documents):
+        async with self.shelf.leaving(sorted({*documents})):
             return await self._store.apply(change)
 
     async def _read_from(self, ids: Sequence[str]) -> list[str]:
         """The documents that these messages are passages of."""
         items = await self._store.get(ids) if ids else []
         sessions = {item.session_id for item in items if isinstance(item, Message) and item.role == "document"}
-        return sorted({session.rpartition(".")[0] for session in sessions})
+        return [session.rpartition(".")[0] for session in sessions]
 
 
 class OutsideVault:

@@ -260,6 +260,9 @@ class Applying:
                 "(SELECT id FROM document WHERE profile = %s AND session = ANY(%s))",
                 (p, p, list(sessions)),
             )
+        if documents := list(self._change.documents):
+            await db.execute("DELETE FROM original WHERE profile = %s AND document = ANY(%s)", (p, documents))
+            await db.execute("DELETE FROM document WHERE profile = %s AND id = ANY(%s)", (p, documents))
         gone = [id for id in dict.fromkeys(memories) if await self._forget_memory(db, id)]
         return Forgotten(tuple(gone), tuple(messages))
 

@@ -23,7 +23,7 @@ from ..types import Forgotten
 from . import shapes
 from .gate import bound_profile, needs, profile_of
 from .native import OF
-from .wire import Body, Json, plain
+from .wire import Body, Json, Once, plain
 
 router = APIRouter(tags=["Documents"])
 PREFIXES = ("/s/{secret}/api", "/api")
@@ -65,13 +65,15 @@ EITHER: dict[str, Any] = {
         "content": {"application/json": {"schema": NewDocument.model_json_schema()}, **FILE},
     }
 }
+HARMLESS = "sandbox; default-src 'none'; frame-ancestors 'none'"
+"""Whatever a file is, no browser runs any of it under our address."""
 WRITES, READS = [Depends(needs("write"))], [Depends(needs("read"))]
 
 
 @router.post(OF + "/documents", dependencies=WRITES, status_code=202, response_model=Document, openapi_extra=EITHER)
-async def add(request: Request) -> Json:
+async def add(request: Request, once: Once = None) -> Json:
     """Have a text, the page at an address, or a file read into memory. It is kept when this answers, and read after."""
-    return Json(plain(await _added(request, await profile_of(request))), 202)
+    return Json(plain(await _added(request, await profile_of(request), once)), 202)
 
 
 @router.get(OF + "/documents", dependencies=READS, response_model=shapes.Documents)
@@ -83,6 +85,18 @@ async def documents(request: Request, limit: Annotated[int, Query(ge=1, le=100_0
 @router.get(OF + "/documents/{id}", dependencies=READS, response_model=Document)
 async def document(request: Request, id: str) -> Json:
     return Json(plain(await (await profile_of(request)).document(id)))
+
+
+@router.get(OF + "/documents/{id}/passages", dependencies=READS, response_model=shapes.Passages)
+async def passages(
+    request: Request,
+    id: str,
+    after: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Json:
+    """What was read of it, in order, with page and heading; the next ones are those after the last one's position."""
+    found = await (await profile_of(request)).passages(id, after=after, limit=limit)
+    return Json({"passages": plain(found)})
 
 
 @router.get(
@@ -98,7 +112,7 @@ async def original(request: Request, id: str) -> StreamingResponse:
     pieces = profile._original_pieces(id)
     first = await anext(pieces)  # one that is not kept is an error, not an empty file
     told = f"attachment; filename*=UTF-8''{quote(PurePosixPath(name).name or 'document', safe='')}"
-    headers = {"content-disposition": told}
+    headers = {"content-disposition": told, "content-security-policy": HARMLESS}
     return StreamingResponse(_all(first, pieces), media_type="application/octet-stream", headers=headers)
 
 
@@ -109,9 +123,10 @@ async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]
 
 
 @router.delete(OF + "/documents/{id}", dependencies=[Depends(needs("forget"))], response_model=Forgotten)
-async def forget_document(request: Request, id: str, dry_run: bool = False) -> Json:
+async def forget_document(request: Request, id: str, dry_run: bool = False, once: Once = None) -> Json:
     """Remove a document for good: its passages, what rests on nothing else, and its original."""
-    return Json(plain(await (await profile_of(request)).forget_document(id, dry_run=dry_run)))
+    profile = await profile_of(request)
+    return Json(plain(await profile.forget_document(id, dry_run=dry_run, idempotency_key=once)))
 
 
 @router.post(OF + "/documents/{id}/retry", dependencies=WRITES, status_code=202, response_model=Document)
@@ -124,15 +139,15 @@ for prefix in PREFIXES:
     BOUND = {"dependencies": [Depends(needs("write", bound=True))], "status_code": 202, "response_model": shapes.Task}
 
     @router.post(prefix + "/process/url", **BOUND)  # type: ignore[arg-type]
-    async def process_url(request: Request, body: Page) -> Json:
+    async def process_url(request: Request, body: Page, once: Once = None) -> Json:
         """Have the page at an address read into memory."""
-        profile = bound_profile(request)
-        return Json(task(await profile.add(Source(url=body.url), metadata=body.metadata)), 202)
+        profile, page = bound_profile(request), Source(url=body.url)
+        return Json(task(await profile.add(page, metadata=body.metadata, idempotency_key=once)), 202)
 
     @router.post(prefix + "/process/file", openapi_extra={"requestBody": {"required": True, "content": FILE}}, **BOUND)  # type: ignore[arg-type]
-    async def process_file(request: Request) -> Json:
+    async def process_file(request: Request, once: Once = None) -> Json:
         """Have a file read into memory."""
-        return Json(task(await _uploaded(request, bound_profile(request))), 202)
+        return Json(task(await _uploaded(request, bound_profile(request), once)), 202)
 
     @router.get(
         prefix + "/job/{id}/status", dependencies=[Depends(needs("read", bound=True))], response_model=shapes.Task
@@ -155,9 +170,9 @@ def task(document: Document) -> dict[str, Any]:
     }
 
 
-async def _added(request: Request, profile: LocalProfile) -> Document:
+async def _added(request: Request, profile: LocalProfile, once: str | None) -> Document:
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
-        return await _uploaded(request, profile)
+        return await _uploaded(request, profile, once)
     try:
         body = NewDocument.model_validate_json(await request.body() or b"null")
     except ValidationError as bad:
@@ -170,10 +185,10 @@ async def _added(request: Request, profile: LocalProfile) -> Document:
         source = Source(url=body.url, data=None if body.text is None else body.text.encode())
     except UnicodeEncodeError:
         raise InvalidInput("text is not valid Unicode.", field="text") from None
-    return await profile.add(source, name=body.name, metadata=body.metadata)
+    return await profile.add(source, name=body.name, metadata=body.metadata, idempotency_key=once)
 
 
-async def _uploaded(request: Request, profile: LocalProfile) -> Document:
+async def _uploaded(request: Request, profile: LocalProfile, once: str | None) -> Document:
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InvalidInput("Send the file as multipart/form-data, in a field called file.", field="file")
     async with request.form(max_files=1, max_fields=8) as form:
@@ -186,7 +201,7 @@ async def _uploaded(request: Request, profile: LocalProfile) -> Document:
             with path.open("wb") as into:
                 await asyncio.to_thread(shutil.copyfileobj, file.file, into)
             known_by = PurePosixPath(str(name).replace("\\", "/")).name[: NAME_BYTES // 4] or "file"
-            return await profile.add(path, name=known_by, metadata=_object(metadata))
+            return await profile.add(path, name=known_by, metadata=_object(metadata), idempotency_key=once)
 
 
 def _object(text: object) -> dict[str, Any] | None:

@@ -35,7 +35,7 @@ for prefix in PREFIXES:
         """Keep one thing; of an address, what its page says."""
         if URL.fullmatch(body.content.strip()):
             page = Source(url=body.content.strip())
-            return Json(task(await bound_profile(request).add(page, metadata=body.metadata)), 202)
+            return Json(task(await bound_profile(request).add(page, metadata=body.metadata, idempotency_key=once)), 202)
         kind = await request.app.state.holdfast.kind_of(body.content)
         kept = await bound_profile(request).remember(
             body.content, kind=kind, metadata=body.metadata, idempotency_key=once

@@ -93,6 +93,11 @@ class Documents:
 
 
 @dataclass
+class Passages:
+    passages: list[Message]
+
+
+@dataclass
 class Task:
     """A page or a file on its way into memory: processing, completed or failed."""
 

@@ -220,6 +220,9 @@ class Applying:
                 memories += [memory for (memory,) in query(db, _RESTING_ONLY_ON, (id,))]
                 db.execute("DELETE FROM source WHERE message = ?", (id,))
         gone = [id for id in dict.fromkeys(memories) if self._forget_memory(db, id)]
+        for id in self._change.documents:
+            db.execute("DELETE FROM original WHERE document = ?", (id,))
+            db.execute("DELETE FROM document WHERE id = ?", (id,))
         if self._dropped and not self._change.rehearsed:
             self._drop_parts(db)
         return Forgotten(tuple(gone), tuple(messages))

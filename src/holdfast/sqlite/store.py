@@ -49,7 +49,7 @@ class SqliteStore:
         models = {vector.model for vector in change.vectors}
         if models:  # a part has one vector: under another model it is bare again
             self._embedded_below = {name: n for name, n in self._embedded_below.items() if {name} == models}
-        if change.forget:
+        if change.forget or change.documents:
             self._embedded_below.clear()  # numbers of forgotten parts are used again
             await self._file.scrub()
         return applied
