@@ -18,6 +18,7 @@ from .errors import Conflict, InvalidInput, ModelUnavailable
 from .ports import Embedder, Extractor, Judge, Keys, Store
 from .reconcile import Known, reconcile
 from .related import Related, vectors
+from .trail import about, append
 from .types import All, Change, Deferral, Draft, Floats, Memory, Message, Test, Vector
 
 log = logging.getLogger("holdfast")
@@ -99,6 +100,7 @@ async def digest_some(work: Digesting) -> int:
     claimed = await work.store.claim(now=work.now, lease=work.lease, limit=BATCH)
     if not claimed:
         return 0
+    about(claimed[0].session_id)
     before = await work.store.said(claimed[0].session_id, before=claimed[0].position, limit=CONTEXT)
     if work.spare is not None:
         await _by_pieces(work, work.spare, claimed, before)
@@ -196,10 +198,22 @@ async def _write(work: Digesting, drawn: Drawn, claimed: list[Message], before: 
             change = replace(change, defer=_put_off(work, claimed, drawn.failure))
         try:
             await work.store.apply(change)
+            _tell(claimed, change)
             return
         except Conflict:
             if attempt == CONTESTS:
                 raise
+
+
+def _tell(claimed: list[Message], change: Change) -> None:
+    """Leave in the trace which messages were read and what came of them."""
+    for name, ids in (
+        ("digested", [message.id for message in claimed]),
+        ("drawn", [memory.id for memory in change.memories]),
+        ("superseded", [each.old for each in change.supersede]),
+    ):
+        for id in ids:
+            append(name, id)
 
 
 def _lasting(work: Digesting, memory: Memory) -> Memory:

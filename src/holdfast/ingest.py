@@ -17,7 +17,7 @@ from .once import first
 from .ports import Store
 from .records import Job, JobStatus, Once
 from .results import Receipt, Written
-from .trail import note
+from .trail import about, note
 from .types import ROLES, Change, Json, Message, Part
 
 LOOP_CHARS = 20_000
@@ -27,6 +27,7 @@ FIELDS = ("role", "content", "speaker", "timestamp", "agent", "metadata")
 
 async def ingest(store: Store, messages: Sequence[Message], *, once: Once | None = None) -> Receipt:
     """One ingest, one change, one job. Messages that are known already change nothing."""
+    about(messages[0].session_id)
     if (done := await first(store, once)) is not None:
         return _receipt(messages, done.new, done.answer)
     size = sum(len(message.content) for message in messages)

@@ -21,16 +21,19 @@ def packed(hits: Sequence[Hit], budget: int, *, asked_at: datetime) -> Context:
     lines: list[str] = []
     taken: list[Hit] = []
     for hit in hits:
-        line = _line(hit)
-        cost = tokens(line) + 1
-        if spent + cost <= budget:
-            spent += cost
-            lines.append(line)
+        if spent + cost(hit) <= budget:
+            spent += cost(hit)
+            lines.append(_line(hit))
             taken.append(hit)
     if not taken:
         return Context("", 0, ())
     text = "\n".join([head, *lines])
     return Context(text, tokens(text), tuple(taken))
+
+
+def cost(hit: Hit) -> int:
+    """How many tokens a hit takes of a block."""
+    return tokens(_line(hit)) + 1
 
 
 def _line(hit: Hit) -> str:

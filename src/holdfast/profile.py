@@ -25,6 +25,7 @@ from .results import Answer, Context, Hit, Page, Receipt, Session, Stats
 from .shelved import Shelved
 from .streams import in_one_task
 from .synthesis import Asking, recalled
+from .told import asked, packing
 from .trail import following, note, stage
 from .types import Forgotten, Json, Memory, Message, Where
 
@@ -130,6 +131,7 @@ class LocalProfile(Shelved, Kinded, Carrying):
     ) -> Hits:
         """Ranked hits with their content, no synthesis; with `as_of`, of what was known at that moment."""
         where = filters.parse(**narrowed)
+        asked(narrowed, limit=limit, reference_date=reference_date, as_of=as_of)
         return await self._hits(query, where, limit_of(limit), self._when(reference_date, as_of))
 
     @traced
@@ -187,6 +189,8 @@ class LocalProfile(Shelved, Kinded, Carrying):
 
     async def _recalled(self, asking: Asking, narrowed: Narrowed, when: When) -> AsyncIterator[str | Answer]:
         where, store = filters.parse(**narrowed), await self._store_at(when.as_of)
+        level, length = asking.level, asking.length
+        asked(narrowed, limit=asking.limit, thinking_level=level, response_length=length, as_of=when.as_of)
 
         async def find(text: str, count: int) -> Hits:
             return await self._hits(text, where, count, when)
@@ -215,10 +219,11 @@ class LocalProfile(Shelved, Kinded, Carrying):
         when = self._when(reference_date, as_of)
         hits = await self._hits(query, filters.parse(**narrowed), CONTEXT_HITS, when)
         store = await self._store_at(when.as_of)
-        told = await recall.verbatim(store, hits)
-        told = await recall.rolled_up(store, told) if summaries else told
-        block = pack.packed(self._with_origins(told), tokens, asked_at=when.asked_at)
-        note(tokens=block.tokens, packed=[hit.id for hit in block.hits])
+        worded = await recall.verbatim(store, hits)
+        worded = self._with_origins(await recall.rolled_up(store, worded) if summaries else worded)
+        block = pack.packed(worded, tokens, asked_at=when.asked_at)
+        asked(narrowed, tokens=tokens, summaries=summaries, reference_date=reference_date, as_of=as_of)
+        packing(hits, worded, block, tokens)
         return block
 
     @traced

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from . import words
+from . import told, words
 from .filters import passes
-from .moments import iso, micros
+from .moments import micros
 from .ports import Embedder, Reranker, Store
 from .question import Asked, analysed
 from .rank import Ranked, ranked, reasons
@@ -20,8 +20,6 @@ from .types import Floats, Item, Memory, Message, Probe, Proposals, Where
 
 log = logging.getLogger("holdfast")
 DEPTH = 80
-TRACED = 50
-"""How many of each channel's candidates a trace names."""
 FADE = 1.0
 """What the score of something very old loses when memory fades."""
 SUNK = 3.0
@@ -56,10 +54,11 @@ async def search(store: Store, models: Models, question: Question, limit: int) -
     with stage("read"):
         items = {item.id: item for item in await store.get([each.item.id for each in order])}
         order = await _with_tasks_sunk(store, [each for each in order if each.item.id in items], items)
-        hits = (await _reread(models.reranker, asked, _merged(order, items)))[:limit]
+        distinct, merged = _merged(order, items)
+        hits = (await _reread(models.reranker, asked, distinct))[:limit]
         hits = await _brought_up_to_date(store, asked, _explained(hits, order), question)
     if followed():
-        append("searches", _told(asked, found, order, hits))
+        append("searches", told.search(asked, found, order, merged, hits, limit))
     return hits
 
 
@@ -73,28 +72,6 @@ def _faded(order: list[Ranked], asked: Asked, question: Question, decay: float |
         return replace(found, score=found.score - FADE * (1 - 0.5 ** (days / decay)))
 
     return sorted(map(aged, order), key=lambda found: -found.score)
-
-
-def _told(asked: Asked, found: Proposals, order: Sequence[Ranked], hits: Sequence[Hit]) -> dict[str, Any]:
-    """What a trace keeps of a search: ids, ranks and numbers, and the question, but no text of what was found."""
-    channels: dict[str, list[tuple[int, str]]] = {}
-    for item, ranks in zip(found.items, found.channels, strict=True):
-        for channel, rank in ranks.items():
-            channels.setdefault(channel, []).append((rank, item.id))
-    window = None if asked.window is None else [iso(asked.window[0]), iso(asked.window[1])]
-    return {
-        "question": {"text": asked.text, "words": list(asked.words), "keys": list(asked.keys), "window": window},
-        "channels": {name: [id for _, id in sorted(ranks)[:TRACED]] for name, ranks in channels.items()},
-        "ranked": {each.item.id: round(each.score, 3) for each in order},
-        "returned": [
-            {"id": hit.id, "kind": hit.kind, "score": round(hit.score, 3), "features": _rounded(hit.features)}
-            for hit in hits
-        ],
-    }
-
-
-def _rounded(features: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(float(value), 3) for name, value in features.items() if value}
 
 
 def _explained(hits: list[Hit], order: Sequence[Ranked]) -> list[Hit]:
@@ -232,18 +209,23 @@ async def rolled_up(store: Store, hits: Sequence[Hit]) -> list[Hit]:
     return list(told.values())
 
 
-def _merged(order: Sequence[Ranked], items: dict[str, Item]) -> list[Hit]:
-    """A memory and the message it was drawn from are one hit: whichever stands higher, told only once."""
+def _merged(order: Sequence[Ranked], items: dict[str, Item]) -> tuple[list[Hit], dict[str, str]]:
+    """A memory and the message it was drawn from are one hit: whichever stands higher, told only once.
+
+    And of those that are not told, by which one they are.
+    """
     hits: list[Hit] = []
-    told: set[str] = set()
+    told: dict[str, str] = {}
+    merged: dict[str, str] = {}
     for found in order:
         item = items[found.item.id]
         quotes = {item.id} if isinstance(item, Message) else set(item.sources)
-        if quotes and quotes <= told:
+        if quotes and quotes <= told.keys():
+            merged[item.id] = told[min(quotes)]
             continue
-        told |= quotes
+        told |= dict.fromkeys(quotes - told.keys(), item.id)
         hits.append(_hit(item, found))
-    return hits
+    return hits, merged
 
 
 def _hit(item: Item, found: Ranked) -> Hit:

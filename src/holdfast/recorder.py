@@ -49,8 +49,12 @@ class Recorder:
 
     def add(self, who: Who, done: trail.Trail, error: str | None = None) -> None:
         at = self._clock()
-        details = {**done.details, "stages": done.stages} | ({} if error is None else {"error": error})
-        trace = Trace(names.memory_id(at), at, done.operation, trail.caller(), done.milliseconds, details)
+        spans = [list(span) for span in done.spans]
+        details = {**done.details, "stages": done.stages, "spans": spans} | ({} if error is None else {"error": error})
+        who_asked = trail.caller()
+        if who_asked.session_id is None and done.session_id is not None:
+            who_asked = replace(who_asked, session_id=done.session_id)
+        trace = Trace(names.memory_id(at), at, done.operation, who_asked, done.milliseconds, details)
         telemetry.emit("/".join(who), trace)
         gathered = self._gathered.setdefault(who, [])
         if self._keep:

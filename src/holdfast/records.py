@@ -130,6 +130,19 @@ def _is(value: Any, ids: Set[str]) -> bool:
     return isinstance(named, str) and named in ids
 
 
+def named(value: Any) -> Iterator[str]:
+    """Every text that stands where ids stand, at any depth: names, list entries and values."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield name
+            yield from named(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from named(each)
+    elif isinstance(value, str):
+        yield value
+
+
 def nameless(data: dict[str, Any]) -> dict[str, Any]:
     """An event of a session that was forgotten: its number and what it was, without the session's name."""
     return {name: value for name, value in data.items() if name != "session_id"}

@@ -19,7 +19,7 @@ from .moments import moment
 from .once import first
 from .ports import Filer, Keys, Store
 from .records import Once
-from .trail import note
+from .trail import about, note
 from .types import All, Change, Draft, Json, Memory, Supersede, Test, fingerprint
 
 TRIES = 16
@@ -189,6 +189,8 @@ async def _written(store: Store, memory: Memory, head: Memory | None, wish: Wish
         parts = tuple(replace(part, embed=False) for part in parts)
     done = None if once is None else replace(once, answer=memory.id)
     await store.apply(Change(memories=(memory,), parts=parts, supersede=supersede, once=done))
+    if memory.session_id is not None:
+        about(memory.session_id)
     note(written=memory.id, superseded=[pair.old for pair in supersede])
     return memory
 

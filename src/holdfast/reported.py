@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
@@ -13,14 +14,16 @@ from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
 from .given import Moment
 from .past import Past, When
 from .ports import Store
-from .records import Event, JobStatus, Trace, TracePage
+from .records import Event, JobStatus, Trace, TracePage, named
 from .spending import Spent
 from .trail import Trail
+from .types import Item
 
 if TYPE_CHECKING:
     from .service import AsyncHoldfast
 
 HEARTBEAT = 15.0
+ID = re.compile(r"[0-9A-Z]{26}|[0-9a-f]{32}")
 
 
 class Reported:
@@ -71,6 +74,11 @@ class Reported:
         if found is None:
             raise NotFound(f"There is no trace {shown(id)} in this profile.", field="id")
         return found
+
+    async def _named_in(self, id: str) -> list[Item]:
+        """The memories and messages that a trace names, as they are now; those forgotten since are not there."""
+        ids = {text for text in named((await self.trace(id)).details) if ID.fullmatch(text)}
+        return await (await self._store()).get(sorted(ids))
 
     def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> AsyncIterator[Event | None]:
         """What changes, as it changes, from event `after` or from now on; None after each quiet `heartbeat` seconds."""

@@ -18,7 +18,11 @@ class Trail:
     started: float = field(default_factory=time.perf_counter)
     stages: dict[str, float] = field(default_factory=dict)
     """Milliseconds spent in each."""
+    spans: list[tuple[str, float, float]] = field(default_factory=list)
+    """When each began, in milliseconds from the start, and how long it took; the first ones of very many."""
     details: dict[str, Any] = field(default_factory=dict)
+    session_id: str | None = None
+    """The session it is about, when its caller named none."""
 
     @property
     def milliseconds(self) -> float:
@@ -34,6 +38,7 @@ class Marks:
 
 
 READS = frozenset(("search", "recall", "context", "list", "get", "history", "messages", "sessions", "summary", "stats"))
+SPANS = 64
 _marks: ContextVar[Marks | None] = ContextVar("marks", default=None)
 _caller: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039  (frozen)
 _trail: ContextVar[Trail | None] = ContextVar("trail", default=None)
@@ -114,7 +119,10 @@ def stage(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        trail.stages[name] = round(trail.stages.get(name, 0.0) + (time.perf_counter() - start) * 1000, 3)
+        spent = (time.perf_counter() - start) * 1000
+        trail.stages[name] = round(trail.stages.get(name, 0.0) + spent, 3)
+        if len(trail.spans) < SPANS:
+            trail.spans.append((name, round((start - trail.started) * 1000, 3), round(spent, 3)))
 
 
 def followed() -> bool:
@@ -126,6 +134,13 @@ def note(**facts: Any) -> None:
     trail = _trail.get()
     if trail is not None:
         trail.details |= facts
+
+
+def about(session_id: str) -> None:
+    """The operation is part of this session, unless its caller says of which."""
+    trail = _trail.get()
+    if trail is not None:
+        trail.session_id = session_id
 
 
 def append(name: str, fact: Any) -> None:

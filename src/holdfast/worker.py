@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from . import retention, rollup, spending, summary, trail
@@ -186,11 +186,11 @@ class Worker:
 
     async def _digest(self, who: Who, store: Store, now: datetime) -> int:
         ttl = policy((await self._rules(who)).get(SETTING)).ttl
-        if self._thinking is None:
-            return await digest_some(Digesting(store, self._extractor, self._embedder, now, ttl=ttl))
-        model, tariff = self._thinking.extractor, self._thinking.tariff
-        work = Digesting(store, model, self._embedder, now, self._extractor, self._thinking.judge, ttl)
-        with trail.following("digest") as done, spending.on(Ledger(store.journal, tariff, self._clock)):
+        work = Digesting(store, self._extractor, self._embedder, now, ttl=ttl)
+        if self._thinking is not None:
+            work = replace(work, extractor=self._thinking.extractor, spare=self._extractor, judge=self._thinking.judge)
+        account = None if self._thinking is None else Ledger(store.journal, self._thinking.tariff, self._clock)
+        with trail.following("digest") as done, spending.on(account):
             digested = await digest_some(work)
         if digested and self._recorder is not None:
             self._recorder.add(who, done)

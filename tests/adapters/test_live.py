@@ -129,6 +129,8 @@ async def test_a_turns_traces_tell_what_was_in_context_and_why(site: Site) -> No
     admin = next(each for each in await site.holdfast.access.listed() if each.kind == "admin")
     assert trace["caller"]["credential"] == admin.id
     assert await site.told("GET", f"{OF}/traces/{trace['id']}") == trace
+    (item,) = (await site.told("GET", f"{OF}/traces/{trace['id']}/items"))["items"]
+    assert (item["id"], item["content"]) == (kept["id"], kept["content"])
 
 
 async def test_writes_may_be_repeated_with_a_key(site: Site) -> None:

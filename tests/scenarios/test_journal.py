@@ -200,6 +200,47 @@ async def test_a_trace_explains_a_search_and_never_holds_a_memorys_text(tmp_path
         assert seat.id not in repr([await alice.trace(each.id) for each in await alice.traces()])
 
 
+async def test_a_trace_tells_what_became_of_every_candidate(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        await alice.ingest([{"role": "user", "content": "I live in Porto"}], session_id="s1", wait=True)
+        (city,) = (await alice.list(kind="fact")).items
+        for n in range(4):
+            await alice.remember(f"Porto has bridge number {n}")
+        with acting(turn_id="t1"):
+            await alice.search("where do I live? Porto", limit=2, kind=["fact"], key_prefix="secret-")
+            await alice.search("where do I live? Porto", limit=2)
+            block = await alice.context("Porto", tokens=40)
+        context, search, narrowed = await alice.traces(turn_id="t1")
+        assert narrowed.details["asked"] == {"limit": 2, "kind": ["fact"], "narrowed": ["key_prefix"]}
+        (told,) = search.details["searches"]
+        ids = {each["id"] for each in told["returned"]}
+        assert told["limit"] == len(ids) == 2
+        assert set(told["reasons"]) >= set(told["ranked"]) > ids
+        (said,) = city.sources
+        assert told["merged"] in ({city.id: said}, {said: city.id})
+        assert [name for name, _, _ in search.details["spans"]] == ["analyse", "embed", "propose", "rank", "read"]
+        starts = [start for _, start, _ in search.details["spans"]]
+        assert starts == sorted(starts)
+        assert context.details["budget"] == 40
+        assert context.details["packed"] == [hit.id for hit in block.hits]
+        assert all(cost > 1 for cost in context.details["unfit"].values())
+        assert context.details["unfit"]
+        assert not set(context.details["unfit"]) & set(context.details["packed"])
+
+
+async def test_a_session_is_traced_from_what_was_said_to_what_was_drawn_from_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as memory:
+        alice = memory.profile("app", "alice")
+        receipt = await alice.ingest([{"role": "user", "content": "I live in Porto"}], session_id="s1", wait=True)
+        digest, ingest = sorted(await alice.traces(session_id="s1"), key=lambda trace: trace.operation)
+        assert (ingest.operation, digest.operation) == ("ingest", "digest")
+        assert digest.details["digested"] == ingest.details["new"] == [each.id for each in receipt.messages]
+        assert digest.details["drawn"] == [each.id for each in receipt.memories]
+        await alice.forget_session("s1")
+        assert not len(await alice.traces(session_id="s1"))
+
+
 async def test_what_is_forgotten_leaves_the_traces_that_are_still_on_their_way(tmp_path: Path) -> None:
     async with opened(tmp_path) as memory:
         alice = memory.profile("app", "alice")

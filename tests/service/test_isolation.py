@@ -133,6 +133,7 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
         yield call(KEYED, "/search", "POST", json={"query": query, "kind": ["fact", "message"]})
     if about is asker or target is not asker:  # one's own traces tell what one asked about others
         yield call(NATIVE, "/traces/{id}", "GET", f"/traces/{about.trace}")
+        yield call(NATIVE, "/traces/{id}/items", "GET", f"/traces/{about.trace}/items")
         yield call(NATIVE, "/traces", "GET")
     yield call(NATIVE, "/jobs/{id}", "GET", f"/jobs/{about.job}")
     yield call(NATIVE, "/jobs", "GET")

@@ -48,6 +48,12 @@ async def trace(request: Request, id: str) -> Json:
     return Json(plain(await (await profile_of(request)).trace(id)))
 
 
+@router.get(OF + "/traces/{id}/items", dependencies=[Depends(needs("read"))], response_model=shapes.Named)
+async def items(request: Request, id: str) -> Json:
+    """The memories and messages that a trace names, as they are now, without those that were forgotten since."""
+    return Json({"items": plain(await (await profile_of(request))._named_in(id))})
+
+
 @router.get(OF + "/events", dependencies=[Depends(needs("read"))], response_class=StreamingResponse)
 async def events(request: Request, after: Annotated[int | None, Query(ge=0, le=LAST)] = None) -> StreamingResponse:
     """What changes, as it changes, as server-sent events; `Last-Event-ID` or `after` resumes."""

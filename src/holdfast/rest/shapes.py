@@ -82,6 +82,11 @@ class Jobs:
 
 
 @dataclass
+class Named:
+    items: list[Memory | Message]
+
+
+@dataclass
 class Traces:
     traces: list[Trace]
     cursor: str | None
