@@ -67,6 +67,7 @@ def database() -> Iterator[str]:
         for table in (
             *TABLES,
             "credential",
+            "granted",
             "act",
             "work",
             "process",

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from .archive import Sum
 from .archive_checks import value_of
 from .archive_file import Archive, Checked, is_archive, opened, writing
-from .errors import Conflict, InvalidInput, NotFound, StorageError, shown
+from .errors import Conflict, Forbidden, InvalidInput, NotFound, StorageError, shown
 from .export import exported
 from .foreign import FORMATS, brought
 from .kinds import unheld
@@ -63,6 +63,8 @@ class Carrying(Reported):
 
     async def exported(self, *, vectors: bool = False) -> AsyncIterator[bytes]:
         """The lines of an archive, as they are written."""
+        if not self._sight.whole:
+            raise Forbidden("An archive holds the whole profile, and this view of it does not.", fix="Use another key.")
         store = await self._store()
         async for line in exported(store, self.namespace, self.name, vectors=vectors):
             yield line

@@ -2,7 +2,9 @@
 
 A token is `hf_`, the credential's id, 256 random bits and a checksum, so that a mistyped one is told from an unknown
 one and secret scanners can recognise it. An admin token may do everything. A key has rights in its scope: everywhere,
-one namespace, or one profile. A secret URL is a key for one profile whose token stands in the path.
+one namespace, or one profile. A secret URL is a key for one profile whose token stands in the path. Grants give rights
+in further profiles, one by one. A credential may be an agent's: what it writes is that agent's, and what it reads of
+other agents' is said by `reads`.
 """
 
 from __future__ import annotations
@@ -13,16 +15,28 @@ import re
 import secrets
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .errors import InvalidInput, shown
+from .sights import Reads, Sight, agent_of, reads_of
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ID, RANDOM, CHECK = 10, 43, 6
 RIGHTS = ("read", "write", "forget", "admin")
+GRANTED = ("read", "write", "forget")
+MOST_GRANTS = 500
 KINDS = ("admin", "key", "url")
 _TOKEN = re.compile(rf"hf_([0-9A-Za-z]{{{ID}}})([0-9A-Za-z]{{{RANDOM}}})([0-9A-Za-z]{{{CHECK}}})")
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Rights in one more profile."""
+
+    namespace: str
+    profile: str
+    rights: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +53,11 @@ class Credential:
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     used_at: datetime | None = None
+    grants: tuple[Grant, ...] = ()
+    agent: str | None = None
+    """Everything written with it counts as this agent's."""
+    reads: tuple[str, ...] | None = None
+    """Whose writing it may read beside its own agent's and what no agent wrote; None for everything."""
 
     def valid(self, now: datetime) -> bool:
         ended = min((at for at in (self.expires_at, self.revoked_at) if at is not None), default=None)
@@ -46,11 +65,26 @@ class Credential:
 
     def allows(self, right: str, namespace: str | None = None, profile: str | None = None) -> bool:
         """Whether it has the right in this place; None asks for all namespaces, or for all profiles of one."""
-        if right not in self.rights and "admin" not in self.rights:
-            return False
+        return right in self.rights_in(namespace, profile)
+
+    def rights_in(self, namespace: str | None, profile: str | None) -> frozenset[str]:
+        """What it may do in this place."""
+        granted = (each.rights for each in self.grants if (each.namespace, each.profile) == (namespace, profile))
+        return (self.own_rights if self.covers(namespace, profile) else frozenset()).union(*granted)
+
+    @property
+    def own_rights(self) -> frozenset[str]:
+        return frozenset(RIGHTS) if "admin" in self.rights else self.rights
+
+    def covers(self, namespace: str | None, profile: str | None) -> bool:
+        """Whether its scope does; grants are beside it."""
         if self.namespace is None:
             return True
         return self.namespace == namespace and (self.profile is None or self.profile == profile)
+
+    @property
+    def sight(self) -> Sight:
+        return Sight(self.agent, self.reads)
 
 
 def issued(
@@ -63,6 +97,9 @@ def issued(
     profile: str | None = None,
     expires_at: datetime | None = None,
     token: str | None = None,
+    grants: Iterable[Grant] = (),
+    agent: str | None = None,
+    reads: Reads = None,
 ) -> tuple[Credential, str]:
     """A new credential and its token, which nobody will see again. A preset `token` becomes the credential's."""
     given = frozenset(rights)
@@ -76,9 +113,33 @@ def issued(
         raise InvalidInput("A secret URL opens one profile and administers nothing.", field="profile")
     if expires_at is not None and expires_at <= now:
         raise InvalidInput(f"It expires at {expires_at.isoformat()}, which is past.", field="expires_at")
+    by = None if agent is None else agent_of(agent)
+    seen = reads_of(reads, by)
+    if seen is not None and "admin" in given:
+        raise InvalidInput("An administrator reads everything.", field="reads")
     id = identified(token)[0] if token else _random(ID)
-    made = Credential(id, kind, name, given, now, namespace, profile, expires_at)
+    made = Credential(id, kind, name, given, now, namespace, profile, expires_at, agent=by, reads=seen)
+    for each in grants:
+        made = granted(made, each)
     return made, token or _checked(id + _random(RANDOM))
+
+
+def granted(credential: Credential, grant: Grant) -> Credential:
+    """The credential with this grant, in place of the one it has for the same profile; without rights, with none."""
+    if not grant.rights <= set(GRANTED):
+        told = shown(sorted(grant.rights))
+        raise InvalidInput(f"The rights granted are {told}; use some of {', '.join(GRANTED)}.", field="rights")
+    if credential.namespace is None:
+        raise InvalidInput(
+            "A credential without a namespace is good in every profile already.", field="namespace",
+            fix="Issue one for a namespace, or for a namespace and a profile.",
+        )  # fmt: skip
+    place = (grant.namespace, grant.profile)
+    others = [each for each in credential.grants if (each.namespace, each.profile) != place]
+    if len(others) >= MOST_GRANTS and grant.rights:
+        raise InvalidInput(f"The credential has {MOST_GRANTS} grants, which is the most.", field="grants")
+    kept = [*others, *([grant] if grant.rights else [])]
+    return replace(credential, grants=tuple(sorted(kept, key=lambda each: (each.namespace, each.profile))))
 
 
 def identified(token: str) -> tuple[str, bytes]:

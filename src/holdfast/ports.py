@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
-from .credentials import Credential
+from .credentials import Credential, Grant
 from .records import Act, Event, Job, Once, Trace, TracePage
 from .results import Namespace, Page, ProfileInfo, Stats
 from .shelves import Shelf
@@ -172,6 +172,10 @@ class Credentials(Protocol):
 
     async def add(self, credential: Credential, digest: bytes) -> None:
         """Keep it with its token's hash; the same id again takes its place."""
+        ...
+
+    async def grant(self, id: str, grant: Grant) -> None:
+        """Give it these rights in one more profile, in place of those it has there; without rights, take them away."""
         ...
 
     async def find(self, id: str) -> tuple[Credential, bytes] | None: ...

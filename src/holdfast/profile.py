@@ -89,8 +89,8 @@ class LocalProfile(Shelved, Kinded, Carrying):
         """
         now = self._holdfast._clock()
         given = {
-            "key": key, "value": value, "metadata": metadata, "session_id": session_id, "agent": agent, "trust": trust,
-            "occurred_at": occurred_at, "expires_at": expires_at, "ttl": ttl, "embed": embed,
+            "key": key, "value": value, "metadata": metadata, "session_id": session_id,
+            "agent": self._sight.agent or agent, "trust": trust, "occurred_at": occurred_at, "expires_at": expires_at, "ttl": ttl, "embed": embed,
         }  # fmt: skip
         wish = remember.checked(content, "fact" if kind is None else kind, now, **given)
         wanted = once(idempotency_key, "remember", content, "fact" if kind is None else kind, given)
@@ -117,7 +117,8 @@ class LocalProfile(Shelved, Kinded, Carrying):
         store = await self._store()
         async with self._writing():
             now, kinds = self._holdfast._clock(), await self._kinds_in_use()
-            return await remember.revise(store, id_of(id), given, now=now, seen=etag, once=wanted, kinds=kinds)
+            by: Any = {} if self._sight.agent is None else {"agent": self._sight.agent}
+            return await remember.revise(store, id_of(id), given | by, now=now, seen=etag, once=wanted, kinds=kinds)
 
     @traced
     async def search(

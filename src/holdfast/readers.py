@@ -236,7 +236,7 @@ class _Reading:
         }  # fmt: skip
         about = {**document.metadata, **{name: value for name, value in cited.items() if value is not None}}
         id = names.message_id(document.session_id, "document", chunk.whole)
-        return Message(id, document.session_id, "document", chunk.whole, now, metadata=about)
+        return Message(id, document.session_id, "document", chunk.whole, now, agent=document.agent, metadata=about)
 
     async def _done(self) -> None:
         """What earlier versions said is not found any more, once all of this one is."""

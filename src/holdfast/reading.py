@@ -29,6 +29,8 @@ def _read(wanted: Any, data: Any) -> Any:
         return _read(_chosen(get_args(wanted), data), data)
     if origin is tuple:
         return tuple(_read(get_args(wanted)[0], each) for each in data)
+    if origin is frozenset:
+        return frozenset(data)
     if origin is list:
         return [_read(get_args(wanted)[0], each) for each in data]
     if is_dataclass(wanted) and isinstance(wanted, type):

@@ -87,6 +87,7 @@ def _may_supersede(memory: Memory, head: Memory, said: Mapping[str, datetime]) -
 
 def _memory(draft: Draft, messages: Mapping[str, Message], *, now: datetime, extractor: str) -> Memory:
     first = messages[draft.sources[-1]]
+    agents = {messages[source].agent for source in draft.sources if source in messages}
     identity = (extractor, draft.kind, draft.key or "", draft.content, *draft.sources)
     return Memory(
         id=names.memory_id(first.created_at, *identity),
@@ -99,7 +100,7 @@ def _memory(draft: Draft, messages: Mapping[str, Message], *, now: datetime, ext
         keywords=draft.keywords,
         queries=draft.queries,
         session_id=first.session_id,
-        agent=first.agent,
+        agent=first.agent if len(agents) == 1 else None,
         metadata={} if draft.contested is None else {"conflict": draft.contested},
         trust=draft.trust,
         sources=draft.sources,

@@ -47,6 +47,20 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """What a credential may do in a profile. `by` says why: `everywhere`, `namespace`, `profile`, or `grant`."""
+
+    id: str
+    kind: str
+    name: str
+    rights: frozenset[str]
+    by: str
+    agent: str | None = None
+    reads: tuple[str, ...] | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One operation: who asked for what, what every channel found, what came of it, and how long each stage took."""
 

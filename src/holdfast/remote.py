@@ -9,8 +9,9 @@ import asyncio
 import functools
 import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -29,12 +30,14 @@ from .moments import iso, moment
 from .profile import LocalProfile
 from .reading import read
 from .records import Event, TracePage
+from .remote_admin import RemoteAdministration
 from .remote_files import RemoteFiles
 from .reported import HEARTBEAT
 from .restore import Imported
-from .results import Answer, Namespace, Page, ProfileInfo
+from .results import Answer, Page
 from .retention import PINNED
-from .sent import about_the_caller, header, json_of, quoted
+from .sent import READS, about_the_caller, header, json_of, quoted, reads_header
+from .sights import Reads, agent_of, reads_of
 from .types import Forgotten, Memory
 
 if TYPE_CHECKING:
@@ -52,7 +55,7 @@ ERRORS = {
 }  # fmt: skip
 
 
-class RemoteHoldfast:
+class RemoteHoldfast(RemoteAdministration):
     """Memory for many profiles on a server: `RemoteHoldfast(url, token)`; close it, or use `async with`."""
 
     def __init__(self, url: str, token: str, *, timeout: float = SECONDS) -> None:
@@ -62,6 +65,8 @@ class RemoteHoldfast:
             base_url=url.rstrip("/"), headers={"authorization": f"Bearer {token}"}, timeout=timeout, trust_env=False
         )
         self._closed = False
+        self._more: dict[str, str] = {}
+        """Headers of every request, beside those about the caller."""
         self.bookmark = ""
         """How far the last write was; sent along, so that reads see it whoever answers them."""
 
@@ -74,32 +79,6 @@ class RemoteHoldfast:
         from .remote_across import RemoteAcross  # late: it is made from what is here
 
         return RemoteAcross(self, namespace, profiles)
-
-    async def namespaces(self) -> list[Namespace]:
-        return read(list[Namespace], (await self.ask("GET", "/v1/namespaces"))["namespaces"])
-
-    async def namespace(self, name_or_id: str) -> Namespace:
-        return read(Namespace, await self.ask("GET", f"/v1/namespaces/{quoted(name_or_id)}"))
-
-    async def create_namespace(self, name: str) -> Namespace:
-        return read(Namespace, await self.ask("POST", "/v1/namespaces", {"name": name}))
-
-    async def delete_namespace(self, name: str) -> None:
-        await self.ask("DELETE", f"/v1/namespaces/{quoted(name)}")
-
-    async def profiles(self, namespace: str) -> list[ProfileInfo]:
-        found = await self.ask("GET", f"/v1/namespaces/{quoted(namespace)}/profiles")
-        return read(list[ProfileInfo], found["profiles"])
-
-    async def delete_profile(self, namespace: str, profile: str) -> bool:
-        path = f"/v1/namespaces/{quoted(namespace)}/profiles/{quoted(profile)}"
-        return bool((await self.ask("DELETE", path))["deleted"])
-
-    async def set_namespace_retention(self, namespace: str, rules: Mapping[str, Any] | None) -> None:
-        await self.ask("PUT", f"/v1/namespaces/{quoted(namespace)}/retention", {"rules": rules})
-
-    async def kind_of(self, content: str) -> str | None:
-        return str((await self.ask("POST", "/v1/kind-of", {"content": content}))["kind"])
 
     async def close(self) -> None:
         self._closed = True
@@ -126,7 +105,7 @@ class RemoteHoldfast:
         """One request, whatever it carries; its answer, or the error that the server names."""
         if self._closed:
             raise Closed("This connection was closed.")
-        sent = about_the_caller() | headers
+        sent = self._about() | headers
         seen = later(self.bookmark, trail.needed())
         if seen:
             sent["holdfast-bookmark"] = seen
@@ -143,7 +122,7 @@ class RemoteHoldfast:
         self, path: str, query: dict[str, Any] | None = None, body: dict[str, Any] | None = None
     ) -> AsyncIterator[str]:
         """The lines of an answer that comes bit by bit."""
-        sent: dict[str, Any] = {"params": query, "headers": about_the_caller()}
+        sent: dict[str, Any] = {"params": query, "headers": self._about()}
         if body is not None:
             sent |= {"content": json_of(body)}
             sent["headers"] |= {"content-type": "application/json"}
@@ -159,7 +138,7 @@ class RemoteHoldfast:
     async def chunks(self, path: str, query: dict[str, Any]) -> AsyncIterator[bytes]:
         """The bytes of a long answer as they come."""
         with self._reached():
-            async with self._http.stream("GET", path, params=query, headers=about_the_caller()) as answer:
+            async with self._http.stream("GET", path, params=query, headers=self._about()) as answer:
                 if not answer.is_success:
                     await answer.aread()
                     _check(answer)
@@ -168,12 +147,22 @@ class RemoteHoldfast:
 
     async def send(self, path: str, query: dict[str, Any], body: AsyncIterator[bytes]) -> Any:
         """A long body bit by bit; what comes of it may take its time."""
-        headers = {"content-type": "application/octet-stream"} | about_the_caller()
+        headers = {"content-type": "application/octet-stream"} | self._about()
         patience = httpx.Timeout(SECONDS, read=LONG_SECONDS)
         with self._reached():
             answer = await self._http.post(path, content=body, params=query, headers=headers, timeout=patience)
         _check(answer)
         return answer.json()
+
+    def _about(self) -> dict[str, str]:
+        return about_the_caller() | self._more
+
+    def as_agent(self, agent: str, reads: Reads) -> RemoteHoldfast:
+        """The same connection, asking as this agent."""
+        by = agent_of(agent)
+        found = copy(self)
+        found._more = {"holdfast-agent": quoted(by), READS: reads_header(reads_of(reads, by))}
+        return found
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -254,6 +243,10 @@ class RemoteProfile(RemoteFiles):
         self._holdfast = holdfast
         self.namespace = namespace
         self.name = profile
+
+    @functools.wraps(LocalProfile.as_agent)
+    def as_agent(self, agent: str, *, reads: Reads = "all") -> RemoteProfile:
+        return RemoteProfile(self._holdfast.as_agent(agent, reads), self.namespace, self.name)
 
     remember = call(LocalProfile.remember, "POST", "/remember")
     revise = call(LocalProfile.revise, "PATCH", "/memories/{id}")

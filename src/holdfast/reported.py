@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import aclosing, suppress
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from . import ingest, moments, names
 from .errors import AlreadyExists, Closed, InvalidInput, NotFound, shown
@@ -15,9 +16,12 @@ from .given import Moment
 from .past import Past, When
 from .ports import Store
 from .records import Event, JobStatus, Trace, TracePage, named
+from .sights import Reads, Sight, agent_of, reads_of
 from .spending import Spent
-from .trail import Trail
+from .trail import Trail, acting
 from .types import Item
+from .view import View
+from .view_journal import seen_of
 
 if TYPE_CHECKING:
     from .service import AsyncHoldfast
@@ -34,6 +38,7 @@ class Reported:
         self.namespace = namespace
         self.name = profile
         self._who = (namespace, profile)
+        self._sight = Sight()
 
     async def usage(self, month: str | None = None) -> tuple[Spent, ...]:
         """What language models were asked in a month such as 2026-11, or in all: calls and tokens by model and task."""
@@ -82,16 +87,42 @@ class Reported:
 
     def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> AsyncIterator[Event | None]:
         """What changes, as it changes, from event `after` or from now on; None after each quiet `heartbeat` seconds."""
-        return self._holdfast._live.follow(self._who, after, heartbeat)
+        events = self._holdfast._live.follow(self._who, after, heartbeat)
+        return events if self._sight.whole else self._seen_events(events)
+
+    async def _seen_events(self, events: AsyncIterator[Event | None]) -> AsyncIterator[Event | None]:
+        async with aclosing(events) as told:  # type: ignore[type-var]
+            async for event in told:
+                if event is None:
+                    yield None
+                elif (seen := await seen_of(event, await self._store())) is not None:
+                    yield seen
+
+    def as_agent(self, agent: str, *, reads: Reads = "all") -> Self:
+        """The same profile as this agent sees it: what is written is the agent's, and of what other agents wrote it
+        reads `all`, none (`own`), or that of the agents listed. Nothing is copied."""
+        by = agent_of(agent)
+        return self._seen_with(Sight(by, reads_of(reads, by)))
+
+    def _seen_with(self, sight: Sight) -> Self:
+        if sight == Sight():
+            return self
+        found = copy(self)
+        found._sight = self._sight.narrowed(sight)
+        return found
 
     def _record(self, done: Trail, error: str | None = None) -> None:
         """Leave a trace of what was done."""
-        self._holdfast._recorder.add(self._who, done, error)
+        with acting(agent=self._sight.agent):
+            self._holdfast._recorder.add(self._who, done, error)
 
     async def _store(self) -> Store:
         if self._holdfast._closed:
             raise Closed("This Holdfast was closed.")
-        return await self._holdfast._vault.open(*self._who, create=False)
+        return self._seen(await self._holdfast._vault.open(*self._who, create=False))
+
+    def _seen(self, store: Store) -> Store:
+        return store if self._sight == Sight() else View(store, self._sight)
 
     async def _store_at(self, as_of: datetime | None) -> Store:
         """The store as it stood at that moment."""
@@ -114,7 +145,7 @@ class Reported:
             with suppress(AlreadyExists):  # somebody created it meanwhile
                 await vault.create_namespace(self.namespace)
             store = await vault.open(*self._who, create=True)
-        return store
+        return self._seen(store)
 
 
 def id_of(id: object) -> str:

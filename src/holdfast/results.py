@@ -198,6 +198,8 @@ class Document:
     last_modified: str | None = None
     stale: tuple[str, ...] = ()
     """Sessions of versions before this one, forgotten once it is read."""
+    agent: str | None = None
+    """Who added it, and so whose its passages are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from . import trail
 from .errors import InvalidInput, shown
@@ -23,6 +23,20 @@ def about_the_caller() -> dict[str, str]:
     who = trail.caller()
     told = {"agent": who.agent, "session": who.session_id, "turn": who.turn_id}
     return {f"holdfast-{name}": quoted(value) for name, value in told.items() if value is not None}
+
+
+READS = "holdfast-reads"
+"""Of what other agents wrote, which to read: `all`, `own`, or `only:` and their names."""
+
+
+def reads_header(reads: tuple[str, ...] | None) -> str:
+    return "all" if reads is None else f"only:{','.join(map(quoted, reads))}" if reads else "own"
+
+
+def named_reads(told: str) -> str | list[str]:
+    if not told.startswith("only:"):
+        return told
+    return [unquote(name) for name in told.removeprefix("only:").split(",") if name]
 
 
 def quoted(name: object) -> str:

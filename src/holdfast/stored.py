@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
-from .credentials import Credential
+from .credentials import Credential, Grant
 from .moments import at_micros, iso, micros
 from .reading import read
 from .records import Caller, Event, Job, Once, Trace
@@ -28,7 +29,8 @@ SPENT = "month, model, task, calls, input, output, cached"
 ONCE = "key, request, answer, new, memories, messages"
 JOB = "id, kind, created_at, messages"
 EVENT = "n, at, type, data"
-CREDENTIAL = "id, kind, name, rights, namespace, profile, created_at, expires_at, revoked_at, used_at"
+CREDENTIAL = "id, kind, name, rights, namespace, profile, created_at, expires_at, revoked_at, used_at, agent, reads"
+GRANT = "credential, namespace, profile, rights"
 DOCUMENT = "id, session, state, wait_until, created_at, data"
 PIECE = 1024 * 1024
 """How much of an original stands in one row."""
@@ -156,13 +158,28 @@ def credential_row(credential: Credential) -> Row:
     return (
         credential.id, credential.kind, credential.name, json.dumps(sorted(credential.rights)), credential.namespace,
         credential.profile, micros(credential.created_at), _time(credential.expires_at), _time(credential.revoked_at),
-        _time(credential.used_at),
+        _time(credential.used_at), credential.agent, None if credential.reads is None else packed(credential.reads),
     )  # fmt: skip
 
 
-def credential(row: Row) -> Credential:
-    id, kind, name, rights, namespace, profile, created, *others = row
+def credential(row: Row, granted: Iterable[Row] = ()) -> Credential:
+    """From CREDENTIAL, and its rows of GRANT."""
+    id, kind, name, rights, namespace, profile, created, *others, agent, reads = row
     expires, revoked, used = map(_moment, others)
+    grants = sorted((space, each, frozenset(json.loads(held))) for _, space, each, held in granted)
     return Credential(
-        id, kind, name, frozenset(json.loads(rights)), at_micros(created), namespace, profile, expires, revoked, used
-    )
+        id, kind, name, frozenset(json.loads(rights)), at_micros(created), namespace, profile, expires, revoked, used,
+        tuple(Grant(*each) for each in grants), agent, None if reads is None else tuple(json.loads(reads)),
+    )  # fmt: skip
+
+
+def grant_row(id: str, grant: Grant) -> Row:
+    return id, grant.namespace, grant.profile, packed(sorted(grant.rights))
+
+
+def credentials(rows: Iterable[Row], granted: Iterable[Row]) -> list[Credential]:
+    """Each with its own of the rows of GRANT."""
+    held: dict[str, list[Row]] = {}
+    for row in granted:
+        held.setdefault(row[0], []).append(row)
+    return [credential(row, held.get(row[0], ())) for row in rows]

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
+from .access import Access
 from .across import AsyncAcross, Places
 from .agent_memory import AsyncAgentMemory
 from .errors import Closed
@@ -26,6 +27,7 @@ from .records import Event
 from .reported import HEARTBEAT
 from .results import Answer, Origin
 from .service import AsyncHoldfast
+from .sights import Reads
 
 if TYPE_CHECKING:
     from .remote import RemoteHoldfast
@@ -187,6 +189,10 @@ class Profile(_Front):
 
     exported.__doc__ = LocalProfile.exported.__doc__
 
+    @functools.wraps(LocalProfile.as_agent)
+    def as_agent(self, agent: str, *, reads: Reads = "all") -> Profile:
+        return Profile(self._inner.as_agent(agent, reads=reads), self._loop, self._holdfast)
+
     @property
     def namespace(self) -> str:
         return str(self._inner.namespace)
@@ -214,6 +220,20 @@ class Across(_Front):
     @property
     def profiles(self) -> tuple[Origin, ...]:
         return tuple(self._inner.profiles)
+
+
+class AccessFront(_Front):
+    """Who may do what: credentials, their rights and grants, and who gave them."""
+
+    issue = blocking(Access.issue)
+    rotate = blocking(Access.rotate)
+    revoke = blocking(Access.revoke)
+    grant = blocking(Access.grant)
+    withdraw = blocking(Access.withdraw)
+    listed = blocking(Access.listed)
+    reaching = blocking(Access.reaching)
+    acts = blocking(Access.acts)
+    acts_on = blocking(Access.acts_on)
 
 
 class Holdfast(_Front):
@@ -250,6 +270,11 @@ class Holdfast(_Front):
     def across(self, namespace: str, profiles: Places) -> Across:
         """Several profiles to be asked at once, by name, or as pairs of namespace and name."""
         return Across(self._inner.across(namespace, profiles), self._loop, self)
+
+    @property
+    def access(self) -> AccessFront:
+        """Who may do what."""
+        return AccessFront(self._inner.access, self._loop)
 
     namespaces = blocking(AsyncHoldfast.namespaces)
     namespace = blocking(AsyncHoldfast.namespace)

@@ -79,6 +79,12 @@ class Scope:
         within = self.namespace in (None, credential.namespace)
         return within and self.profile in (None, credential.profile)
 
+    def kept(self, credential: Credential) -> Credential:
+        """Without grants in places that are not moved."""
+        place = (self.namespace, self.profile)
+        grants = [g for g in credential.grants if place[0] in (None, g.namespace) and place[1] in (None, g.profile)]
+        return replace(credential, grants=tuple(grants))
+
 
 class Transfer:
     """`seen` is called after every batch; `tally` tells how far it is."""
@@ -235,7 +241,8 @@ class Transfer:
             if found is None:
                 continue
             there = await held.find(credential.id)
-            wanted = found if there is None else (_merged(found[0], there[0]), found[1])
+            kept = self._scope.kept(found[0])
+            wanted = (kept if there is None else _merged(kept, there[0]), found[1])
             if wanted != there:
                 await held.add(*wanted)
         if self._scope == Scope():
@@ -284,7 +291,7 @@ class Transfer:
         for id in sorted(ids):
             found = await vault.credentials.find(id)
             if found is not None:
-                sha.update(_line("credential", *_lasting(found[0]), found[1].hex()))
+                sha.update(_line("credential", *_lasting(self._scope.kept(found[0])), found[1].hex()))
         for act in await self._acts(vault):
             if acts[act]:
                 sha.update(_line("act", act.at, act.credential, act.what, act.thing))
@@ -310,7 +317,8 @@ def _lasting(credential: Credential) -> tuple[Any, ...]:
     """Without what becomes of it: when it was used, and revoked."""
     return (
         credential.id, credential.kind, credential.name, sorted(credential.rights), credential.namespace,
-        credential.profile, credential.created_at, credential.expires_at,
+        credential.profile, credential.created_at, credential.expires_at, credential.agent, credential.reads,
+        [(each.namespace, each.profile, sorted(each.rights)) for each in credential.grants],
     )  # fmt: skip
 
 

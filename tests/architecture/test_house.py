@@ -18,8 +18,8 @@ ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "
 PURE = {
     "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "errors", "features", "filters",
     "happened", "kinds", "mappings", "moments", "names", "pack", "passages", "paths", "pattern_text", "patterns",
-    "question", "quoted", "rank", "reading", "reckon", "reconcile", "records", "results", "schemas", "spending",
-    "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
+    "question", "quoted", "rank", "reading", "reckon", "reconcile", "records", "results", "schemas", "sights",
+    "spending", "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from ..credentials import identified, issued
+from ..credentials import Grant, identified, issued
 from ..errors import AlreadyExists, NotFound
 from ..ports import Vault
 from ..records import Act
@@ -113,6 +113,39 @@ class VaultContract:
         assert await vault.credentials.end(made.id, AT)
         (ended,) = await vault.credentials.listed()
         assert (ended.used_at, ended.revoked_at) == (AT + timedelta(hours=1), AT)
+
+    async def test_a_grant_is_kept_replaced_and_taken_away(self, vault: Vault) -> None:
+        held = vault.credentials
+        one = Grant("a", "team", frozenset({"read"}))
+        made, token = issued(
+            "key", "ci", ["read"], now=AT, namespace="b", profile="x", grants=[one], agent="sales", reads=["support"]
+        )
+        await held.add(made, identified(token)[1])
+        assert await held.find(made.id) == (made, identified(token)[1])
+        assert (made.agent, made.reads, made.grants) == ("sales", ("support",), (one,))
+        more = Grant("a", "team", frozenset({"read", "write"}))
+        for grant in (Grant("a", "other", frozenset({"forget"})), more, more):
+            await held.grant(made.id, grant)
+        (listed,) = await held.listed()
+        assert listed.grants == (Grant("a", "other", frozenset({"forget"})), more)
+        await held.end(made.id, AT + timedelta(days=1))
+        await held.grant(made.id, Grant("a", "other", frozenset()))
+        await held.grant("nobody", more)
+        (listed,) = await held.listed()
+        assert (listed.grants, listed.revoked_at) == ((more,), AT + timedelta(days=1))
+
+    async def test_a_deleted_place_takes_what_was_granted_in_it_along(self, vault: Vault) -> None:
+        for name in ("a", "b"):
+            await vault.create_namespace(name)
+            for profile in ("x", "y"):
+                await vault.open(name, profile, create=True)
+        grants = [Grant(name, profile, frozenset({"read"})) for name in ("a", "b") for profile in ("x", "y")]
+        made, token = issued("key", "0", ["read"], now=AT, namespace="c", grants=grants)
+        await vault.credentials.add(made, identified(token)[1])
+        await vault.delete("a", "x")
+        assert [(await vault.credentials.listed())[0].grants] == [tuple(grants[1:])]
+        await vault.delete_namespace("b")
+        assert [(await vault.credentials.listed())[0].grants] == [tuple(grants[1:2])]
 
     async def test_a_deleted_place_takes_its_credentials_along(self, vault: Vault) -> None:
         for name in ("a", "b"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from ..credentials import Credential
+from ..credentials import Credential, Grant, granted
 from ..records import Act
 
 
@@ -16,6 +16,11 @@ class MemoryCredentials:
 
     async def add(self, credential: Credential, digest: bytes) -> None:
         self._held[credential.id] = (credential, digest)
+
+    async def grant(self, id: str, grant: Grant) -> None:
+        if id in self._held:
+            credential, digest = self._held[id]
+            self._held[id] = (granted(credential, grant), digest)
 
     async def find(self, id: str) -> tuple[Credential, bytes] | None:
         return self._held.get(id)
@@ -43,9 +48,14 @@ class MemoryCredentials:
         return self._acts[::-1][:limit]
 
     def drop(self, namespace: str, profile: str | None) -> None:
-        """A deleted place takes its credentials along."""
+        """A deleted place takes its credentials along, and what others were granted in it."""
         self._held = {
-            id: (credential, digest)
+            id: (_without(credential, namespace, profile), digest)
             for id, (credential, digest) in self._held.items()
             if credential.namespace != namespace or (profile is not None and credential.profile != profile)
         }
+
+
+def _without(credential: Credential, namespace: str, profile: str | None) -> Credential:
+    left = [each for each in credential.grants if each.namespace != namespace or profile not in (None, each.profile)]
+    return replace(credential, grants=tuple(left))

@@ -15,7 +15,7 @@ from ..stored import packed
 from ..types import Json
 from . import nearby
 from .base import Base, Db, Row, query
-from .credentials import TELL, PostgresCredentials
+from .credentials import TELL, PostgresCredentials, dropped
 from .fleet import Fleet, Rates
 from .hearing import CATALOGUE, CHANNEL, GONE, MISSED, Hearing
 from .schema import PARTITIONS, ROLE
@@ -96,7 +96,7 @@ class PostgresVault:
     async def delete_namespace(self, name: str) -> None:
         for profile in await self.profiles(name):
             await self.delete(name, profile.name)
-        await self._write("DELETE FROM credential WHERE namespace = %s", name)
+        await self._base.write(None, lambda db: dropped(db, name, None))
         await self._write("DELETE FROM namespace WHERE name = %s", name)
         await self._write("DELETE FROM laid_down WHERE namespace = %s", name)
         await self._write(TELL)
@@ -143,7 +143,7 @@ class PostgresVault:
         await self._namespace_id(namespace)
 
         async def run(db: Db) -> int | None:
-            await query(db, "DELETE FROM credential WHERE namespace = %s AND profile = %s", (namespace, profile))
+            await dropped(db, namespace, profile)
             found = await query(db, _FIND + " FOR UPDATE OF profile", (namespace, profile))
             if not found:
                 return None

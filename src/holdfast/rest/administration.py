@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
+from ..credentials import Credential, Grant
 from ..errors import InvalidInput
 from ..moments import moment
 from ..results import Namespace
@@ -29,6 +30,12 @@ class Statement(Body):
     content: str = Field(max_length=32_768)
 
 
+class NewGrant(Body):
+    namespace: str
+    profile: str
+    rights: list[Literal["read", "write", "forget"]] = Field(min_length=1)
+
+
 class NewCredential(Body):
     kind: Literal["key", "url"] = "key"
     name: str = Field(max_length=100)
@@ -36,6 +43,12 @@ class NewCredential(Body):
     namespace: str | None = None
     profile: str | None = None
     expires_at: Moment = None
+    grants: list[NewGrant] = Field(default_factory=list)
+    """Rights in further profiles."""
+    agent: str | None = None
+    """Everything written with it counts as this agent's."""
+    reads: Literal["all", "own"] | list[str] = "all"
+    """Of what other agents wrote: everything, nothing, or that of these agents."""
 
 
 @router.get("/v1/namespaces", dependencies=[Depends(needs("read"))], response_model=shapes.Namespaces)
@@ -88,9 +101,11 @@ async def issue(request: Request, body: NewCredential, once: Once = None) -> Jso
         raise InvalidInput("A profile needs its namespace.", field="namespace")
 
     async def make() -> Json:
+        grants = [Grant(each.namespace, each.profile, frozenset(each.rights)) for each in body.grants]
         made, token = await request.app.state.access.issue(
-            body.kind, body.name, body.rights, namespace=body.namespace, profile=body.profile, expires_at=expires
-        )
+            body.kind, body.name, body.rights, namespace=body.namespace, profile=body.profile, expires_at=expires,
+            grants=grants, agent=body.agent, reads=body.reads,
+        )  # fmt: skip
         return Json({"credential": plain(made), "token": token}, 201)
 
     return await _repeats(request).first(request, once, body, make)
@@ -115,6 +130,27 @@ async def rotate(
 async def revoke(request: Request, id: str) -> Json:
     await request.app.state.access.revoke(id)
     return Json({"revoked": True})
+
+
+@router.post("/v1/credentials/{id}/grants", dependencies=[Depends(needs("admin"))], response_model=Credential)
+async def grant(request: Request, id: str, body: NewGrant) -> Json:
+    """Rights in one more profile, in place of those it was granted there."""
+    made = await request.app.state.access.grant(id, body.namespace, body.profile, body.rights)
+    return Json(plain(made))
+
+
+@router.delete("/v1/credentials/{id}/grants", dependencies=[Depends(needs("admin"))], response_model=shapes.Withdrawn)
+async def withdraw(request: Request, id: str, namespace: str, profile: str) -> Json:
+    return Json({"withdrawn": await request.app.state.access.withdraw(id, namespace, profile)})
+
+
+@router.get(IN + "/profiles/{profile}/access", dependencies=[Depends(needs("admin"))], response_model=shapes.Reached)
+async def reaching(request: Request) -> Json:
+    """Who can reach this profile: every valid credential with its rights here and why it has them, and who granted and
+    withdrew any."""
+    profile = await profile_of(request)
+    access, place = request.app.state.access, (profile.namespace, profile.name)
+    return Json({"credentials": plain(await access.reaching(*place)), "acts": plain(await access.acts_on(*place))})
 
 
 @router.post("/v1/kind-of", dependencies=[Depends(needs(None))], response_model=shapes.Kind)

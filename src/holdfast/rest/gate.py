@@ -26,6 +26,8 @@ from ..names import PROFILE_BYTES, text
 from ..ports import Rates
 from ..profile import LocalProfile
 from ..records import Caller
+from ..sent import READS, named_reads
+from ..sights import Sight, agent_of, reads_of
 from .segments import segment
 from .signin import cookie_token, refuse_strangers
 
@@ -92,6 +94,7 @@ def needs(right: str | None, *, bound: bool = False, among: bool = False) -> Cal
                 fix="Use one with this right in this namespace and profile.",
             )
         request.state.namespace = namespace
+        request.state.sight = _sight(request, credential)
         trail.act(_caller(request, credential))
         return credential
 
@@ -106,7 +109,19 @@ def _caller(request: Request, credential: Credential) -> Caller:
         name = f"holdfast-{field}"
         value = request.headers.get(name)
         told[field] = None if value is None else text(unquote(value), name, limit=PROFILE_BYTES)
-    return Caller(credential.id, told["agent"], told["session"], told["turn"])
+    return Caller(credential.id, credential.agent or told["agent"], told["session"], told["turn"])
+
+
+def _sight(request: Request, credential: Credential) -> Sight:
+    """What the credential may see, or less of it when the request says as which agent it reads."""
+    told = request.headers.get(READS)
+    if told is None:
+        return credential.sight
+    given = request.headers.get("holdfast-agent")
+    agent = credential.agent if given is None else agent_of(unquote(given), "holdfast-agent")
+    if credential.agent not in (None, agent):
+        raise Forbidden(f"The credential {credential.id} is another agent's.", field="holdfast-agent")
+    return credential.sight.narrowed(Sight(agent, reads_of(named_reads(told), agent)))
 
 
 async def _place(request: Request, credential: Credential) -> tuple[str | None, str | None]:
@@ -154,8 +169,13 @@ async def _signed_in(request: Request) -> Credential | None:
 async def profile_of(request: Request) -> LocalProfile:
     """The profile that the request was let into; a namespace is never implicit over HTTP."""
     space = await request.app.state.holdfast.namespace(request.state.namespace)
-    found: LocalProfile = request.app.state.holdfast.profile(space.name, segment(request, "profile"))
-    return found
+    return seen_profile(request, space.name, segment(request, "profile"))
+
+
+def seen_profile(request: Request, namespace: str, profile: str) -> LocalProfile:
+    """A profile as whoever asks may see it; who may ask is checked already."""
+    found: LocalProfile = request.app.state.holdfast.profile(namespace, profile)
+    return found._seen_with(request.state.sight)
 
 
 def named_profile(request: Request, namespace: str, profile: str, right: str) -> LocalProfile | None:
@@ -163,8 +183,7 @@ def named_profile(request: Request, namespace: str, profile: str, right: str) ->
     credential: Credential = request.state.credential
     if not credential.allows(right, namespace, profile):
         return None
-    found: LocalProfile = request.app.state.holdfast.profile(namespace, profile)
-    return found
+    return seen_profile(request, namespace, profile)
 
 
 def bound_profile(request: Request) -> LocalProfile:
@@ -175,5 +194,4 @@ def bound_profile(request: Request) -> LocalProfile:
             "This path serves one profile, and the credential is not bound to one.",
             fix="Use a secret URL, or a key issued for one namespace and profile.",
         )
-    found: LocalProfile = request.app.state.holdfast.profile(credential.namespace, credential.profile)
-    return found
+    return seen_profile(request, credential.namespace, credential.profile)

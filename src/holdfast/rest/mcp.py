@@ -21,7 +21,7 @@ from ..credentials import Credential
 from ..errors import Forbidden, HoldfastError, InvalidInput, shown
 from ..service import AsyncHoldfast
 from ..types import Memory
-from .gate import Need, asking, bound_profile, needs
+from .gate import Need, asking, bound_profile, needs, seen_profile
 from .shapes import Found
 from .wire import Body, Json, Once, plain
 
@@ -153,8 +153,8 @@ async def _guest(request: Request, namespace: str | None, profile: str | None) -
 
     agent = request.headers.get("holdfast-agent")
     return Guest(
-        holdfast.profile(namespace, profile), holdfast.kind_of, namespace, profile, allows, credential.id,
-        None if agent is None else unquote(agent), still,
+        seen_profile(request, namespace, profile), holdfast.kind_of, namespace, profile, allows, credential.id,
+        credential.agent or (None if agent is None else unquote(agent)), still,
     )  # fmt: skip
 
 

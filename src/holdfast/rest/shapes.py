@@ -8,7 +8,7 @@ from typing import Any
 from ..agent_memory import Item
 from ..credentials import Credential
 from ..kinds import KindInfo
-from ..records import Act, JobStatus, Trace
+from ..records import Act, JobStatus, Reach, Trace
 from ..results import Document, Hit, Namespace, ProfileInfo, Session
 from ..retention import Retained as ByRule
 from ..spending import Spent
@@ -177,6 +177,17 @@ class SignedIn:
 @dataclass
 class SignedOut:
     signed_out: bool
+
+
+@dataclass
+class Withdrawn:
+    withdrawn: bool
+
+
+@dataclass
+class Reached:
+    credentials: list[Reach]
+    acts: list[Act]
 
 
 @dataclass

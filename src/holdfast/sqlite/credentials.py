@@ -7,10 +7,12 @@ from datetime import datetime
 import apsw
 
 from .. import stored
-from ..credentials import Credential
+from ..credentials import Credential, Grant
 from ..moments import at_micros, micros
 from ..records import Act
 from .file import File, query
+
+_GRANT = f"INSERT INTO granted ({stored.GRANT}) VALUES (?, ?, ?, ?)"
 
 
 class SqliteCredentials:
@@ -22,16 +24,34 @@ class SqliteCredentials:
         statement = (
             f"INSERT OR REPLACE INTO credential ({stored.CREDENTIAL}, digest) VALUES ({', '.join('?' * len(row))})"
         )
-        await self._catalogue.write(lambda db: query(db, statement, row))
+
+        def write(db: apsw.Connection) -> None:
+            query(db, statement, row)
+            query(db, "DELETE FROM granted WHERE credential = ?", (credential.id,))
+            for grant in credential.grants:
+                query(db, _GRANT, stored.grant_row(credential.id, grant))
+
+        await self._catalogue.write(write)
+
+    async def grant(self, id: str, grant: Grant) -> None:
+        def write(db: apsw.Connection) -> None:
+            place = (id, grant.namespace, grant.profile)
+            query(db, "DELETE FROM granted WHERE credential = ? AND namespace = ? AND profile = ?", place)
+            if grant.rights and query(db, "SELECT 1 FROM credential WHERE id = ?", (id,)):
+                query(db, _GRANT, stored.grant_row(id, grant))
+
+        await self._catalogue.write(write)
 
     async def find(self, id: str) -> tuple[Credential, bytes] | None:
         statement = f"SELECT {stored.CREDENTIAL}, digest FROM credential WHERE id = ?"
-        found = await self._catalogue.read(lambda db: query(db, statement, (id,)))
-        return (stored.credential(found[0][:-1]), found[0][-1]) if found else None
+        grants = f"SELECT {stored.GRANT} FROM granted WHERE credential = ?"
+        found, held = await self._catalogue.read(lambda db: (query(db, statement, (id,)), query(db, grants, (id,))))
+        return (stored.credential(found[0][:-1], held), found[0][-1]) if found else None
 
     async def listed(self) -> list[Credential]:
         statement = f"SELECT {stored.CREDENTIAL} FROM credential ORDER BY created_at DESC, id"
-        return [stored.credential(row) for row in await self._catalogue.read(lambda db: query(db, statement))]
+        grants = f"SELECT {stored.GRANT} FROM granted"
+        return stored.credentials(*await self._catalogue.read(lambda db: (query(db, statement), query(db, grants))))
 
     async def end(self, id: str, at: datetime) -> bool:
         still = "(revoked_at IS NULL OR revoked_at > ?1)"
@@ -55,9 +75,11 @@ class SqliteCredentials:
 
 
 def dropped(db: apsw.Connection, namespace: str, profile: str | None) -> None:
-    """A deleted place takes its credentials along."""
+    """A deleted place takes its credentials along, and what others were granted in it."""
     query(
         db,
         "DELETE FROM credential WHERE namespace = ?1 AND (?2 IS NULL OR profile = ?2)",
         (namespace, profile),
     )
+    query(db, "DELETE FROM granted WHERE namespace = ?1 AND (?2 IS NULL OR profile = ?2)", (namespace, profile))
+    query(db, "DELETE FROM granted WHERE credential NOT IN (SELECT id FROM credential)")
