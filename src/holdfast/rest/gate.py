@@ -43,6 +43,8 @@ class Need:
     """What a route needs; `right` None lets every valid credential in."""
 
     right: str | None
+    among: bool = False
+    """It is needed in each of the profiles that the body names; the route itself lets every credential in."""
 
 
 class Limiter:
@@ -98,7 +100,7 @@ def needs(right: str | None, *, bound: bool = False, among: bool = False) -> Cal
         trail.act(_caller(request, credential))
         return credential
 
-    check.need = Need(right)  # type: ignore[attr-defined]
+    check.need = Need(right, among)  # type: ignore[attr-defined]
     return check
 
 
