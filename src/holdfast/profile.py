@@ -90,7 +90,8 @@ class LocalProfile(Shelved, Kinded, Carrying):
         now = self._holdfast._clock()
         given = {
             "key": key, "value": value, "metadata": metadata, "session_id": session_id,
-            "agent": self._sight.agent or agent, "trust": trust, "occurred_at": occurred_at, "expires_at": expires_at, "ttl": ttl, "embed": embed,
+            "agent": self._sight.agent or agent, "trust": trust, "occurred_at": occurred_at, "expires_at": expires_at,
+            "ttl": ttl, "embed": embed,
         }  # fmt: skip
         wish = remember.checked(content, "fact" if kind is None else kind, now, **given)
         wanted = once(idempotency_key, "remember", content, "fact" if kind is None else kind, given)

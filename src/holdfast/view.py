@@ -64,7 +64,12 @@ class View:
         found: list[Memory] = []
         while True:
             page = await self._store.scan(
-                self._within(where), now=now, limit=limit - len(found), cursor=cursor, superseded=superseded, as_of=as_of
+                self._within(where),
+                now=now,
+                limit=limit - len(found),
+                cursor=cursor,
+                superseded=superseded,
+                as_of=as_of,
             )
             found += await self._visible(page.items)
             cursor = page.cursor
