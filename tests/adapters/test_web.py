@@ -148,7 +148,7 @@ async def test_a_secret_urls_cookie_opens_its_one_profile_and_nothing_else(brows
 
 async def test_the_cookie_counts_in_the_native_api_only(browser: Browser) -> None:
     await browser.enter("admin")
-    for path in ("/metrics", "/client/v4/accounts/x/agent-memory/namespaces", "/api/search?q=seats"):
+    for path in ("/client/v4/accounts/x/agent-memory/namespaces", "/api/search?q=seats"):
         assert (await browser.http.get(path)).status_code == 401, path
 
 

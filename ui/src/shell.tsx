@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { asFailure, type Failure } from "./core/api";
 import { useShortcuts } from "./core/keys";
 import { listen } from "./core/live";
-import { go, here, place, to } from "./core/route";
-import { may, me, profile, signOut } from "./core/session";
+import { go, place, to } from "./core/route";
+import { latest, may, me, profile, signOut } from "./core/session";
 import { nextTheme } from "./core/theme";
 import { PAGES } from "./pages";
 import { Button } from "./parts/Button";
@@ -17,6 +17,7 @@ import { Bones, Trouble } from "./parts/States";
 import { Toasts } from "./parts/Toast";
 import { t } from "./strings";
 
+const ADMIN = () => import("./pages/Admin");
 const CHOOSE = () => import("./pages/Choose");
 
 export function Shell() {
@@ -27,9 +28,10 @@ export function Shell() {
   useShortcuts([
     { keys: "mod+k", does: t.keys.palette, group: t.keys.everywhere, typing: true, act: () => (palette.value = palette.value ? null : "all") },
     { keys: "?", does: t.keys.help, group: t.keys.everywhere, act: () => (helping.value = true) },
+    { keys: "g a", does: t.keys.goTo(t.admin.title), group: t.keys.everywhere, act: () => may("admin") && go("#/admin") },
     { keys: "p", does: t.keys.profiles, group: t.keys.everywhere, act: () => (palette.value = "profiles") },
     ...PAGES.map((page) => ({
-      keys: `g ${page.key}`, does: t.keys.goTo(page.title), group: t.keys.everywhere, act: () => shown && go(here(page.id)),
+      keys: `g ${page.key}`, does: t.keys.goTo(page.title), group: t.keys.everywhere, act: () => latest.value && go(lead(page.id)),
     })),
   ]);
   return (
@@ -59,7 +61,10 @@ function land(): void {
 }
 
 function Current() {
-  if (profile.value === null) return <Lazy key="choose" load={CHOOSE} />;
+  if (profile.value === null) {
+    const admin = place.value.page === "admin" && may("admin");
+    return <Lazy key={admin ? "admin" : "choose"} load={admin ? ADMIN : CHOOSE} />;
+  }
   const entry = PAGES.find((each) => each.id === place.value.page) ?? PAGES[0]!;
   return <Lazy key={`${entry.id} ${profile.value.path}`} load={entry.load} />;
 }
@@ -73,9 +78,15 @@ function Lazy({ load }: { load: () => Promise<{ default: ComponentType }> }) {
   return <div class="page">{failure ? <Trouble failure={failure} again={() => location.reload()} /> : <Bones lines={6} />}</div>;
 }
 
+/** The address of a page of the profile that is shown, or was shown last. */
+function lead(page: string): string {
+  const of = profile.value ?? latest.value;
+  return of === null ? "#/" : to(of.namespace, of.name, page);
+}
+
 function Brand() {
   return (
-    <a class="brand" href={profile.value ? here("home") : "#/"} aria-label={t.name}>
+    <a class="brand" href={lead("home")} aria-label={t.name}>
       <Mark />
       <span>{t.name}</span>
     </a>
@@ -83,7 +94,8 @@ function Brand() {
 }
 
 function Whose() {
-  const { namespace, profile: name } = place.value;
+  const of = profile.value ?? latest.value;
+  const [namespace, name] = of === null ? [null, null] : [of.namespace, of.name];
   return (
     <button type="button" class="whose" onClick={() => (palette.value = "profiles")} aria-label={t.shell.switchProfile(namespace, name)}>
       <span class="space clip">{namespace ?? t.shell.noProfile}</span>
@@ -97,13 +109,19 @@ function Links({ icons = 20 }: { icons?: number }) {
   const { page } = place.value;
   return (
     <nav class="nav" aria-label={t.shell.pages}>
-      {profile.value !== null &&
+      {latest.value !== null &&
         PAGES.map((each) => (
-          <a key={each.id} href={here(each.id)} aria-current={each.id === page ? "page" : undefined} title={each.title}>
+          <a key={each.id} href={lead(each.id)} aria-current={each.id === page ? "page" : undefined} title={each.title}>
             <Icon name={each.icon} size={icons} />
             <span>{each.title}</span>
           </a>
         ))}
+      {may("admin") && (
+        <a href="#/admin" aria-current={page === "admin" && profile.value === null ? "page" : undefined} title={t.admin.title}>
+          <Icon name="admin" size={icons} />
+          <span>{t.admin.title}</span>
+        </a>
+      )}
     </nav>
   );
 }
@@ -166,9 +184,9 @@ function TabBar() {
   useEffect(() => setMore(false), [page]);
   return (
     <div class="tabbar">
-      {profile.value !== null &&
+      {latest.value !== null &&
         PAGES.filter((each) => each.tab).map((each) => (
-          <a key={each.id} href={here(each.id)} aria-current={each.id === page ? "page" : undefined}>
+          <a key={each.id} href={lead(each.id)} aria-current={each.id === page ? "page" : undefined}>
             <Icon name={each.icon} />
             {each.title}
           </a>

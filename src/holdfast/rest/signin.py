@@ -15,7 +15,7 @@ from starlette.responses import Response
 from ..errors import Forbidden
 
 NAME = "holdfast"
-OPENS = ("/v1/", "/ui/")
+OPENS = ("/v1/", "/ui/", "/metrics")
 """Where the cookie counts."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 DAYS_KEPT = 30

@@ -198,8 +198,10 @@ export interface Act {
 }
 
 export interface KindInfo {
-  name: string;
-  [more: string]: Json;
+  kind: string;
+  current: number;
+  versions: { version: number; schema: Json }[];
+  migrating: number | null;
 }
 
 /** One step of a profile's change sequence, as it comes over the event stream. */

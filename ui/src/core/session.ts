@@ -1,5 +1,5 @@
 /** Who is signed in, and which profile is shown. */
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { asFailure, call, type Failure, root, whenSignedOut } from "./api";
 import type { Credential } from "./nouns";
 import { Profile } from "./profile";
@@ -22,6 +22,12 @@ export const profile = computed<Profile | null>(() => {
   if (namespace === null || name === null) return (shown = null);
   if (shown?.namespace === namespace && shown.name === name) return shown;
   return (shown = new Profile(namespace, name));
+});
+
+/** The profile that was shown last: where the navigation leads from pages that belong to none. */
+export const latest = signal<Profile | null>(null);
+effect(() => {
+  if (profile.value !== null) latest.value = profile.value;
 });
 
 whenSignedOut(() => (me.value = null));
@@ -65,5 +71,6 @@ export async function signIn(token: string, remember: boolean): Promise<void> {
 export async function signOut(): Promise<void> {
   await call("DELETE", "ui/session");
   me.value = null;
+  latest.value = null;
   go("#/", { replace: true });
 }

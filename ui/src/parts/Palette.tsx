@@ -5,7 +5,7 @@ import { call } from "../core/api";
 import { type Loaded, useLoad, useStill } from "../core/load";
 import type { Namespace, ProfileInfo } from "../core/nouns";
 import { go, here, place, to } from "../core/route";
-import { me, profile, signOut } from "../core/session";
+import { may, me, profile, signOut } from "../core/session";
 import { nextTheme } from "../core/theme";
 import { PAGES } from "../pages";
 import { t } from "../strings";
@@ -146,6 +146,7 @@ function fixed(): Command[] {
     { id: "help", group: t.palette.do, name: t.palette.help, icon: "help", act: () => setTimeout(() => (helping.value = true)) },
     { id: "leave", group: t.palette.do, name: t.signOut, icon: "leave", act: () => void signOut() },
   ];
+  if (may("admin")) pages.push({ id: "admin", group: t.palette.go, name: t.admin.title, icon: "admin", act: () => go("#/admin") });
   return [...pages, ...rest];
 }
 
