@@ -42,6 +42,7 @@ MOST_TRIES = 20
 """After which one that was cut off again and again is given up: it may be what ends the process."""
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(hours=1)
 LEFT_SECONDS = 3600.0
+PEEK_SECONDS = 0.05
 
 
 class Lost(Exception):
@@ -80,14 +81,18 @@ class Readers:
 
     async def idle(self, who: Who) -> None:
         """Wait until nothing of this profile can be read now, here or in another process."""
-        while (task := self._tasks.get(who)) is not None:
-            await asyncio.wait([task])
-        try:
-            store = await self._vault.open(*who, create=False)
-        except NotFound:
-            return
-        while await store.shelf.lent(self._clock()):  # noqa: ASYNC110  (it is another process that reads)
-            await asyncio.sleep(0.05)
+        while True:
+            while (task := self._tasks.get(who)) is not None:
+                await asyncio.wait([task])
+            try:
+                store = await self._vault.open(*who, create=False)
+            except NotFound:
+                return
+            if not await store.shelf.lent(self._clock()):
+                if self._stopping or not await _ready(store, self._clock()):
+                    return
+                self.notify(who)  # another process read here and is gone, and left some
+            await asyncio.sleep(PEEK_SECONDS)
 
     async def stop(self) -> None:
         self._stopping = True
@@ -276,6 +281,14 @@ class _Reading:
         if not await self._store.shelf.amend(new, self._held, lent, original):
             raise Lost
         self._document, self._held = new, lent or self._held
+
+
+async def _ready(store: Store, now: datetime) -> bool:
+    """Whether some document could be read now."""
+    if not await store.shelf.waiting():
+        return False
+    every = await store.shelf.listed(2**31)
+    return any(each.state == "waiting" and (each.retry_at is None or each.retry_at <= now) for each in every)
 
 
 def _parts(messages: list[Message]) -> tuple[Part, ...]:

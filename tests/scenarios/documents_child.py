@@ -10,11 +10,18 @@ import sys
 import time
 from pathlib import Path
 
-from holdfast import Holdfast
+from holdfast import Holdfast, worker
+from holdfast.postgres import fleet
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 
 
+def be_quick() -> None:
+    """Take over from processes that are gone within a second; there is one at a time."""
+    fleet.SEEN_SECONDS, worker.LOOK_SECONDS = 0.5, 0.5  # type: ignore[assignment]
+
+
 def main(data: str, files: str) -> None:
+    be_quick()
     memory = Holdfast.open(data, embedder=HashingEmbedder(), extractor=ScriptedExtractor())
     ana = memory.profile("app", "ana")
     print("open", flush=True)

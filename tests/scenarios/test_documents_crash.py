@@ -6,10 +6,14 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
+import psycopg
 import pytest
 
+from databases import database
 from holdfast import Holdfast
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 
@@ -27,7 +31,20 @@ def made(folder: Path, count: int) -> dict[str, str]:
     return words
 
 
-def killed_while_reading(data: Path, files: Path, seconds: float) -> dict[str, str]:
+@pytest.fixture(params=["folder", "database"])
+def data(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where the profile lies, as `Holdfast.open` takes it."""
+    monkeypatch.setattr("holdfast.postgres.fleet.SEEN_SECONDS", 0.5)
+    monkeypatch.setattr("holdfast.worker.LOOK_SECONDS", 0.5)
+    if request.param == "folder":
+        yield str(tmp_path / "data")
+        return
+    with database() as dsn:
+        told = psycopg.conninfo.conninfo_to_dict(dsn)
+        yield f"postgres:///{told.pop('dbname')}?{urlencode(told)}"
+
+
+def killed_while_reading(data: str, files: Path, seconds: float) -> dict[str, str]:
     """Document ids by file name, as acknowledged before the kill."""
     child = subprocess.Popen([sys.executable, CHILD, data, files], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
@@ -39,14 +56,14 @@ def killed_while_reading(data: Path, files: Path, seconds: float) -> dict[str, s
     return {name: id for _, id, name in (line.split() for line in whole.splitlines())}
 
 
-def all_finish_once(tmp_path: Path, count: int, kills: int) -> None:
+def all_finish_once(data: str, tmp_path: Path, count: int, kills: int) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # pytest shows it when the test fails
     dice, taken = random.Random(seed), dict[str, str]()
     words = made(tmp_path / "files", count)
     for _ in range(kills):
-        taken |= killed_while_reading(tmp_path / "data", tmp_path / "files", dice.uniform(0.1, 2.0))
-    with Holdfast.open(tmp_path / "data", embedder=HashingEmbedder(), extractor=ScriptedExtractor()) as memory:
+        taken |= killed_while_reading(data, tmp_path / "files", dice.uniform(0.1, 2.0))
+    with Holdfast.open(data, embedder=HashingEmbedder(), extractor=ScriptedExtractor()) as memory:
         ana = memory.profile("app", "ana")
         assert {document.id for document in ana.documents()} >= set(taken.values()), "one was lost"
         taken |= {path.name: ana.add(path).id for path in sorted((tmp_path / "files").iterdir())}
@@ -65,11 +82,11 @@ def all_finish_once(tmp_path: Path, count: int, kills: int) -> None:
         assert (stats.pending, stats.set_aside, stats.unembedded) == (0, 0, 0)
 
 
-def test_a_dozen_documents_survive_three_kills(tmp_path: Path) -> None:
-    all_finish_once(tmp_path, 12, 3)
+def test_a_dozen_documents_survive_three_kills(data: str, tmp_path: Path) -> None:
+    all_finish_once(data, tmp_path, 12, 3)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_fifty_documents_survive_ten_kills(tmp_path: Path) -> None:
-    all_finish_once(tmp_path, 50, 10)
+def test_fifty_documents_survive_ten_kills(data: str, tmp_path: Path) -> None:
+    all_finish_once(data, tmp_path, 50, 10)
