@@ -39,6 +39,7 @@ from .errors import (
 if _typing.TYPE_CHECKING:
     from .across import AsyncAcross
     from .agent_memory import AsyncAgentMemory, Item
+    from .graphs import Entity, EntityChange, Graph, Link
     from .kinds import KindInfo
     from .migrate import Migrated
     from .notes import AsyncNotes, Briefing, Note
@@ -67,6 +68,7 @@ else:
     _HOMES = {
         "across": ("AsyncAcross",),
         "agent_memory": ("AsyncAgentMemory", "Item"),
+        "graphs": ("Entity", "EntityChange", "Graph", "Link"),
         "kinds": ("KindInfo",),
         "migrate": ("Migrated",),
         "notes": ("AsyncNotes", "Briefing", "Note"),
@@ -112,12 +114,16 @@ __all__ = [
     "Citation",
     "Context",
     "Document",
+    "Entity",
+    "EntityChange",
     "Event",
     "Forgotten",
+    "Graph",
     "Hit",
     "Item",
     "JobStatus",
     "KindInfo",
+    "Link",
     "Memory",
     "Message",
     "Migrated",

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from .errors import ReadOnly
+from .graphs import Graphs
 from .ports import Journal, Store
 from .results import Page, Stats
 from .shelves import Shelf
@@ -111,6 +112,10 @@ class Past:
     @property
     def shelf(self) -> Shelf:
         return self.store.shelf
+
+    @property
+    def graph(self) -> Graphs:
+        return self.store.graph
 
     async def _stood(self, items: Iterable[AnItem]) -> list[AnItem]:
         """Those that were there, each without what came later: its successor, and sources that had not arrived."""

@@ -43,5 +43,8 @@ PLACES: dict[str, dict[str, str]] = {
         "document": GONE,
         "data": "goes with the document, and with the first of its passages; the key of a file elsewhere alike",
     },
+    "mention": {"name": GONE, "shown": GONE, "type": NOT_SAID},
+    "tie": {"subject": GONE, "relation": NOT_SAID, "object": GONE},
+    "entity_change": {"id": NOT_SAID, "data": "goes with the last mention of a name in it"},
     "setting": {"name": "chosen by the owner, or the hash of an encrypted file", "value": REBUILT},
 }  # fmt: skip

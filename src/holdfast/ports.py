@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from .credentials import Credential, Grant
+from .graphs import Graphs
 from .records import Act, Event, Job, Once, Trace, TracePage
 from .results import Namespace, Page, ProfileInfo, Stats
 from .shelves import Shelf
@@ -109,6 +110,9 @@ class Store(Protocol):
 
     @property
     def shelf(self) -> Shelf: ...
+
+    @property
+    def graph(self) -> Graphs: ...
 
 
 @runtime_checkable

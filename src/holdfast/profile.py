@@ -13,6 +13,7 @@ from .carrying import Carrying
 from .digest import keys_of
 from .errors import InvalidInput, NotFound, shown
 from .given import Moment, Narrowed, Revision
+from .graphed import Graphed
 from .kinded import Kinded
 from .ledger import Ledger
 from .once import once
@@ -35,7 +36,7 @@ CATCH_UP_SECONDS = 0.5
 CONTEXT_HITS = 60
 
 
-class LocalProfile(Shelved, Kinded, Carrying):
+class LocalProfile(Shelved, Kinded, Graphed, Carrying):
     """The verbs, bound to one profile of this process's data folder."""
 
     @traced

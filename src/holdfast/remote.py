@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 import httpx2 as httpx
 import orjson
@@ -26,17 +25,18 @@ from .bookmarks import later
 from .carrying import Exported, Seen, all_of, archived, by_line, chunked, source, written
 from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable
 from .foreign import brought
-from .moments import iso, moment
 from .profile import LocalProfile
 from .reading import read
-from .records import Event, TracePage
+from .records import Event
 from .remote_admin import RemoteAdministration
+from .remote_call import call
 from .remote_files import RemoteFiles
+from .remote_graph import RemoteGraph
 from .reported import HEARTBEAT
 from .restore import Imported
-from .results import Answer, Page
+from .results import Answer
 from .retention import PINNED
-from .sent import READS, about_the_caller, header, json_of, quoted, reads_header
+from .sent import READS, about_the_caller, json_of, quoted, reads_header
 from .sights import Reads, agent_of, reads_of
 from .types import Forgotten, Memory
 
@@ -190,53 +190,7 @@ def _check(answer: httpx.Response) -> None:
     raise wrong
 
 
-def call(
-    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
-    verb: str,
-    path: str,
-    within: str | None = None,
-    **renamed: str,
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """The local method as a request: what its path does not name goes into the body, or the query.
-
-    `within` names the part of the answer that is the result; `renamed` says what the service calls a parameter.
-    """
-    signature = inspect.signature(method)
-    result = get_type_hints(inspect.unwrap(method))["return"]
-
-    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        given = {renamed.get(name, name): value for name, value in _given(signature, self, args, kwargs).items()}
-        if given.get("as_of") is not None:  # in an address there are no numbers
-            given["as_of"] = iso(moment(given["as_of"], "as_of"))
-        headers = {
-            called: header(given.pop(name), name)
-            for name, called in (("idempotency_key", "idempotency-key"), ("etag", "if-match"))
-            if name in given
-        }
-        place = path.format_map({name: quoted(given.pop(name)) for name in list(given) if f"{{{name}}}" in path})
-        in_body = verb in ("POST", "PATCH", "PUT")
-        answer = await self._ask(verb, place, given if in_body else None, None if in_body else given, **headers)
-        if result in (Page, TracePage):
-            answer = {"items": answer[within], "cursor": answer["cursor"]}
-        elif within is not None:
-            answer = answer[within]
-        found: T = read(result, answer)
-        return found
-
-    functools.update_wrapper(run, method)
-    return run
-
-
-def _given(signature: inspect.Signature, *everything: Any) -> dict[str, Any]:
-    """What the caller gave, by name; defaults are the server's business."""
-    profile, args, kwargs = everything
-    bound = signature.bind(profile, *args, **kwargs).arguments
-    bound.pop("self")
-    more: dict[str, Any] = next((bound.pop(name) for name in ("narrowed", "given") if name in bound), {})
-    return {name: value for name, value in bound.items() if value is not None} | more
-
-
-class RemoteProfile(RemoteFiles):
+class RemoteProfile(RemoteFiles, RemoteGraph):
     """The verbs, bound to one profile of a server."""
 
     def __init__(self, holdfast: RemoteHoldfast, namespace: str, profile: str) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from .across import AsyncAcross, Places, placed
 from .reading import read
-from .remote import RemoteHoldfast, call
+from .remote import RemoteHoldfast
+from .remote_call import call
 from .results import Answer
 from .sent import quoted
 

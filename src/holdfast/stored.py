@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from .credentials import Credential, Grant
+from .graphs import EntityChange
 from .moments import at_micros, iso, micros
 from .reading import read
 from .records import Caller, Event, Job, Once, Trace
@@ -152,6 +153,15 @@ def document_row(document: Document) -> Row:
 
 def document(data: str, original: bool) -> Document:
     return replace(read(Document, json.loads(data)), original=bool(original))
+
+
+def entity_change_data(change: EntityChange) -> str:
+    told = {each.name: getattr(change, each.name) for each in fields(EntityChange)}
+    return packed(told | {"at": iso(change.at)})
+
+
+def entity_change(data: str) -> EntityChange:
+    return read(EntityChange, json.loads(data))
 
 
 def credential_row(credential: Credential) -> Row:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from .errors import ReadOnly
+from .graphs import Graphs
 from .ports import Journal, Store
 from .results import Page, Stats
 from .shelves import Shelf
@@ -114,6 +115,10 @@ class United:
 
     @property
     def shelf(self) -> Shelf:
+        _refuse()
+
+    @property
+    def graph(self) -> Graphs:
         _refuse()
 
     async def _each(self, ids: Iterable[str], ask: Callable[[Store, Sequence[str]], Awaitable[Sequence[T]]]) -> list[T]:

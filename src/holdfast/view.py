@@ -14,12 +14,14 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from .errors import AlreadyExists, Conflict, shown
+from .graphs import Graphs
 from .ports import Journal, Store
 from .results import Page, Stats
 from .rollup import covering
 from .shelves import Shelf
 from .sights import Sight
 from .types import All, Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Test, Vector, Where
+from .view_graph import GraphView
 from .view_journal import JournalView
 from .view_shelf import ShelfView
 
@@ -134,6 +136,10 @@ class View:
     @property
     def shelf(self) -> Shelf:
         return ShelfView(self._store.shelf, self._sight)
+
+    @property
+    def graph(self) -> Graphs:
+        return self._store.graph if self._sight.whole else GraphView(self._store.graph, self._sight, self)
 
     def _within(self, where: Where | None) -> Where | None:
         rule = self._sight.where()

@@ -18,6 +18,7 @@ from . import retention, rollup, spending, summary, trail
 from .digest import Digesting, digest_some, embed_bare
 from .errors import Conflict, HoldfastError, NotFound
 from .forget import sweep
+from .graph import learn_some
 from .ledger import Ledger, Tariff
 from .ports import Embedder, Extractor, Store, Summariser, Vault
 from .recorder import Recorder
@@ -180,9 +181,10 @@ class Worker:
         if digested:
             await self._roll_up(who, store, now)
         embedded = await embed_bare(store, self._embedder)
+        learned = await learn_some(store)
         swept = await sweep(store, now=now)
         await asyncio.sleep(0)
-        return digested + embedded + swept
+        return digested + embedded + learned + swept
 
     async def _digest(self, who: Who, store: Store, now: datetime) -> int:
         ttl = policy((await self._rules(who)).get(SETTING)).ttl

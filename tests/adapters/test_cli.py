@@ -372,7 +372,7 @@ def test_the_version_is_told(run: Run) -> None:
 
 def test_every_command_has_help_and_the_common_options(run: Run) -> None:
     commands = [line.split()[0] for line in run("--help").out.split("Commands:")[1].splitlines() if line.strip()]
-    assert len(commands) == 35
+    assert len(commands) == 36
     for command in commands:
         said = run(command, "--help")
         assert said.code == 0

@@ -70,6 +70,10 @@ def settled_in(server: Server, namespace: str, *, reads: bool) -> Owner:
     told = server.told("POST", place + "/ingest", json={"messages": [said], "session_id": words["session"]})
     note = {"content": f"The locker code is {words['content']}", "key": words["key"], "session_id": words["session"]}
     kept = server.told("POST", place + "/remember", json=note | {"metadata": {"mark": words["metadata"]}})
+    server.told(
+        "POST", place + "/remember", json={"content": f"The user's sister Marta works at `{words['content']}`."}
+    )
+    server.told("POST", place + "/entities/merge", json={"into": words["content"], "others": ["Lockers"]})
     server.told("PUT", place + "/kinds/locker", json={"schema": {"title": words["metadata"]}})
     if reads:
         text = {"text": f"The locker key is {words['document']}.", "name": words["document"]}
@@ -142,6 +146,13 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
     yield call(CONTRACT, "/memories", "GET", params={"type": "fact"})
     yield call(NATIVE, "/kinds", "GET")
     yield call(NATIVE, "/kinds/{kind}", "GET", "/kinds/locker")
+    yield call(NATIVE, "/graph", "GET")
+    for name in ("user", "locker", *(about.words[place].upper() for place in PLACES)):  # a refusal names what was asked
+        yield call(NATIVE, "/graph", "GET", params={"entity": name})
+        yield call(NATIVE, "/graph/path", "GET", params={"start": "user", "end": name})
+        yield call(NATIVE, "/entities/about", "GET", params={"entity": name})
+        yield call(NATIVE, "/entities", "GET", params={"query": name})
+    yield call(NATIVE, "/entities/changes", "GET")
     yield call(NATIVE, "/documents", "GET")
     yield call(NATIVE, "/documents/{id}", "GET", f"/documents/{about.document}")
     yield call(NATIVE, "/documents/{id}/passages", "GET", f"/documents/{about.document}/passages")

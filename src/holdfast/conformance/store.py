@@ -19,6 +19,7 @@ from ..types import (
     Supersede,
 )
 from .finding import FindingContract, proposed
+from .graph import GraphContract
 from .journal import JournalContract
 from .made import AT, MODEL, direction, memory, message, unit, written
 from .past import PastContract
@@ -27,7 +28,7 @@ from .shelf import ShelfContract
 LEASE = timedelta(minutes=5)
 
 
-class StoreContract(FindingContract, PastContract, JournalContract, ShelfContract):
+class StoreContract(FindingContract, PastContract, JournalContract, ShelfContract, GraphContract):
     """Subclass it and give it a `vault` fixture."""
 
     @pytest.fixture

@@ -25,6 +25,7 @@ from ..types import (
 )
 from ..vectors import packed, unpacked
 from .apply import add_memories, add_messages, forget, note
+from .graph import MemoryGraph
 from .journal import MemoryJournal
 from .search import propose
 from .shelf import MemoryShelf
@@ -37,6 +38,7 @@ class MemoryStore:
         self._changed = changed
         self.journal = MemoryJournal()
         self.shelf = MemoryShelf()
+        self.graph = MemoryGraph(lambda: self._state)
 
     async def apply(self, change: Change) -> Applied:
         self.journal.check(change)
@@ -61,6 +63,7 @@ class MemoryStore:
             was = {**self._state.items, **{message.id: message for message in change.messages}}
             self.shelf.drop({was[id].session_id for id in gone.messages}, change.documents)
             self._state = state
+            self.graph.forget(gone)
             self.journal.record(change, applied, state)
             self._changed()
         return applied

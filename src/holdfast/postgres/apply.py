@@ -14,6 +14,7 @@ from ..types import Applied, Change, Forgotten, Memory, Part, Supersede
 from ..vectors import packed, unpacked
 from . import rows
 from .base import Db, Row, query
+from .graph import forget_mentions, scrub_changes
 from .journal import recorded
 from .seal import FINGERPRINT, MEMORY, MESSAGE, Seal
 
@@ -49,6 +50,7 @@ class Applying:
         self._new: set[str] = set()
         self._items: dict[str, int] = {}
         self._memories: set[str] = set()
+        self._unsaid: set[str] = set()
 
     async def run(self, db: Db) -> Applied:
         change, p = self._change, self._profile
@@ -264,6 +266,7 @@ class Applying:
             await db.execute("DELETE FROM original WHERE profile = %s AND document = ANY(%s)", (p, documents))
             await db.execute("DELETE FROM document WHERE profile = %s AND id = ANY(%s)", (p, documents))
         gone = [id for id in dict.fromkeys(memories) if await self._forget_memory(db, id)]
+        await scrub_changes(db, p, self._seal, self._unsaid, gone)
         return Forgotten(tuple(gone), tuple(messages))
 
     async def _forget_memory(self, db: Db, id: str) -> bool:
@@ -271,6 +274,7 @@ class Applying:
         for n, successor in await query(db, statement, (self._profile, id)):
             await self._drop_parts(db, n)
             await db.execute("DELETE FROM source WHERE profile = %s AND memory = %s", (self._profile, n))
+            self._unsaid |= await forget_mentions(db, self._profile, self._seal, n)
             await self._relink(db, id, successor)
             return True
         return False

@@ -14,6 +14,7 @@ from ..vectors import unpacked
 from . import rows
 from .apply import Applying
 from .base import Base, Db, Row, query
+from .graph import PostgresGraph
 from .journal import PostgresJournal
 from .nearby import GIANT
 from .seal import MEMORY, MESSAGE, Seal
@@ -39,6 +40,7 @@ class PostgresStore:
         """As last seen."""
         self.journal = PostgresJournal(base, profile, seal)
         self.shelf = PostgresShelf(base, profile, seal)
+        self.graph = PostgresGraph(base, profile, seal)
 
     async def apply(self, change: Change) -> Applied:
         async def run(db: Db) -> Applied:

@@ -20,6 +20,7 @@ from . import (
     carrying,
     documents,
     failures,
+    graph,
     journal,
     keyed,
     kinds,
@@ -40,7 +41,7 @@ from .wire import Json
 log = logging.getLogger("holdfast")
 ROUTERS = (  # routes are tried in turn, so those asked most come first
     mcp.router, agent_memory.router, native.router, across.router, journal.router, keyed.router, lifetimes.router,
-    kinds.router, carrying.router, administration.router, documents.router, secret_url.router,
+    kinds.router, graph.router, carrying.router, administration.router, documents.router, secret_url.router,
 )  # fmt: skip
 
 

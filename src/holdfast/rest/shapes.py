@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+
+from pydantic import BaseModel, Field
 
 from ..agent_memory import Item
 from ..credentials import Credential
+from ..graphs import Entity, EntityChange
 from ..kinds import KindInfo
 from ..records import Act, JobStatus, Reach, Trace
 from ..results import Document, Hit, Namespace, ProfileInfo, Session
@@ -29,6 +33,37 @@ class Found:
 class Memories:
     memories: list[Memory]
     cursor: str | None
+
+
+@dataclass
+class About:
+    memories: list[Memory]
+
+
+@dataclass
+class Entities:
+    entities: list[Entity]
+
+
+@dataclass
+class EntityChanges:
+    changes: list[EntityChange]
+
+
+class Link(BaseModel):
+    from_: str = Field(alias="from")
+    to: str
+    relation: str
+    memory: str
+    since: datetime | None
+    until: datetime | None
+
+
+@dataclass
+class Graph:
+    entities: list[Entity]
+    links: list[Link]
+    truncated: bool
 
 
 @dataclass

@@ -12,6 +12,7 @@ from ..vectors import packed, unpacked
 from . import rows
 from .board import Board
 from .file import query
+from .graph import forget_mentions, scrub_changes
 from .journal import recorded
 
 _PLACES = ", ".join("?" * len(rows.MEMORY.split(",")))
@@ -51,6 +52,7 @@ class Applying:
         self._dead: list[int] = []
         self._dropped: list[int] = []
         """Items whose parts go: message.n, or -memory.n."""
+        self._unsaid: set[str] = set()
 
     def __call__(self, db: apsw.Connection) -> Applied:
         change = self._change
@@ -225,12 +227,14 @@ class Applying:
             db.execute("DELETE FROM document WHERE id = ?", (id,))
         if self._dropped and not self._change.rehearsed:
             self._drop_parts(db)
+        scrub_changes(db, self._unsaid, gone)
         return Forgotten(tuple(gone), tuple(messages))
 
     def _forget_memory(self, db: apsw.Connection, id: str) -> bool:
         for n, successor in query(db, "DELETE FROM memory WHERE id = ? RETURNING n, superseded_by", (id,)):
             self._dropped.append(-n)
             db.execute("DELETE FROM source WHERE memory = ?", (n,))
+            self._unsaid |= forget_mentions(db, n)
             self._relink(db, id, successor)
             return True
         return False

@@ -18,6 +18,7 @@ from . import rows
 from .apply import Applying, Rehearsed
 from .board import Board
 from .file import File, query
+from .graph import SqliteGraph
 from .journal import SqliteJournal
 from .search import propose
 from .shelf import SqliteShelf
@@ -185,6 +186,10 @@ class SqliteStore:
     @property
     def shelf(self) -> SqliteShelf:
         return SqliteShelf(self._file)
+
+    @property
+    def graph(self) -> SqliteGraph:
+        return SqliteGraph(self._file)
 
     async def sleep(self) -> None:
         """Give up what a hot profile holds; the next use wakes it."""

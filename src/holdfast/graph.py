@@ -1,0 +1,235 @@
+"""Who and what memories are about, and how they hang together.
+
+Entities and links are read off memories, by the worker as it goes and by whoever asks before it got there. Whose a name
+is follows from what memories say and what people decided (identity.py), anew with every question.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .errors import InvalidInput, NotFound, ReadOnly, shown
+from .graphs import USER, WITH, Entity, Graph, Link, Mention, Scope, Tie, folded
+from .identity import Identity
+from .ports import Store
+from .relations import VERSION, read
+from .types import Memory
+
+BATCH = 500
+MOST_ALIASES = 5_000
+MOST_NAMES = 200_000
+READ_OF_EACH = 400
+"""How many of a name's newest ties are followed; more make an answer `truncated`."""
+DESCRIBED_BY = 12
+"""How many of a name's newest mentions say how it is written and of which type it is."""
+FARTHEST = 6
+MOST_VISITED = 4_000
+
+
+async def learn_some(store: Store, limit: int = BATCH) -> int:
+    """Read a batch of memories that were not read yet; how many there were."""
+    unread = await store.graph.unread(VERSION, limit)
+    if unread:
+        await store.graph.learn(VERSION, [read(memory) for memory in unread])
+    return len(unread)
+
+
+async def caught_up(store: Store) -> None:
+    """Read what was not read yet; what somebody opened for reading only stays as far as its owner has read it."""
+    try:
+        while await learn_some(store) == BATCH:
+            continue
+    except ReadOnly:
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class Seeing:
+    """A store's graph at a moment, and whose the names in it are."""
+
+    store: Store
+    scope: Scope
+    identity: Identity
+
+    async def links(self, entities: Iterable[str]) -> tuple[list[Link], bool]:
+        """The links of these entities, newest first and those that say how before those that do not; whether all."""
+        wanted = set(entities)
+        names = [name for entity in sorted(wanted) for name in self.identity.names(entity)]
+        ties = await self.store.graph.ties(names, self.scope, READ_OF_EACH)
+        busy = Counter(name for tie in ties for name in (tie.subject, tie.object))
+        found = [link for tie in ties if (link := self._link(tie)) and {link.subject, link.object} & wanted]
+        kept: dict[tuple[object, ...], Link] = {}
+        for link in sorted(found, key=lambda link: link.relation == WITH):
+            ends = tuple(sorted((link.subject, link.object))) if link.relation == WITH else (link.subject, link.object)
+            kept.setdefault((*ends, link.relation, link.until), link)
+        return list(kept.values()), all(busy[name] < READ_OF_EACH for name in names)
+
+    def _link(self, tie: Tie) -> Link | None:
+        one, other = (self.identity.of(name, tie.memory) for name in (tie.subject, tie.object))
+        return None if one == other else Link(one, tie.relation, other, tie.memory, tie.since, tie.until)
+
+    async def mentions(self, entity: str, limit: int) -> list[Mention]:
+        found = await self.store.graph.mentions(self.identity.names(entity), self.scope, limit)
+        return [each for each in found if self.identity.of(each.name, each.memory) == entity]
+
+    async def described(self, entities: Sequence[str]) -> dict[str, Entity]:
+        """What is known of these entities, in this order; those that no memory mentions are left out."""
+        names = {name: None for entity in entities for name in self.identity.names(entity)}
+        told: dict[str, list[Mention]] = {entity: [] for entity in entities}
+        for each in await self.store.graph.mentions(list(names), self.scope, DESCRIBED_BY):
+            told.get(self.identity.of(each.name, each.memory), []).append(each)
+        groups = [self.identity.names(entity) for entity in entities]
+        counts = dict(zip(entities, await self.store.graph.count(groups, self.scope), strict=True))
+        for entity in self.identity.torn & told.keys():
+            told[entity] = await self.mentions(entity, MOST_NAMES)
+            counts[entity] = len({each.memory for each in told[entity]})
+        return {entity: self._entity(entity, told[entity], counts[entity]) for entity in entities if told[entity]}
+
+    def _entity(self, entity: str, mentions: list[Mention], count: int) -> Entity:
+        own = [each.shown for each in mentions if each.name == entity] or [each.shown for each in mentions]
+        name = self.identity.shown(entity) or Counter(own).most_common(1)[0][0]
+        types = Counter(each.type for each in mentions if each.type != "other").most_common(1)
+        others = sorted({each.name for each in mentions} - {entity})
+        kind = USER if entity == USER else types[0][0] if types else "other"
+        return Entity(entity, name, kind, count, tuple(others))
+
+
+async def seeing(store: Store, scope: Scope) -> Seeing:
+    await caught_up(store)
+    said = await store.graph.aliases(scope, MOST_ALIASES)
+    return Seeing(store, scope, Identity(said, await store.graph.changes()))
+
+
+async def known(seen: Seeing, entity: str, field: str = "entity") -> str:
+    """The id of an entity that somebody names. Raises NotFound when no memory mentions it."""
+    asked = name_of(entity, field)
+    for name in (asked, f"user's {asked.removeprefix('my ')}"):
+        found = seen.identity.of(name)
+        if await seen.mentions(found, 1 if not seen.identity.torn else MOST_NAMES):
+            return found
+    raise NotFound(f"No memory mentions {shown(entity)}.", field=field, fix="List the entities to see their names.")
+
+
+def name_of(entity: object, field: str) -> str:
+    if not isinstance(entity, str) or not entity.strip() or len(entity) > 200:
+        raise InvalidInput(f"{field} is {shown(entity)}; give a name of 1 to 200 characters.", field=field)
+    name = folded(entity)
+    return USER if name in ("me", "i", "myself") else name
+
+
+async def around(seen: Seeing, entity: str, depth: int, limit: int) -> Graph:
+    """An entity, and what is no more than so many links away."""
+    start = await known(seen, entity)
+    reached: dict[str, None] = {start: None}
+    links: dict[Link, None] = {}
+    ring, whole = [start], True
+    for _ in range(depth):
+        found, all_read = await seen.links(ring)
+        whole &= all_read
+        ends = dict.fromkeys(end for link in found for end in (link.subject, link.object))
+        ring = [end for end in ends if end not in reached]
+        whole &= len(reached) + len(ring) <= limit
+        ring = ring[: limit - len(reached)]
+        reached |= dict.fromkeys(ring)
+        links |= dict.fromkeys(found)
+        if not ring:
+            break
+    entities = await seen.described(list(reached))
+    return Graph(tuple(entities.values()), _within(links, entities.keys()), not whole)
+
+
+async def whole(seen: Seeing, limit: int) -> Graph:
+    """The entities that most memories mention, and the links between them."""
+    found = await listed(seen)
+    kept = await seen.described(found[:limit])
+    links, _ = await seen.links(kept)
+    return Graph(tuple(kept.values()), _within(links, kept.keys()), len(found) > limit)
+
+
+async def listed(seen: Seeing, query: str | None = None) -> list[str]:
+    """The entities, most mentioned first; with `query`, those with that in one of their names."""
+    counts: Counter[str] = Counter()
+    wanted = None if query is None else folded(query)
+    matched: set[str] = set()
+    for name, count in await seen.store.graph.counted(seen.scope, MOST_NAMES):
+        counts[seen.identity.of(name)] += count
+        if wanted is None or wanted in name:
+            matched.add(seen.identity.of(name))
+    for entity in seen.identity.torn:
+        counts[entity] = len(await seen.mentions(entity, MOST_NAMES))
+        if wanted is None or wanted in entity:
+            matched.add(entity)
+    return [
+        entity for entity, count in sorted(counts.items(), key=lambda e: (-e[1], e[0])) if count and entity in matched
+    ]
+
+
+def _within(links: Iterable[Link], entities: Iterable[str]) -> tuple[Link, ...]:
+    there = set(entities)
+    return tuple(link for link in links if link.subject in there and link.object in there)
+
+
+async def path(seen: Seeing, start: str, end: str) -> Graph:
+    """The shortest way from one entity to another, by links that say how if there is one; empty when there is none."""
+    one, other = await known(seen, start, "start"), await known(seen, end, "end")
+    found: list[Link] | None = []
+    if one != other:
+        found = await _way(seen, one, other, typed=True) or await _way(seen, one, other, typed=False)
+    if found is None:
+        return Graph()
+    steps = dict.fromkeys([one, *(end for link in found for end in (link.subject, link.object)), other])
+    entities = await seen.described(_in_order(one, found) or list(steps))
+    return Graph(tuple(entities.values()), tuple(found))
+
+
+def _in_order(start: str, links: Sequence[Link]) -> list[str]:
+    """The entities as a way passes them."""
+    passed = [start]
+    for link in links:
+        passed.append(link.object if link.subject == passed[-1] else link.subject)
+    return passed
+
+
+async def _way(seen: Seeing, one: str, other: str, *, typed: bool) -> list[Link] | None:
+    """From both ends at once, a ring at a time, the smaller first."""
+    came: list[dict[str, Link | None]] = [{one: None}, {other: None}]
+    rings: list[list[str]] = [[one], [other]]
+    for _ in range(FARTHEST):
+        side = 0 if len(rings[0]) <= len(rings[1]) else 1
+        links, _ = await seen.links(rings[side])
+        ring: dict[str, None] = {}
+        before = set(rings[side])
+        for link in links:
+            if typed and link.relation == WITH:
+                continue
+            for here, there in ((link.subject, link.object), (link.object, link.subject)):
+                if here in before and there not in came[side]:
+                    came[side][there] = link
+                    ring[there] = None
+        met = next((entity for entity in ring if entity in came[1 - side]), None)
+        if met is not None:
+            return [*reversed(_back(came[0], met)), *_back(came[1], met)]
+        rings[side] = list(ring)
+        if not ring or len(came[0]) + len(came[1]) > MOST_VISITED:
+            return None
+    return None
+
+
+def _back(came: dict[str, Link | None], entity: str) -> list[Link]:
+    """The links from an entity to where its side began."""
+    links = []
+    while (link := came[entity]) is not None:
+        links.append(link)
+        entity = link.object if link.subject == entity else link.subject
+    return links
+
+
+async def about(seen: Seeing, entity: str, limit: int) -> list[Memory]:
+    """The memories that mention an entity, newest first."""
+    start = await known(seen, entity)
+    mentions = await seen.mentions(start, limit if not seen.identity.torn else MOST_NAMES)
+    found = await seen.store.get(list(dict.fromkeys(each.memory for each in mentions)))
+    memories = [item for item in found if isinstance(item, Memory)]
+    return sorted(memories, key=lambda memory: memory.updated_at, reverse=True)[:limit]

@@ -1,0 +1,96 @@
+"""What the reader of statements finds in them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from holdfast.graphs import folded
+from holdfast.relations import read
+from holdfast.types import Memory
+
+AT = datetime(2025, 3, 4, tzinfo=UTC)
+
+
+def memory(content: str, **more: Any) -> Memory:
+    return Memory(id="m", kind="fact", content=content, summary="", created_at=AT, updated_at=AT, **more)
+
+
+def ties(content: str, **more: Any) -> set[tuple[str, str, str]]:
+    found = read(memory(content, **more)).ties
+    return {(tie.subject, tie.relation, tie.object) for tie in found if tie.relation != "with"}
+
+
+@pytest.mark.parametrize(
+    ("said", "tie"),
+    [
+        ("The user works at Acme Robotics in Lisbon.", ("user", "works-at", "acme robotics")),
+        ("The user's wife Ana is a nurse at St. Mary's Hospital.", ("ana", "works-at", "st. mary's hospital")),
+        ("The user's wife Ana is a nurse at St. Mary's Hospital.", ("user", "married-to", "ana")),
+        ("My sister Marta married Tom in 2019.", ("marta", "married-to", "tom")),
+        ("Caroline is married to David.", ("caroline", "married-to", "david")),
+        ("Project Falcon is owned by the platform team.", ("platform team", "owns", "project falcon")),
+        ("The user and others use PostgreSQL for the billing service.", ("user", "uses", "postgresql")),
+        ('The user said: "the billing service depends on Redis"', ("billing service", "depends-on", "redis")),
+        ("The user moved from Berlin to Madrid last March.", ("user", "lives-in", "madrid")),
+        ("Bob's manager is Carla Gomez.", ("bob", "reports-to", "bob's manager")),
+        ("Bob's manager is Carla Gomez.", ("bob's manager", "same-as", "carla gomez")),
+        ("Marta is the user's sister.", ("marta", "same-as", "user's sister")),
+        ("The user's real name is Anthony.", ("user", "same-as", "anthony")),
+        ("Anthony is called Tony.", ("anthony", "same-as", "tony")),
+        ("Ana and Bruno founded Acme.", ("bruno", "founded", "acme")),
+        ("Acme uses Kafka and Redis.", ("acme", "uses", "redis")),
+        ('Joanna said: "my brother Tim works for Google"', ("joanna", "sibling-of", "tim")),
+        ('Asked "In England?", Maria answered: My aunt Rose lives in London.', ("rose", "lives-in", "london")),
+    ],
+)  # fmt: skip
+def test_a_statement_ties_its_names(said: str, tie: tuple[str, str, str]) -> None:
+    assert tie in ties(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Meetings moved to Tuesday.", "The user does not work at Acme.", "Today is a good day in March.", "Yes, I do.",
+        "The user has a dog.", "", "Wow, that's great!",
+    ],
+)  # fmt: skip
+def test_what_says_nothing_of_two_names_ties_none(said: str) -> None:
+    assert not {tie for tie in ties(said) if tie[1] != "has-pet"}
+
+
+def test_what_was_is_over() -> None:
+    found = read(memory("I used to work at Nokia until 2015, now I work at Apple."))
+    ends = {tie.object: tie.until for tie in found.ties if tie.relation == "works-at"}
+    assert ends == {"nokia": datetime(2015, 1, 1, tzinfo=UTC), "apple": None}
+
+
+def test_a_document_speaks_of_itself() -> None:
+    assert ties("I work at Acme.", trust="document") == set()
+    assert ties("Ana works at Acme.", trust="document") == {("ana", "works-at", "acme")}
+
+
+def test_mentions_are_typed_and_told_once() -> None:
+    found = read(memory("The user's sister Marta lives in Porto, and Marta loves Porto."))
+    assert [(each.shown, each.type) for each in found.mentions] == [
+        ("user", "user"), ("Marta", "person"), ("Porto", "place"), ("user's sister", "person"),
+    ]  # fmt: skip
+
+
+def test_what_is_mentioned_together_is_tied_without_saying_how() -> None:
+    found = read(memory("At the fair were Kafka, Bolt and Redis."))
+    assert {(tie.subject, tie.object) for tie in found.ties if tie.relation == "with"} == {
+        ("kafka", "bolt"), ("kafka", "redis"), ("bolt", "redis"),
+    }  # fmt: skip
+
+
+def test_a_name_is_folded() -> None:
+    assert folded("The  Billing Service") == "billing service" == folded("billing\u00a0service")
+    assert folded("Ana\u2019s boss") == "ana's boss"
+
+
+def test_any_text_can_be_read() -> None:
+    for text in ("x" * 40_000, "A " * 5_000, "'s sister " * 500, "My " * 900, "Ana \x02" + "1\x03 works at \x024\x03"):
+        read(memory(text))
