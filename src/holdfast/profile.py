@@ -380,7 +380,8 @@ class LocalProfile(Shelved, Kinded, Graphed, Carrying):
     async def _hits(self, query: str, where: Where | None, limit: int, when: When) -> Hits:
         text = names.text(query, "query", limit=names.QUERY_BYTES)
         store = await self._store_at(when.as_of)
-        await self._caught_up()
+        with stage("wait"):
+            await self._caught_up()
         question = recall.Question(text, where, when.asked_at, when.as_of or self._holdfast._clock())
         return await recall.search(store, self._holdfast._models, question, limit)
 

@@ -219,7 +219,9 @@ async def test_a_trace_tells_what_became_of_every_candidate(tmp_path: Path) -> N
         assert set(told["reasons"]) >= set(told["ranked"]) > ids
         (said,) = city.sources
         assert told["merged"] in ({city.id: said}, {said: city.id})
-        assert [name for name, _, _ in search.details["spans"]] == ["analyse", "embed", "propose", "rank", "read"]
+        assert [name for name, _, _ in search.details["spans"]] == [
+            "wait", "analyse", "embed", "propose", "rank", "read",
+        ]  # fmt: skip
         starts = [start for _, start, _ in search.details["spans"]]
         assert starts == sorted(starts)
         assert context.details["budget"] == 40

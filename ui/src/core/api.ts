@@ -4,6 +4,9 @@ import { t } from "../strings";
 /** Where the server's root is, also below a path of a proxy and on a secret URL's own page. */
 export const root = new URL(location.pathname.replace(/(\/s)?\/[^/]*$/, "/"), location.origin).href;
 
+/** What the UI calls itself in traces, so that its own reads can be told from an agent's. */
+export const SELF = "web-ui";
+
 export class Failure extends Error {
   constructor(
     readonly status: number,
@@ -41,7 +44,7 @@ export function address(path: string, query: Asked["query"] = {}): string {
 /** The raw answer of a request that succeeded; of one that failed, a `Failure`. */
 export async function send(method: string, path: string, asked: Asked = {}): Promise<Response> {
   const form = asked.body instanceof FormData;
-  const headers: Record<string, string> = { accept: "application/json", ...asked.headers };
+  const headers: Record<string, string> = { accept: "application/json", "holdfast-agent": SELF, ...asked.headers };
   if (asked.body !== undefined && !form) headers["content-type"] = "application/json";
   let answer: Response;
   try {

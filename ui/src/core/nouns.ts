@@ -125,7 +125,42 @@ export interface Trace {
   operation: string;
   caller: { credential: string | null; agent: string | null; session_id: string | null; turn_id: string | null };
   milliseconds: number;
-  details: Record<string, Json>;
+  details: TraceDetails;
+}
+
+/** What a trace keeps, by the operation: ids and numbers, and the question that was asked. */
+export interface TraceDetails {
+  stages?: Record<string, number>;
+  /** Stage, when it began, how long it took, in milliseconds. */
+  spans?: [string, number, number][];
+  asked?: Record<string, Json>;
+  searches?: Searched[];
+  error?: string;
+  confidence?: number;
+  cited?: string[];
+  tokens?: number;
+  budget?: number;
+  packed?: string[];
+  unfit?: Record<string, number>;
+  told_by?: Record<string, string[]>;
+  new?: string[];
+  job?: string;
+  written?: string;
+  superseded?: string[];
+  digested?: string[];
+  drawn?: string[];
+  [more: string]: unknown;
+}
+
+export interface Searched {
+  question: { text: string; words: string[]; keys: string[]; window: [string, string] | null };
+  limit?: number;
+  channels: Record<string, string[]>;
+  found?: Record<string, number>;
+  ranked: Record<string, number>;
+  merged?: Record<string, string>;
+  reasons?: Record<string, Record<string, number>>;
+  returned: { id: string; kind: string; score: number; features: Record<string, number> }[];
 }
 
 export interface Document {

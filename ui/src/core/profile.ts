@@ -114,6 +114,11 @@ export class Profile {
   trace(id: string, signal?: AbortSignal) {
     return this.ask<Trace>("GET", `traces/${encodeURIComponent(id)}`, { signal });
   }
+
+  /** The memories and messages that a trace names, as they are now. */
+  traced(id: string, signal?: AbortSignal) {
+    return this.ask<{ items: (Memory | Message)[] }>("GET", `traces/${encodeURIComponent(id)}/items`, { signal });
+  }
 }
 
 /** Whether an item is a memory; a message has a role. */
