@@ -25,7 +25,7 @@ from holdfast.wordpiece import WordPiece
 from mcp_clients import Site, bearing, call, connected, modern, plain_env, site, stdio
 
 TRANSPORTS = ("modern", "legacy", "sse", "stdio")
-BUDGET = 1500
+BUDGET = 1800
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "search": {"query": "tea", "limit": 5, "kind": "fact", "session_id": "s"},
     "fetch": {"id": "x"},
     "get_context": {"query": "tea", "tokens": 100},
+    "enter_directory": {"path": "/src"},
+    "write_note": {"path": "/src/app.py", "text": "Splitting the router"},
     "list_memories": {"kind": "fact", "limit": 5, "cursor": None},
     "remember": {"content": "Likes tea", "kind": "fact", "key": "tea", "idempotency_key": "k"},
     "ingest": {"messages": [{"role": "user", "content": "Hello", "timestamp": "2026-03-02"}], "session_id": "s",

@@ -27,6 +27,8 @@ SAME: dict[str, tuple[dict[str, Any], str, str, Any]] = {
     "list_memories": ({}, "POST", "/memories/list", {}),
     "remember": ({"content": "Likes rye"}, "POST", "/remember", {"content": "Likes rye"}),
     "ingest": (SAID, "POST", "/ingest", SAID),
+    "enter_directory": ({"path": "/src"}, "GET", "/notes/entering?root=/&directory=/src", None),
+    "write_note": ({"path": "/src", "text": "x"}, "PUT", "/notes", {"path": "/src", "text": "x", "root": "/"}),
     "forget": ({"id": "{id}"}, "DELETE", "/memories/{id}", None),
 }
 """Each tool's call, and the same over REST."""

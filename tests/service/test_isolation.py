@@ -74,6 +74,7 @@ def settled_in(server: Server, namespace: str, *, reads: bool) -> Owner:
         "POST", place + "/remember", json={"content": f"The user's sister Marta works at `{words['content']}`."}
     )
     server.told("POST", place + "/entities/merge", json={"into": words["content"], "others": ["Lockers"]})
+    server.told("PUT", place + "/notes", json={"path": "locker", "text": f"Opened with {words['message']}"})
     server.told("PUT", place + "/kinds/locker", json={"schema": {"title": words["metadata"]}})
     if reads:
         text = {"text": f"The locker key is {words['document']}.", "name": words["document"]}
@@ -144,6 +145,10 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
     yield call(NATIVE, "/sessions", "GET")
     yield call(NATIVE, "/export", "GET")
     yield call(CONTRACT, "/memories", "GET", params={"type": "fact"})
+    yield call(NATIVE, "/notes", "GET")
+    for suffix in ("read?path=locker", "entering?directory=", "history?path=locker"):
+        yield call(NATIVE, f"/notes/{suffix.partition('?')[0]}", "GET", f"/notes/{suffix}")
+    yield call(NATIVE, "/notes/search", "POST", json={"query": about.words["message"]})
     yield call(NATIVE, "/kinds", "GET")
     yield call(NATIVE, "/kinds/{kind}", "GET", "/kinds/locker")
     yield call(NATIVE, "/graph", "GET")

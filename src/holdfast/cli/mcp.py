@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from contextlib import suppress
+from typing import Annotated
 
 import typer
 
@@ -13,31 +14,52 @@ from ..announced import Door, found
 from ..config import Settings
 from ..errors import AlreadyExists, Busy, Forbidden, HoldfastError, InvalidInput
 from ..remote import RemoteHoldfast
+from ..results import Origin
 from ..service import AsyncHoldfast
 from .place import Data, NamespaceName, ProfileName
 
 PATIENCE = 5.0
 
 
-def mcp(data: Data = None, namespace: NamespaceName = "default", profile: ProfileName = "default") -> None:
+Others = Annotated[
+    list[str] | None,
+    typer.Option("--with", metavar="PROFILE", help="Let the tools ask this profile of the namespace too; repeatable."),
+]
+
+
+def mcp(
+    data: Data = None,
+    namespace: NamespaceName = "default",
+    profile: ProfileName = "default",
+    others: Others = None,
+) -> None:
     """Speak MCP over stdin and stdout.
 
     Talks to the server at HOLDFAST_URL (with HOLDFAST_TOKEN) when that is set, else to the one that has the data folder
     open, or opens it itself. Any number of clients may run at once.
     """
-    asyncio.run(_serve(data, namespace, profile))
+    asyncio.run(_serve(data, namespace, profile, others or []))
 
 
-async def _serve(data: str | None, namespace: str, profile: str) -> None:
+async def _serve(data: str | None, namespace: str, profile: str, others: list[str]) -> None:
     from mcp.server.stdio import stdio_server
 
     from ..mcp.server import Guest, server
+    from ..mcp.several import Shared
 
     async with await reached(data) as holdfast:
         if isinstance(holdfast, RemoteHoldfast):  # over HTTP a namespace is never implicit
             with suppress(AlreadyExists, Forbidden):
                 await holdfast.create_namespace(namespace)
-        guest = Guest(holdfast.profile(namespace, profile), holdfast.kind_of, namespace, profile, lambda right: True)
+        places = tuple(Origin(namespace, each) for each in others)
+        shared = Shared(
+            places,
+            places,
+            lambda asked: holdfast.across(namespace, [(each.namespace, each.profile) for each in asked]),
+            lambda place: holdfast.profile(place.namespace, place.profile),
+        )
+        own = holdfast.profile(namespace, profile)
+        guest = Guest(own, holdfast.kind_of, namespace, profile, lambda right: True, shared=shared)
         speaking = server(lambda ctx: guest)
         async with stdio_server() as (incoming, outgoing):
             await speaking.run(incoming, outgoing, speaking.create_initialization_options())

@@ -30,6 +30,8 @@ from .. import __version__, trail
 from ..errors import Forbidden, HoldfastError, NotFound
 from ..profile import LocalProfile
 from ..records import Event
+from ..results import Origin
+from .several import NOTHING, Shared
 from .tools import NAMED, TOOLS, Place, checked, schema
 
 INSTRUCTIONS = (
@@ -61,6 +63,12 @@ class Guest:
     agent: str | None = None
     still: Callable[[], Awaitable[bool]] = _always
     """Whether a listener's credential is still good."""
+    shared: Shared = NOTHING
+    """Further profiles that the tools may reach."""
+
+    @property
+    def home(self) -> Origin:
+        return Origin(self.namespace, self.name)
 
     @property
     def uri(self) -> str:
@@ -99,7 +107,7 @@ class _Host:
 
     async def list_tools(self, ctx: Any, _: Any) -> types.ListToolsResult:
         guest = self._guest_of(ctx)
-        return types.ListToolsResult(tools=[_described(tool.name) for tool in TOOLS if guest.allows(tool.right)])
+        return types.ListToolsResult(tools=[_told(tool.name, guest) for tool in TOOLS if guest.allows(tool.right)])
 
     async def call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = NAMED.get(params.name)
@@ -108,7 +116,7 @@ class _Host:
         with self._acting(ctx) as guest:
             try:
                 _check_right(guest, tool.right)
-                place = Place(guest.profile, guest.kind_of, guest.uri, guest.agent)
+                place = Place(guest.profile, guest.kind_of, guest.uri, guest.agent, guest.home, guest.shared)
                 told = await tool.act(place, checked(tool, params.arguments))
             except HoldfastError as wrong:
                 if tool.nothing is None or not _unwritten(wrong):
@@ -282,19 +290,23 @@ def _agent(name: str) -> str | None:
 
 
 def _input(name: str) -> dict[str, Any] | None:
-    return _described(name).input_schema if name in NAMED else None
+    return _described(name, sharing=True).input_schema if name in NAMED else None
+
+
+def _told(name: str, guest: Guest) -> types.Tool:
+    return _described(name, sharing=bool(guest.shared.readable or guest.shared.writable))
 
 
 @cache
-def _described(name: str) -> types.Tool:
+def _described(name: str, *, sharing: bool = False) -> types.Tool:
     tool = NAMED[name]
     hints = types.ToolAnnotations(
         read_only_hint=tool.reads, destructive_hint=tool.right == "forget", idempotent_hint=tool.idempotent,
         open_world_hint=False,
     )  # fmt: skip
     return types.Tool(
-        name=tool.name, description=tool.description, input_schema=schema(tool.arguments), output_schema=tool.output,
-        annotations=hints,
+        name=tool.name, description=tool.description, input_schema=schema(tool.arguments, sharing=sharing),
+        output_schema=tool.output, annotations=hints,
     )  # fmt: skip
 
 

@@ -8,16 +8,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import InvalidInput
 from ..library import Source
 from ..moments import iso
+from ..notes import AsyncNotes
 from ..profile import LocalProfile
-from ..results import Hit
+from ..results import Hit, Origin
 from ..types import Memory, Message
+from . import several
+from .several import NOTHING, Shared
+
+T = TypeVar("T")
+NOWHERE = Origin("", "")
 
 LONGEST_TITLE = 80
 MOST_TOKENS = 8_000
@@ -30,8 +36,14 @@ class Arguments(BaseModel):
 Once = Annotated[str | None, Field(description="Repeat a lost call with the same key.", max_length=255)]
 
 
+Profiles = Annotated[
+    list[str] | None, Field(description="Only these of the memories you share.", min_length=1, max_length=50)
+]
+
+
 class Query(Arguments):
     query: Annotated[str, Field(min_length=1, max_length=10_000)]
+    profiles: Profiles = None
 
 
 class Search(Query):
@@ -48,6 +60,7 @@ class Remember(Arguments):
     content: Annotated[str, Field(min_length=1, description="One statement, complete in itself.")]
     kind: Literal["fact", "event", "instruction", "task"] | None = None
     key: Annotated[str | None, Field(description="Topic; a later memory with the same key replaces it.")] = None
+    profile: Annotated[str | None, Field(description="A shared memory to keep it in.")] = None
     idempotency_key: Once = None
 
 
@@ -78,14 +91,30 @@ class Ingest(Arguments):
     idempotency_key: Once = None
 
 
+class Directory(Arguments):
+    path: Annotated[str, Field(min_length=1, description="Absolute.")]
+
+
+class OnPath(Arguments):
+    path: Annotated[str, Field(min_length=1, description="Absolute.")]
+    text: Annotated[str, Field(min_length=1)]
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A profile as a tool sees it: its memory, where a link to an item leads, and who uses it."""
+    """A profile as a tool sees it: its memory, where a link to an item leads, who uses it, and what else they share."""
 
     profile: LocalProfile
     kind_of: Callable[[str], Awaitable[str | None]]
     uri: str
     agent: str | None = None
+    home: Origin = NOWHERE
+    shared: Shared = NOTHING
+
+    async def ask(self, given: Query, ask: Callable[[Any], Awaitable[T]]) -> T:
+        if not self.shared.readable and given.profiles is None:
+            return await ask(self.profile)
+        return await several.asked(self.shared, self.home, given.profiles, ask)
 
 
 Act = Callable[[Place, Any], Awaitable[dict[str, Any]]]
@@ -109,32 +138,36 @@ class Tool:
 
 
 async def _recall(place: Place, given: Query) -> dict[str, Any]:
-    answer = await place.profile.recall(given.query)
+    answer = await place.ask(given, lambda known: known.recall(given.query))
     return {"answer": answer.answer, "sources": [_item(hit) for hit in answer.hits[: len(answer.citations) or 5]]}
 
 
 async def _search(place: Place, given: Search) -> dict[str, Any]:
-    found = await place.profile.search(given.query, limit=given.limit, kind=given.kind, session_id=given.session_id)
+    narrowed = {"limit": given.limit, "kind": given.kind, "session_id": given.session_id}
+    found = await place.ask(given, lambda known: known.search(given.query, **narrowed))
     return {"results": [_result(place, hit) for hit in found]}
 
 
 async def _fetch(place: Place, given: Identified) -> dict[str, Any]:
-    found = await place.profile.get(given.id)
+    profile, id, home = several.opened(place.shared, place.home, given.id, place.profile)
+    found = await profile.get(id)
     about = {name: value for name, value in _item(found).items() if name not in ("id", "content")}
     return {
-        "id": found.id, "title": _title(found.content), "text": found.content, "url": f"{place.uri}/memory/{found.id}",
+        "id": found.id, "title": _title(found.content), "text": found.content,
+        "url": f"{place.uri}/memory/{found.id}" if home == place.home else several.link(home, found.id),
         "metadata": {**found.metadata, **about},
     }  # fmt: skip
 
 
 async def _context(place: Place, given: Context) -> dict[str, Any]:
-    made = await place.profile.context(given.query, tokens=given.tokens)
+    made = await place.ask(given, lambda known: known.context(given.query, tokens=given.tokens))
     return {"context": made.text, "tokens": made.tokens}
 
 
 async def _remember(place: Place, given: Remember) -> dict[str, Any]:
     kind = given.kind or await place.kind_of(given.content)
-    kept = await place.profile.remember(
+    profile = several.written_to(place.shared, place.home, given.profile, place.profile)
+    kept = await profile.remember(
         given.content, kind=kind, key=given.key, agent=place.agent, idempotency_key=given.idempotency_key
     )
     return _item(kept)
@@ -149,6 +182,16 @@ async def _list(place: Place, given: Listing) -> dict[str, Any]:
 async def _forget(place: Place, given: Forget) -> dict[str, Any]:
     gone = await place.profile.forget(given.id, idempotency_key=given.idempotency_key)
     return {"memories": list(gone.memories), "messages": list(gone.messages)}
+
+
+async def _enter(place: Place, given: Directory) -> dict[str, Any]:
+    found = await AsyncNotes(place.profile, "/").entering(given.path)
+    return {"notes": found.text, "more": found.more}
+
+
+async def _note(place: Place, given: OnPath) -> dict[str, Any]:
+    kept = await AsyncNotes(place.profile, "/").write(given.path, given.text, agent=place.agent)
+    return {"path": kept.path, "version": kept.version}
 
 
 async def _ingest(place: Place, given: Ingest) -> dict[str, Any]:
@@ -170,9 +213,15 @@ def _item(found: Hit | Memory | Message) -> dict[str, Any]:
     told = {
         "id": found.id, "content": found.content, "kind": getattr(found, "kind", "message"),
         "key": getattr(found, "key", None), "at": _when(found), "session_id": found.session_id,
-        "speaker": getattr(found, "speaker", None), **_cited(found.metadata),
+        "speaker": getattr(found, "speaker", None), **_cited(found.metadata), **_from(found),
     }  # fmt: skip
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _from(found: Hit | Memory | Message) -> dict[str, Any]:
+    """Which of several profiles it is from, and the link by which it is fetched there."""
+    origin = found.origin if isinstance(found, Hit) else None
+    return {} if origin is None else {"profile": str(origin), "url": several.link(origin, found.id)}
 
 
 def _cited(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -192,7 +241,7 @@ def _when(found: Hit | Memory | Message) -> str | None:
 def _result(place: Place, hit: Hit) -> dict[str, Any]:
     about = _item(hit)
     text = about.pop("content")
-    return {**about, "title": _title(text), "text": text, "url": f"{place.uri}/memory/{hit.id}"}
+    return {"url": f"{place.uri}/memory/{hit.id}", **about, "title": _title(text), "text": text}
 
 
 def _title(text: str) -> str:
@@ -219,7 +268,7 @@ TOOLS = (
         Search, "read", _search, _object(results=MANY), {"results": []},
     ),
     Tool(
-        "fetch", "One memory or message in full, by the id that search gave.",
+        "fetch", "One memory or message in full, by the id that search gave, or the url.",
         Identified, "read", _fetch, _object(id=TEXT, title=TEXT, text=TEXT, url=TEXT, metadata={"type": "object"}),
     ),
     Tool(
@@ -239,6 +288,14 @@ TOOLS = (
         Ingest, "write", _ingest, _object(session_id=TEXT, new=COUNT, known=COUNT),
     ),
     Tool(
+        "enter_directory", "What was noted on a directory and the files in it: ask when you begin to work there.",
+        Directory, "read", _enter, _object(notes=TEXT, more=COUNT), {"notes": "", "more": 0},
+    ),
+    Tool(
+        "write_note", "Note on a file or directory what is going on there; replaces the note before.",
+        OnPath, "write", _note, _object(path=TEXT, version=COUNT),
+    ),
+    Tool(
         "forget", "Delete a memory, or a message with what rests on it, for good.",
         Forget, "forget", _forget, _object(memories=TEXTS, messages=TEXTS),
     ),
@@ -250,11 +307,15 @@ UNSAID = ("title", "additionalProperties", "minLength", "maxLength", "minItems",
 """What is checked all the same, and no model needs to read."""
 
 
-def schema(arguments: type[Arguments]) -> dict[str, Any]:
+SHARING = ("profiles", "profile")
+"""Arguments that only those need to know who share more than one memory."""
+
+
+def schema(arguments: type[Arguments], *, sharing: bool = False) -> dict[str, Any]:
     """JSON Schema of the arguments: without what says nothing, and without references, which some clients refuse."""
     whole = arguments.model_json_schema()
     slim: dict[str, Any] = _slim(_without(whole, "$defs"), whole.get("$defs", {}))
-    return slim
+    return slim if sharing else slim | {"properties": _without(slim["properties"], *SHARING)}
 
 
 def _slim(held: Any, named: dict[str, Any]) -> Any:

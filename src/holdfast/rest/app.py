@@ -27,6 +27,7 @@ from . import (
     lifetimes,
     mcp,
     native,
+    notes,
     secret_url,
     web,
 )
@@ -41,7 +42,8 @@ from .wire import Json
 log = logging.getLogger("holdfast")
 ROUTERS = (  # routes are tried in turn, so those asked most come first
     mcp.router, agent_memory.router, native.router, across.router, journal.router, keyed.router, lifetimes.router,
-    kinds.router, graph.router, carrying.router, administration.router, documents.router, secret_url.router,
+    kinds.router, graph.router, carrying.router, administration.router, documents.router, notes.router,
+    secret_url.router,
 )  # fmt: skip
 
 

@@ -17,8 +17,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ..across import AsyncAcross
 from ..credentials import Credential
 from ..errors import Forbidden, HoldfastError, InvalidInput, shown
+from ..results import Origin
 from ..service import AsyncHoldfast
 from ..types import Memory
 from .gate import Need, asking, bound_profile, needs, seen_profile
@@ -27,6 +29,8 @@ from .wire import Body, Json, Once, plain
 
 if TYPE_CHECKING:
     from ..mcp.server import Guest
+    from ..mcp.several import Shared
+    from ..profile import LocalProfile
 
 router = APIRouter(tags=["MCP"])
 STREAMS = ("/s/{secret}/mcp", "/mcp")
@@ -154,8 +158,26 @@ async def _guest(request: Request, namespace: str | None, profile: str | None) -
     agent = request.headers.get("holdfast-agent")
     return Guest(
         seen_profile(request, namespace, profile), holdfast.kind_of, namespace, profile, allows, credential.id,
-        credential.agent or (None if agent is None else unquote(agent)), still,
+        credential.agent or (None if agent is None else unquote(agent)), still, _shared(request, namespace, profile),
     )  # fmt: skip
+
+
+def _shared(request: Request, namespace: str, profile: str) -> Shared:
+    """What the credential was granted beside its own profile."""
+    from ..mcp.several import Shared
+
+    granted: Credential = request.state.credential
+    others = [each for each in granted.grants if (each.namespace, each.profile) != (namespace, profile)]
+
+    def opened(place: Origin) -> LocalProfile:
+        return seen_profile(request, place.namespace, place.profile)
+
+    return Shared(
+        tuple(Origin(each.namespace, each.profile) for each in others if "read" in each.rights),
+        tuple(Origin(each.namespace, each.profile) for each in others if "write" in each.rights),
+        lambda places: AsyncAcross([opened(place) for place in places]),
+        opened,
+    )
 
 
 Endpoint = Callable[[Request], Awaitable[Response]]

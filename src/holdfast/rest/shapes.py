@@ -12,6 +12,7 @@ from ..agent_memory import Item
 from ..credentials import Credential
 from ..graphs import Entity, EntityChange
 from ..kinds import KindInfo
+from ..notes import Note
 from ..records import Act, JobStatus, Reach, Trace
 from ..results import Document, Hit, Namespace, ProfileInfo, Session
 from ..retention import Retained as ByRule
@@ -212,6 +213,21 @@ class SignedIn:
 @dataclass
 class SignedOut:
     signed_out: bool
+
+
+@dataclass
+class Notes:
+    notes: list[Note]
+
+
+@dataclass
+class OneNote:
+    note: Note | None
+
+
+@dataclass
+class Removed:
+    removed: int
 
 
 @dataclass
