@@ -18,6 +18,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.cli import main
+from holdfast.cli.app import app
 
 SOURCE = Path(__file__).parents[2] / "src"
 CHAT = "Mara: I live in Berlin.\nAssistant: Noted.\nMara: I'm allergic to peanuts.\n"
@@ -372,7 +373,7 @@ def test_the_version_is_told(run: Run) -> None:
 
 def test_every_command_has_help_and_the_common_options(run: Run) -> None:
     commands = [line.split()[0] for line in run("--help").out.split("Commands:")[1].splitlines() if line.strip()]
-    assert len(commands) == 36
+    assert sorted(commands) == sorted(str(each.name) for each in app.registered_commands if not each.hidden)
     for command in commands:
         said = run(command, "--help")
         assert said.code == 0

@@ -25,7 +25,7 @@ from holdfast.view_shelf import ShelfView
 from serving import served
 
 TOKEN = "a-token-of-these-tests"
-CANARY = re.compile(r"canary\w*")
+CANARY = re.compile(r"canary\w*", re.I)
 READS = {"documents", "document", "original", "kinds", "kind", "messages"}
 WRITES = ("forget", "import", "drop", "apply", "redigest", "set_", "ingest", "remember", "add", "register", "revise")
 TELLS_WHERE = {"namespace", "name", "as_agent"}
@@ -75,6 +75,7 @@ async def hidden(memory: Any) -> dict[str, Any]:
     )
     newer = await sales.remember("The locker code is canarynewer", kind="canary-kind", key="canarykey")
     read = await sales.add(b"The locker key is canarydocument, in a text.", name="canaryname", wait=True)
+    await sales.remember("Ada's sister Canarysister works at Canarycompany.")
     await whole.set_summaries({"cadence": "every 2 turns", "of": "turn"})
     for each in ("one", "two"):
         await sales.remember(f"turn canaryturn{each}", kind="turn")
@@ -109,6 +110,11 @@ def arguments(method: Any, known: dict[str, Any], here: Path) -> list[dict[str, 
         "path": [str(here / "archive.jsonl")],
         "kind": ["canary-kind", "turn"],
         "session_id": [known["session"]],
+        "entity": ["Ada", "user"],
+        "start": ["Ada"],
+        "end": ["user"],
+        "into": ["Ada"],
+        "others": [["Bob"]],
     }
     first = ways.get(needed[0], known["ids"]) if needed else [None]
     calls = [
