@@ -19,4 +19,5 @@ export const PAGES: PageEntry[] = [
   { id: "home", title: t.home.title, icon: "home", key: "h", tab: true, load: () => import("./Home") },
   { id: "memories", title: t.memories.title, icon: "memories", key: "m", tab: true, load: () => import("./Memories") },
   { id: "traces", title: t.traces.title, icon: "traces", key: "t", tab: true, load: () => import("./Traces") },
+  { id: "playground", title: t.playground.title, icon: "playground", key: "p", tab: true, load: () => import("./Playground") },
 ];
