@@ -113,7 +113,7 @@ def fresh(source: Source, folder: Path, name: str | None, rules: Rules, now: dat
         path = folder / "given"
         path.write_bytes(source.data or b"")
     known_by = names.text(name or (source.path.name if source.path else "text"), "name", limit=NAME_BYTES)
-    sha, size = hashed(path, rules.bytes)
+    sha, size = hashed(path, rules.bytes, known_by)
     id = f"doc-{sha[:32]}"
     return Document(id, f"{id}.1", known_by, now, now, bytes=size, sha256=sha), path
 
@@ -133,7 +133,7 @@ def address(url: str, rules: Rules) -> str:
     return str(checked(url, policy))
 
 
-def hashed(path: Path, most: int) -> tuple[str, int]:
+def hashed(path: Path, most: int, name: str) -> tuple[str, int]:
     """The hash and the size of a file that is not too large."""
     sha, size = hashlib.sha256(), 0
     try:
@@ -142,11 +142,14 @@ def hashed(path: Path, most: int) -> tuple[str, int]:
                 sha.update(piece)
                 size += len(piece)
                 if size > most:
-                    raise DocumentError(f"The document is larger than {most:,} bytes.", field="source")
+                    raise DocumentError(
+                        f"{shown(name)} is larger than {most:,} bytes.", field="source",
+                        fix="Split it, or raise the setting document_bytes.",
+                    )  # fmt: skip
     except OSError as bad:
         raise InvalidInput(f"{path} cannot be read: {bad.strerror}.", field="source") from None
     if not size:
-        raise DocumentError("The document is empty.", field="source")
+        raise DocumentError(f"{shown(name)} is empty: there is nothing to read.", field="source")
     return sha.hexdigest(), size
 
 

@@ -171,7 +171,7 @@ class _Reading:
         got = await fetched(document.url, self._rules.policy(), into, known)
         about: dict[str, Any] = {"seconds": {"fetch": round(time.monotonic() - start, 3)}}
         if not got.unchanged:
-            sha, size = await asyncio.to_thread(hashed, into, self._rules.bytes)
+            sha, size = await asyncio.to_thread(hashed, into, self._rules.bytes, document.name)
             about |= {"sha256": sha, "bytes": size, "etag": got.etag, "last_modified": got.last_modified}
         if got.unchanged or about["sha256"] == document.sha256:
             await self._amend(None, state="done", stage="done", percent=100, **about)

@@ -55,6 +55,31 @@ def test_what_cannot_be_read_is_told_with_its_reason(run: Run, tmp_path: Path) -
     assert run("documents", "--retry", "--json").error["field"] == "id"
 
 
+def test_one_that_is_refused_does_not_keep_the_others_out(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_DOCUMENT_BYTES", "1000")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.txt").write_text("word " * 1000)
+    (folder / "b.md").write_text("# Ok\n\nThe kettle is blue.\n")
+    said = run("add", str(folder))
+    assert said.code == 2
+    assert "b.md: Ok" in said.out
+    assert "a.txt: 'a.txt' is larger than 1,000 bytes. Split it, or raise the setting document_bytes." in said.out
+    assert list(run("add", str(folder), "--json").json["refused"]) == [str(folder / "a.txt")]
+
+
+@pytest.mark.parametrize("name", ["nothing", "ftp://a.example/b", "empty.txt"])
+def test_what_is_not_there_is_told_with_what_to_do(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "empty.txt").write_bytes(b"")
+    said = run("add", name if "://" in name else str(tmp_path / name))
+    assert said.code == 2
+    told = {"nothing": "Name a file", "ftp://a.example/b": "only http:// and https://", "empty.txt": "is empty"}
+    assert told[name] in said.err
+
+
 def test_keys_of_a_data_folder_are_never_read(run: Run, data: Path) -> None:
     run("remember", "something")
     (data.parent / "birds.md").write_text("The heron is a patient bird.")

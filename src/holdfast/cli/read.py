@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,14 +44,25 @@ def add_documents(
     """
     about = None if metadata is None else parsed(metadata, "metadata", "metadata")
     seen = _looked(sources) if watch else {}  # before they are read: what changes meanwhile is read again
+    listed = [*_sources(sources)]
+    if not listed and not watch:
+        raise InvalidInput(
+            f"There is nothing to read in {', '.join(sources)}; what is hidden, empty or in a data folder is left out.",
+            field="sources", fix="Name a file, an address, or a folder that has some.",
+        )  # fmt: skip
     with place.memory() as memory:
-        done = [*_read(memory, sources, name, about, wait=not no_wait, quiet=place.as_json)]
+        read = _read(memory, listed, name, about, wait=not no_wait, quiet=place.as_json)
+        tried = [*zip(listed, read, strict=True)]
+        done = [document for _, document in tried if isinstance(document, Document)]
+        refused = {_called(source): str(wrong) for source, wrong in tried if isinstance(wrong, InvalidInput)}
+        reply = Reply({"documents": done, "refused": refused}, (*_told(done), *_refused(refused)))
         if watch:
-            show(Reply({"documents": done}, _told(done)), as_json=place.as_json)
-            _watch(memory, about, dict(_paths(sources, done)), place, lambda: _looked(sources), seen)
+            show(reply, as_json=place.as_json)
+            known = {path: each for path, each in tried if isinstance(path, Path) and isinstance(each, Document)}
+            _watch(memory, about, known, place, lambda: _looked(sources), seen)
             return Reply({"documents": []})
-    failed = any(document.state == "failed" for document in done)
-    return Reply({"documents": done}, _told(done), FAILED if failed else 0)
+    failed = refused or any(document.state == "failed" for document in done)
+    return replace(reply, exit=FAILED if failed else 0)
 
 
 def documents(
@@ -82,9 +94,9 @@ def documents(
 
 
 def _read(
-    memory: Profile, sources: Iterable[str], name: str | None, about: Any, *, wait: bool, quiet: bool
-) -> Iterator[Document]:
-    listed = list(_sources(sources))
+    memory: Profile, listed: list[str | Path | bytes], name: str | None, about: Any, *, wait: bool, quiet: bool
+) -> Iterator[Document | InvalidInput]:
+    """Each that is taken, and why one of several is not."""
     if name is not None and len(listed) != 1:
         raise InvalidInput("A name is for one document.", field="name")
     for n, source in enumerate(listed, 1):
@@ -95,7 +107,12 @@ def _read(
                 reading.reached(document.percent, note=f" {document.name} ({document.stage})")
 
             given: Any = {"name": name, "metadata": about, "on_progress": told if wait else None}
-            yield memory.add(source, **given)
+            try:
+                yield memory.add(source, **given)
+            except InvalidInput as wrong:
+                if len(listed) == 1:
+                    raise
+                yield wrong
 
 
 def _sources(sources: Iterable[str]) -> Iterator[str | Path | bytes]:
@@ -109,7 +126,8 @@ def _sources(sources: Iterable[str]) -> Iterator[str | Path | bytes]:
         elif Path(source).exists():
             yield Path(source)
         else:
-            raise InvalidInput(f"There is no file or folder {source!r}.", field="sources")
+            no_web = "; only http:// and https:// can be fetched" if "://" in source else ""
+            raise InvalidInput(f"There is no file or folder {source!r}{no_web}.", field="sources")
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -118,12 +136,6 @@ def _files(folder: Path) -> Iterator[Path]:
         hidden = any(step.startswith(".") for step in path.relative_to(folder).parts)
         if path.is_file() and path.stat().st_size and not hidden and not is_ours(path):
             yield path
-
-
-def _paths(sources: Iterable[str], done: Iterable[Document]) -> Iterator[tuple[Path, Document]]:
-    for source, document in zip(_sources(each for each in sources if each != "-"), done, strict=False):
-        if isinstance(source, Path):
-            yield source, document
 
 
 def _watch(
@@ -144,14 +156,16 @@ def _watch(
 
 def _again(memory: Profile, path: Path, about: Any, known: dict[Path, Document], place: Place) -> None:
     try:
-        (document,) = _read(memory, [str(path)], None, about, wait=True, quiet=place.as_json)
+        (document,) = _read(memory, [path], None, about, wait=True, quiet=place.as_json)
+        assert isinstance(document, Document)
     except HoldfastError as wrong:  # it may be half written, or gone again; the next look tells
         print(f"{path}: {wrong}", file=sys.stderr)
         return
     before = known.get(path)
-    if before is not None and before.id != document.id and document.state == "done":
-        memory.forget_document(before.id)
     known[path] = document
+    held = {each.id for each in known.values()}  # another file may say what this one said before
+    if before is not None and before.id not in held and document.state == "done":
+        memory.forget_document(before.id)
     show(Reply({"documents": [document]}, _told([document])), as_json=place.as_json)
 
 
@@ -162,6 +176,14 @@ def _looked(sources: Iterable[str]) -> Seen:
 
 def _told(found: Iterable[Document]) -> tuple[Block, ...]:
     return tuple(Entry(views.titled(each), views.about_document(each), "•") for each in found)
+
+
+def _called(source: str | Path | bytes) -> str:
+    return "standard input" if isinstance(source, bytes) else str(source)
+
+
+def _refused(refused: dict[str, str]) -> list[Block]:
+    return [f"✗ {source}: {why}" for source, why in refused.items()]
 
 
 def _write(file: Path, data: bytes) -> None:

@@ -92,6 +92,7 @@ def about_document(document: Document) -> str:
         passages if document.chunks else None,
         f"version {document.version}" if document.version > 1 else None,
         document.error,
+        f"again at {minute(document.retry_at)}" if document.retry_at else None,
         day(document.created_at),
         document.id,
     )

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from . import frames
 from .seal import die_with_the_parent, more_time, seal
-from .types import About, DocumentError, Limits, Progress, Section
+from .types import SAVE_AGAIN, About, DocumentError, Limits, Progress, Section
 
 
 def main(path: str, name: str, limits: str) -> int:
@@ -41,7 +41,7 @@ def main(path: str, name: str, limits: str) -> int:
         return 1
     except Exception as error:
         # The parsers are other people's, and a broken document may make them raise anything.
-        out.write(frames.failed(f"It is broken: {_told(error)}"))
+        out.write(frames.failed(f"It is broken: {_told(error)}", SAVE_AGAIN))
     out.flush()
     return 0
 

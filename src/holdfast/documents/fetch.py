@@ -29,6 +29,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _LATER = frozenset((408, 425, 429))
 _DIALS = 4
+ALLOW = "To fetch from it all the same, name it in the setting fetch_allow."
 _URL_CHARS = 8_192
 _HEADERS = (
     ("User-Agent", "Holdfast"),
@@ -129,7 +130,9 @@ def checked(url: str, policy: Policy) -> httpx.URL:
         raise Refused(f"{shown(host)} is not among the hosts that documents may come from.", field="url")
     port = (443 if parsed.scheme == "https" else 80) if parsed.port is None else parsed.port
     if not policy.opens(host, port):
-        raise Refused(f"Port {port} is not one to fetch from; allowed are {_listed(policy.ports)}.", field="url")
+        raise Refused(
+            f"Port {port} is not one to fetch from; allowed are {_listed(policy.ports)}.", field="url", fix=ALLOW
+        )
     return parsed.copy_with(fragment=None)
 
 
@@ -148,7 +151,7 @@ class Guarded(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         if not self.policy.opens(host, port):
-            raise Refused(f"Port {port} is not one to fetch from.", field="url")
+            raise Refused(f"Port {port} is not one to fetch from.", field="url", fix=ALLOW)
         failure: Exception | None = None
         for address in (await self._admitted(host, port))[:_DIALS]:
             try:
@@ -180,7 +183,8 @@ def _admit(policy: Policy, host: str, found: list[Address]) -> None:
     """Refuse a host with even one address that may not be dialled: the next answer could be that one alone."""
     if not all(policy.admits(host, address) for address in found):
         # The address itself is not told: who asks might use this to map a network.
-        raise Refused(f"{shown(host)} is not a public host; documents come from public addresses only.", field="url")
+        said = f"{shown(host)} is not a public host; documents come from public addresses only."
+        raise Refused(said, field="url", fix=ALLOW)
 
 
 async def _received(

@@ -14,7 +14,7 @@ import zipfile
 from pathlib import PurePath
 from typing import BinaryIO
 
-from .types import DocumentError
+from .types import SAVE_AGAIN, DocumentError
 
 HEAD_BYTES = 64 * 1024
 CODE_SUFFIXES = frozenset(
@@ -134,7 +134,7 @@ def _packed(file: BinaryIO) -> str:
             if "META-INF/container.xml" in names:
                 return "epub"
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as bad:
-        raise DocumentError(f"It begins like a zip archive but is broken: {bad}.") from None
+        raise DocumentError(f"It begins like a zip archive but is broken: {bad}.", fix=SAVE_AGAIN) from None
     for member, format in _OFFICE:
         if member in names:
             return format

@@ -72,7 +72,11 @@ async def _heard(child: asyncio.subprocess.Process, limits: Limits) -> AsyncIter
             raise DocumentError("The parser's answer makes no sense; the document may be hostile.") from None
         if not line.endswith(b"\n"):
             raise DocumentError(await _why_it_died(child, limits))
-        piece = unframed(line)
+        try:
+            piece = unframed(line)
+        except DocumentError:  # its last word; who is killed while it ends leaves asyncio wondering who that was
+            await _ended(child)
+            raise
         if piece is None:
             return
         said += len(piece.text) if isinstance(piece, Section) else 0
@@ -85,9 +89,7 @@ async def _end(child: asyncio.subprocess.Process, done: bool) -> None:
     """Kill it, unless it has said all and ends by itself: asyncio loses the status of what dies while being killed."""
     assert child.stdout is not None
     if done:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(5):
-                await child.wait()
+        await _ended(child)
     if child.returncode is None:
         with suppress(ProcessLookupError):
             child.kill()
@@ -97,10 +99,14 @@ async def _end(child: asyncio.subprocess.Process, done: bool) -> None:
     await child.wait()
 
 
-async def _why_it_died(child: asyncio.subprocess.Process, limits: Limits) -> str:
+async def _ended(child: asyncio.subprocess.Process) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(5):
             await child.wait()
+
+
+async def _why_it_died(child: asyncio.subprocess.Process, limits: Limits) -> str:
+    await _ended(child)
     match child.returncode:
         case code if code in (-signal.SIGXCPU, -signal.SIGKILL):
             return (

@@ -11,6 +11,9 @@ Kind = Literal["text", "table", "code"]
 KINDS: tuple[Kind, ...] = ("text", "table", "code")
 
 
+SAVE_AGAIN = "If it opens where it was made, save it there once more and add that."
+
+
 class DocumentError(InvalidInput):
     """This document cannot be read, and why; other documents are none the worse."""
 

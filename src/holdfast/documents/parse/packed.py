@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any, BinaryIO, Literal
 from xml.parsers import expat
 
-from ..types import About, DocumentError
+from ..types import SAVE_AGAIN, About, DocumentError
 from .source import Source
 
 MEMBER_BYTES = 256 * 1024 * 1024
@@ -30,7 +30,7 @@ class Packed:
         try:
             self.zip = zipfile.ZipFile(source.start())
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as bad:
-            raise DocumentError(f"The archive is broken: {bad}.") from None
+            raise DocumentError(f"The archive is broken: {bad}.", fix=SAVE_AGAIN) from None
         self.members = {info.filename: info for info in self.zip.infolist() if not info.is_dir()}
         source.budget.open_members(len(self.zip.infolist()))
         self._refuse_overlaps()
@@ -59,7 +59,7 @@ class Packed:
         try:
             return self.zip.open(info)  # type: ignore[return-value]
         except (zipfile.BadZipFile, NotImplementedError, OSError) as bad:
-            raise DocumentError(f"The archive is broken: {bad}.") from None
+            raise DocumentError(f"The archive is broken: {bad}.", fix=SAVE_AGAIN) from None
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """A member bit by bit, counted."""
@@ -72,7 +72,7 @@ class Packed:
         try:
             return file.read(PIECE)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as bad:
-            raise DocumentError(f"The archive is broken: {bad}.") from None
+            raise DocumentError(f"The archive is broken: {bad}.", fix=SAVE_AGAIN) from None
 
     def read(self, name: str) -> bytes:
         """A member at once."""
@@ -149,7 +149,7 @@ def xml_events(pieces: Iterator[bytes]) -> Iterator[Event]:
         parser.Parse(b"", True)
         yield from found
     except expat.ExpatError as bad:
-        raise DocumentError(f"XML in the document is broken: {bad}.") from None
+        raise DocumentError(f"XML in the document is broken: {bad}.", fix=SAVE_AGAIN) from None
 
 
 def _refuse_declarations(*_: Any) -> None:

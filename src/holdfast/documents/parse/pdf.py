@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from ..types import About, DocumentError, Piece, Progress, Section
+from ..types import SAVE_AGAIN, About, DocumentError, Piece, Progress, Section
 from .source import Source, library
 
 _BOOKMARKS = 5_000
@@ -23,7 +23,7 @@ def read(source: Source) -> Iterator[Piece]:
     except pdfium.PdfiumError as error:
         if "password" in str(error).lower():
             raise DocumentError("The PDF is locked with a password; unlock it first.") from None
-        raise DocumentError(f"The PDF is broken: {error}") from None
+        raise DocumentError(f"The PDF is broken: {str(error).rstrip('.')}.", fix=SAVE_AGAIN) from None
     with document:
         yield from _pages(document, source)
 
