@@ -108,6 +108,7 @@ class Shell:
         self._capsys = capsys
         self._monkeypatch = monkeypatch
         self._variables: dict[str, str] = {}
+        monkeypatch.setattr("holdfast.cli.progress.PATIENCE_SECONDS", 600)  # a slow machine would tell how far it is
 
     def run(self, command: str, shown: str) -> None:
         if command.startswith("cat "):

@@ -215,7 +215,7 @@ def _pronoun(m: re.Match[str]) -> str:
     word = m[0].lower()
     if m[0] == "US":
         return m[0]
-    return {"i am": "they are", "i was": "they were"}.get(word) or _PRONOUNS[word]
+    return {"i am": "they are", "i was": "they were"}.get(word) or _PRONOUNS.get(word, m[0])  # İ is matched as an I
 
 
 _PAST = frozenset(
