@@ -107,6 +107,24 @@ export class Profile {
     return this.ask<Forgotten>("DELETE", `sessions/${encodeURIComponent(id)}`, { query: { dry_run } });
   }
 
+  document(id: string, signal?: AbortSignal) {
+    return this.ask<Document>("GET", `documents/${encodeURIComponent(id)}`, { signal });
+  }
+
+  /** What was read of a document, in order; the next ones are those after the last one's position. */
+  passages(id: string, after: number, limit: number, signal?: AbortSignal) {
+    const query = { after, limit };
+    return this.ask<{ passages: Message[] }>("GET", `documents/${encodeURIComponent(id)}/passages`, { query, signal });
+  }
+
+  retryDocument(id: string) {
+    return this.ask<Document>("POST", `documents/${encodeURIComponent(id)}/retry`);
+  }
+
+  forgetDocument(id: string, dry_run: boolean, signal?: AbortSignal) {
+    return this.ask<Forgotten>("DELETE", `documents/${encodeURIComponent(id)}`, { query: { dry_run }, signal });
+  }
+
   traces(asked: { session?: string; turn?: string; limit?: number; cursor?: string | null }, signal?: AbortSignal) {
     return this.ask<{ traces: Trace[]; cursor: string | null }>("GET", "traces", { query: asked, signal });
   }

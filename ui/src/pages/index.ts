@@ -20,4 +20,5 @@ export const PAGES: PageEntry[] = [
   { id: "memories", title: t.memories.title, icon: "memories", key: "m", tab: true, load: () => import("./Memories") },
   { id: "traces", title: t.traces.title, icon: "traces", key: "t", tab: true, load: () => import("./Traces") },
   { id: "playground", title: t.playground.title, icon: "playground", key: "p", tab: true, load: () => import("./Playground") },
+  { id: "documents", title: t.documents.title, icon: "documents", key: "d", tab: false, load: () => import("./Documents") },
 ];

@@ -1,0 +1,111 @@
+"""The documents page in a real browser: dropped files, addresses, progress, failures, marked passages, forgetting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server import Server
+from watched import Watched
+
+NARROW = {"width": 390, "height": 844}
+MANUAL = "# Boiler\n\n## Pressure\n\nRefill the boiler when the gauge is under 1.2 bar.\n\n## Noise\n\nBleed it.\n"
+DROP = """
+([name, text]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name));
+  dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+}
+"""
+
+
+@pytest.fixture
+def own(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    name = f"d{abs(hash(request.node.name))}"
+    server.told("POST", f"/v1/namespaces/studio/profiles/{name}/remember", json={"content": "Coffee without sugar"})
+    yield name
+    server.ask("DELETE", f"/v1/namespaces/studio/profiles/{name}")
+
+
+def add(server: Server, profile: str, name: str, text: str) -> Any:
+    place = f"/v1/namespaces/studio/profiles/{profile}"
+    made = server.told("POST", place + "/documents", files={"file": (name, text.encode())})
+    server.told("POST", place + "/settle?timeout=30")
+    return made
+
+
+def fits(ui: Watched) -> bool:
+    ui.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    return bool(ui.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+def test_files_are_chosen_or_dropped_and_read(ui: Watched, own: str, tmp_path: Path) -> None:
+    page = ui.go("documents", own)
+    page.get_by_role("heading", name="No documents yet").wait_for()
+    page.get_by_text("-F file=@handbook.pdf").wait_for()
+    ui.expect_accessible()
+    (tmp_path / "manual.md").write_text(MANUAL)
+    (tmp_path / "minutes.txt").write_text("Hugo wants a second fire door.")
+    page.locator("input[type=file]").set_input_files([tmp_path / "manual.md", tmp_path / "minutes.txt"])
+    page.get_by_role("link", name="Boiler").wait_for()
+    page.get_by_role("link", name="minutes.txt").wait_for()
+    page.evaluate(DROP, ["dropped.txt", "The dropped one speaks of herons."])
+    page.get_by_role("link", name="dropped.txt").wait_for()
+    page.get_by_label("Search in documents").fill("herons")
+    page.locator(".documents-hits mark", has_text="herons").wait_for()
+    ui.expect_accessible()
+    assert fits(ui)
+
+
+def test_a_search_opens_the_document_at_the_passage(ui: Watched, server: Server, own: str) -> None:
+    add(server, own, "manual.md", MANUAL)
+    page = ui.go("documents", own)
+    page.keyboard.press("/")
+    page.get_by_label("Search in documents").fill("refill the boiler gauge")
+    page.locator(".documents-hits a", has_text="Pressure").click()
+    page.locator("article.best mark", has_text="gauge").wait_for()
+    assert page.locator("article.best header").inner_text().startswith("Boiler › Pressure")
+    ui.expect_accessible()
+    page.reload()
+    page.locator("article.best mark", has_text="gauge").wait_for()
+    assert fits(ui)
+
+
+def test_one_that_cannot_be_read_says_why_and_is_tried_again(ui: Watched, server: Server, own: str) -> None:
+    add(server, own, "broken.pdf", "%PDF-1.7 and then nothing")
+    page = ui.go("documents", own)
+    page.get_by_text("Could not be read").wait_for()
+    page.get_by_text("The PDF is broken").wait_for()
+    page.get_by_role("button", name="Try again").click()
+    page.get_by_text("It is being read again.").wait_for()
+    page.get_by_text("Could not be read").wait_for()
+
+
+def test_an_address_that_may_not_be_fetched_is_an_error_in_sight(ui: Watched, own: str) -> None:
+    page = ui.go("documents", own)
+    page.get_by_label("Page at an address").fill("ftp://example.org/handbook")
+    page.get_by_role("button", name="Add page").click()
+    page.get_by_role("alert").wait_for()
+    ui.wrong = [each for each in ui.wrong if "422" not in each and "400" not in each]
+
+
+def test_a_document_is_forgotten_after_a_look_at_what_goes_along(ui: Watched, server: Server, own: str) -> None:
+    id = add(server, own, "manual.md", MANUAL)["id"]
+    page = ui.go(f"documents/{id}", own)
+    page.get_by_role("button", name="Forget", exact=True).click()
+    page.get_by_text("go for good, and the original with them.").wait_for()
+    ui.expect_accessible()
+    page.get_by_role("button", name="Forget for good").click()
+    page.get_by_role("heading", name="No documents yet").wait_for()
+    assert server.told("GET", f"/v1/namespaces/studio/profiles/{own}/documents")["documents"] == []
+
+
+def test_an_original_comes_back_byte_for_byte(ui: Watched, server: Server, own: str) -> None:
+    id = add(server, own, "manual.md", MANUAL)["id"]
+    page = ui.go(f"documents/{id}", own)
+    with page.expect_download() as got:
+        page.get_by_role("link", name="Original").click()
+    assert Path(got.value.path()).read_text() == MANUAL
+    assert got.value.suggested_filename == "manual.md"
