@@ -20,12 +20,13 @@ from .types import Memory
 BATCH = 500
 MOST_ALIASES = 5_000
 MOST_NAMES = 200_000
-READ_OF_EACH = 400
+READ_OF_EACH = 200
 """How many of a name's newest ties are followed; more make an answer `truncated`."""
-DESCRIBED_BY = 12
+DESCRIBED_BY = 5
 """How many of a name's newest mentions say how it is written and of which type it is."""
 FARTHEST = 6
-MOST_VISITED = 4_000
+MOST_VISITED = 2_000
+READ_ON_THE_WAY = 100
 
 
 async def learn_some(store: Store, limit: int = BATCH) -> int:
@@ -53,18 +54,18 @@ class Seeing:
     scope: Scope
     identity: Identity
 
-    async def links(self, entities: Iterable[str]) -> tuple[list[Link], bool]:
+    async def links(self, entities: Iterable[str], each: int = READ_OF_EACH) -> tuple[list[Link], bool]:
         """The links of these entities, newest first and those that say how before those that do not; whether all."""
         wanted = set(entities)
         names = [name for entity in sorted(wanted) for name in self.identity.names(entity)]
-        ties = await self.store.graph.ties(names, self.scope, READ_OF_EACH)
+        ties = await self.store.graph.ties(names, self.scope, each)
         busy = Counter(name for tie in ties for name in (tie.subject, tie.object))
         found = [link for tie in ties if (link := self._link(tie)) and {link.subject, link.object} & wanted]
         kept: dict[tuple[object, ...], Link] = {}
         for link in sorted(found, key=lambda link: link.relation == WITH):
             ends = tuple(sorted((link.subject, link.object))) if link.relation == WITH else (link.subject, link.object)
             kept.setdefault((*ends, link.relation, link.until), link)
-        return list(kept.values()), all(busy[name] < READ_OF_EACH for name in names)
+        return list(kept.values()), all(busy[name] < each for name in names)
 
     def _link(self, tie: Tie) -> Link | None:
         one, other = (self.identity.of(name, tie.memory) for name in (tie.subject, tie.object))
@@ -176,7 +177,8 @@ async def path(seen: Seeing, start: str, end: str) -> Graph:
     one, other = await known(seen, start, "start"), await known(seen, end, "end")
     found: list[Link] | None = []
     if one != other:
-        found = await _way(seen, one, other, typed=True) or await _way(seen, one, other, typed=False)
+        read: dict[str, list[Link]] = {}
+        found = await _way(seen, (one, other), read, typed=True) or await _way(seen, (one, other), read, typed=False)
     if found is None:
         return Graph()
     steps = dict.fromkeys([one, *(end for link in found for end in (link.subject, link.object)), other])
@@ -192,20 +194,18 @@ def _in_order(start: str, links: Sequence[Link]) -> list[str]:
     return passed
 
 
-async def _way(seen: Seeing, one: str, other: str, *, typed: bool) -> list[Link] | None:
-    """From both ends at once, a ring at a time, the smaller first."""
-    came: list[dict[str, Link | None]] = [{one: None}, {other: None}]
-    rings: list[list[str]] = [[one], [other]]
+async def _way(seen: Seeing, ends: tuple[str, str], read: dict[str, list[Link]], *, typed: bool) -> list[Link] | None:
+    """From both ends at once, a ring at a time, the smaller first. What was read is kept in `read`."""
+    came: list[dict[str, Link | None]] = [{end: None} for end in ends]
+    rings: list[list[str]] = [[end] for end in ends]
     for _ in range(FARTHEST):
         side = 0 if len(rings[0]) <= len(rings[1]) else 1
-        links, _ = await seen.links(rings[side])
+        await _read(seen, rings[side], read)
         ring: dict[str, None] = {}
-        before = set(rings[side])
-        for link in links:
-            if typed and link.relation == WITH:
-                continue
-            for here, there in ((link.subject, link.object), (link.object, link.subject)):
-                if here in before and there not in came[side]:
+        for here in rings[side]:
+            for link in read[here]:
+                there = link.object if link.subject == here else link.subject
+                if there not in came[side] and not (typed and link.relation == WITH):
                     came[side][there] = link
                     ring[there] = None
         met = next((entity for entity in ring if entity in came[1 - side]), None)
@@ -215,6 +215,15 @@ async def _way(seen: Seeing, one: str, other: str, *, typed: bool) -> list[Link]
         if not ring or len(came[0]) + len(came[1]) > MOST_VISITED:
             return None
     return None
+
+
+async def _read(seen: Seeing, ring: Sequence[str], read: dict[str, list[Link]]) -> None:
+    new = {entity: list[Link]() for entity in ring if entity not in read}
+    if new:
+        for link in (await seen.links(new, READ_ON_THE_WAY))[0]:
+            for end in {link.subject, link.object} & new.keys():
+                new[end].append(link)
+        read |= new
 
 
 def _back(came: dict[str, Link | None], entity: str) -> list[Link]:

@@ -92,6 +92,11 @@ class Scope:
     agents: tuple[str, ...] | None = None
     """Whose writing counts, beside what no agent wrote; None for everybody's."""
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is everything that is current."""
+        return self.as_of is None and not self.past and self.agents is None
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -163,8 +168,8 @@ class Graphs(Protocol):
         """
         ...
 
-    async def aliases(self, scope: Scope, limit: int) -> list[Tie]:
-        """The newest ties that say that two names are of one entity."""
+    async def aliases(self, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        """Two names each that are of one entity, as the newest memories that say so have it."""
         ...
 
     async def counted(self, scope: Scope, limit: int) -> list[tuple[str, int]]:
@@ -172,7 +177,7 @@ class Graphs(Protocol):
         ...
 
     async def count(self, names: Sequence[Sequence[str]], scope: Scope) -> list[int]:
-        """How many memories mention one of the names of each group."""
+        """How many memories mention one of the names of each group; of now, those may count that have just expired."""
         ...
 
     async def changes(self) -> list[EntityChange]:

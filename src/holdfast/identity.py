@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from .graphs import USER, EntityChange, Tie
+from .graphs import USER, EntityChange
 
 
 class Identity:
     """Whose a name is, in a memory."""
 
-    def __init__(self, said: Iterable[Tie] = (), changes: Sequence[EntityChange] = ()) -> None:
+    def __init__(self, said: Iterable[tuple[str, str]] = (), changes: Sequence[EntityChange] = ()) -> None:
         self._said = _said(said)
         self._changes = changes
         self._moved = {memory for change in changes for memory in change.memories}
@@ -75,12 +75,12 @@ class Identity:
         return entity
 
 
-def _said(ties: Iterable[Tie]) -> dict[str, str]:
+def _said(said: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Name → the name that stands for it, of names that memories say are one.
 
     A role ("the user's brother") that two people are said to have is nobody's name.
     """
-    pairs = list(dict.fromkeys((tie.subject, tie.object) for tie in ties))
+    pairs = list(dict.fromkeys(said))
     held = Counter(name for pair in pairs for name in pair)
     parent: dict[str, str] = {}
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from .graphs import EntityChange, Graphs, Mention, Read, Scope, Tie
+from .graphs import SAME_AS, EntityChange, Graphs, Mention, Read, Scope, Tie
 from .moments import now
 from .ports import Store
 from .sights import Sight
@@ -37,8 +37,11 @@ class GraphView:
     async def ties(self, names: Sequence[str], scope: Scope, limit: int) -> list[Tie]:
         return await self._seen(await self._graph.ties(names, self._own(scope), limit))
 
-    async def aliases(self, scope: Scope, limit: int) -> list[Tie]:
-        return await self._seen(await self._graph.aliases(self._own(scope), limit))
+    async def aliases(self, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        found = await self._graph.aliases(self._own(scope), limit)
+        ties = await self.ties([name for pair in found for name in pair], scope, MOST)
+        said = {(tie.subject, tie.object) for tie in ties if tie.relation == SAME_AS}
+        return [pair for pair in found if pair in said]
 
     async def counted(self, scope: Scope, limit: int) -> list[tuple[str, int]]:
         names = [name for name, _ in await self._graph.counted(self._own(scope), MOST)]

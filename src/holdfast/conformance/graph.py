@@ -74,6 +74,11 @@ class GraphContract:
         assert await store.graph.ties(["ana"], Scope(LATER, past=True), 9) == [second, ended]
         assert await store.graph.ties(["ana"], Scope(LATER, then, past=True), 9) == [first]
         assert await store.graph.counted(NOW, 9) == [("ana", 1), ("bolt", 1)]
+        assert await store.graph.count([["ana", "acme"], ["acme"]], NOW) == [1, 0]
+        assert await store.graph.count([["ana", "acme"], ["acme"]], Scope(LATER, then)) == [1, 1]
+        assert await store.graph.count([["ana", "acme"], ["acme"]], Scope(LATER, past=True)) == [2, 1]
+        await store.apply(Change(forget=(new.id,)))
+        assert await store.graph.count([["ana"], ["acme"]], NOW) == [1, 1], "it is current again"
         assert [each.memory for each in await store.graph.mentions(["ana"], Scope(LATER, then), 9)] == [old.id]
 
     async def test_what_expired_is_in_no_graph(self, store: Store) -> None:
@@ -100,7 +105,7 @@ class GraphContract:
         one, two = memory("Ana knows Bob.", sources=(said.id,)), memory("Ana knows Cleo.", n=1)
         await store.apply(written(said, one, two))
         await learned(store, found_in(one, "Ana", "Bob", relation="same-as"), found_in(two, "Ana", "Cleo"))
-        assert [tie.object for tie in await store.graph.aliases(NOW, 9)] == ["bob"]
+        assert await store.graph.aliases(NOW, 9) == [("ana", "bob")]
         await store.apply(Change(forget=(said.id,), rehearsed=True))
         assert len(await store.graph.mentions(["bob"], NOW, 9)) == 1
         await store.apply(Change(forget=(said.id,)))

@@ -38,9 +38,9 @@ class MemoryGraph:
         found = {tie for name in names for tie in [t for t in seen if name in (t.subject, t.object)][:limit]}
         return [tie for tie in seen if tie in found]
 
-    async def aliases(self, scope: Scope, limit: int) -> list[Tie]:
+    async def aliases(self, scope: Scope, limit: int) -> list[tuple[str, str]]:
         seen = [tie for memory in self._seen(scope) for tie in self._ties(memory, scope)]
-        return [tie for tie in seen if tie.relation == SAME_AS][:limit]
+        return [(tie.subject, tie.object) for tie in seen if tie.relation == SAME_AS][:limit]
 
     async def counted(self, scope: Scope, limit: int) -> list[tuple[str, int]]:
         found = Counter(each.name for memory in self._seen(scope) for each in self._of(memory).mentions)

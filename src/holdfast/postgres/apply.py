@@ -299,11 +299,12 @@ class Applying:
         await self._count(db, -len(parts), -sum(length for _, length in gone))
 
     async def _set_live(self, db: Db, id: str, live: bool) -> None:
-        await db.execute(
-            "UPDATE part SET live = %s WHERE profile = %s AND item = "
-            "(SELECT n FROM memory WHERE profile = %s AND id = %s)",
-            (live, self._profile, self._profile, id),
-        )
+        for table, column in (("part", "item"), ("mention", "memory"), ("tie", "memory")):
+            await db.execute(
+                f"UPDATE {table} SET live = %s WHERE profile = %s AND {column} = "
+                "(SELECT n FROM memory WHERE profile = %s AND id = %s)",
+                (live, self._profile, self._profile, id),
+            )
 
 
 def columns(rows: Sequence[Row]) -> list[list[Any]]:

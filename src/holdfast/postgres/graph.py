@@ -69,6 +69,13 @@ SELECT wanted.place, count(DISTINCT found.memory)
   LATERAL (SELECT memory FROM mention WHERE profile = %(p)s AND mention.name = wanted.name OFFSET 0) AS found, {_SEEN}
  GROUP BY wanted.place
 """
+# Of now, without looking at the memories: a hub is in very many.
+_LIVE = """
+SELECT wanted.place, count(DISTINCT found.memory)
+  FROM unnest(%(names)s::text[], %(places)s::integer[]) AS wanted (name, place),
+  LATERAL (SELECT memory FROM mention WHERE profile = %(p)s AND mention.name = wanted.name AND live OFFSET 0) AS found
+ GROUP BY wanted.place
+"""
 _UNREAD = f"""
 SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND memory.n > %s ORDER BY memory.n LIMIT %s
 """
@@ -98,10 +105,11 @@ class PostgresGraph:
                 for table in ("mention", "tie", "memory_read"):
                     await db.execute(f"DELETE FROM {table} WHERE profile = %s", (p,))
                 await db.execute("INSERT INTO memory_read VALUES (%s, %s, 0)", (p, version))
-            there = "SELECT id, n FROM memory WHERE profile = %s AND id = ANY(%s) AND n > %s"
-            new: dict[str, int] = dict(await query(db, there, (p, [each.memory for each in read], upto)))
-            await self._keep(db, [(new[each.memory], each) for each in read if each.memory in new])
-            upto = max([upto, *new.values()])
+            there = "SELECT id, n, superseded_by IS NULL FROM memory WHERE profile = %s AND id = ANY(%s) AND n > %s"
+            found = await query(db, there, (p, [each.memory for each in read], upto))
+            new = {id: (n, live) for id, n, live in found}
+            await self._keep(db, [(*new[each.memory], each) for each in read if each.memory in new])
+            upto = max([upto, *(n for n, _ in new.values())])
             await db.execute("UPDATE memory_read SET upto = %s WHERE profile = %s", (upto, p))
 
         await self._base.write(p, run)
@@ -113,8 +121,9 @@ class PostgresGraph:
     async def ties(self, names: Sequence[str], scope: Scope, limit: int) -> list[Tie]:
         return [self._tie(row) for row in await self._read(_TIES, scope, names=self._marks(names), limit=limit)]
 
-    async def aliases(self, scope: Scope, limit: int) -> list[Tie]:
-        return [self._tie(row) for row in await self._read(_ALIASES, scope, limit=limit)]
+    async def aliases(self, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        ties = [self._tie(row) for row in await self._read(_ALIASES, scope, limit=limit)]
+        return [(tie.subject, tie.object) for tie in ties]
 
     async def counted(self, scope: Scope, limit: int) -> list[tuple[str, int]]:
         found = await self._read(_COUNTED, scope, limit=limit)
@@ -124,7 +133,8 @@ class PostgresGraph:
     async def count(self, names: Sequence[Sequence[str]], scope: Scope) -> list[int]:
         pairs = [(self._seal.mark(name), place) for place, group in enumerate(names) for name in group]
         listed, places = [name for name, _ in pairs], [place for _, place in pairs]
-        found: dict[int, int] = dict(await self._read(_COUNT, scope, names=listed, places=places))
+        asked = _LIVE if scope.plain else _COUNT
+        found: dict[int, int] = dict(await self._read(asked, scope, names=listed, places=places))
         return [found.get(place, 0) for place in range(len(names))]
 
     async def changes(self) -> list[EntityChange]:
@@ -139,23 +149,27 @@ class PostgresGraph:
         statement = "DELETE FROM entity_change WHERE profile = %s AND id = %s RETURNING n"
         return bool(await self._base.write(self._profile, lambda db: query(db, statement, (self._profile, id))))
 
-    async def _keep(self, db: Db, read: Sequence[tuple[int, Read]]) -> None:
+    async def _keep(self, db: Db, read: Sequence[tuple[int, bool, Read]]) -> None:
         p, mark, shut = self._profile, self._seal.mark, self._seal.shut_text
-        mentions = [(n, mark(each.name), shut(each.shown), each.type) for n, found in read for each in found.mentions]
+        mentions = [
+            (n, mark(each.name), shut(each.shown), each.type, live)
+            for n, live, found in read for each in found.mentions
+        ]  # fmt: skip
         ties = [
-            (n, place, mark(t.subject), t.relation, mark(t.object), _time(t.since), _time(t.until))
-            for n, found in read for place, t in enumerate(found.ties)
+            (n, place, mark(t.subject), t.relation, mark(t.object), _time(t.since), _time(t.until), live)
+            for n, live, found in read for place, t in enumerate(found.ties)
         ]  # fmt: skip
         if mentions:
             await db.execute(
-                "INSERT INTO mention (profile, memory, name, shown, type) SELECT %s, * FROM unnest(%s::bigint[], "
-                "%s::text[], %s::text[], %s::text[]) ON CONFLICT DO NOTHING",
+                "INSERT INTO mention (profile, memory, name, shown, type, live) SELECT %s, * FROM unnest(%s::bigint[], "
+                "%s::text[], %s::text[], %s::text[], %s::boolean[]) ON CONFLICT DO NOTHING",
                 (p, *_columns(mentions)),
             )
         if ties:
             await db.execute(
-                "INSERT INTO tie (profile, memory, place, subject, relation, object, since, until) SELECT %s, * FROM "
-                "unnest(%s::bigint[], %s::integer[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[])",
+                "INSERT INTO tie (profile, memory, place, subject, relation, object, since, until, live) SELECT %s, * "
+                "FROM unnest(%s::bigint[], %s::integer[], %s::text[], %s::text[], %s::text[], %s::bigint[], "
+                "%s::bigint[], %s::boolean[])",
                 (p, *_columns(ties)),
             )
 

@@ -267,5 +267,7 @@ class Applying:
         db.execute(f"DELETE FROM part WHERE n IN {listed}", dropped)
 
     def _set_live(self, db: apsw.Connection, id: str, live: bool) -> list[int]:
+        for table in ("mention", "tie"):
+            db.execute(f"UPDATE {table} SET live = ? WHERE memory = (SELECT n FROM memory WHERE id = ?)", (live, id))
         statement = "UPDATE part SET live = ? WHERE item = (SELECT -n FROM memory WHERE id = ?) RETURNING n"
         return [n for (n,) in query(db, statement, (live, id))]

@@ -29,7 +29,10 @@ SELECT memory.id, tie.subject, tie.relation, tie.object, tie.since, tie.until,
 _BY_SUBJECT, _BY_OBJECT = (
     f"{_TIE} {_SEEN} AND tie.{side} = ?5 ORDER BY tie.memory DESC, tie.n LIMIT ?6" for side in ("subject", "object")
 )
-_ALIASES = f"{_TIE} {_SEEN} AND tie.relation = 'same-as' ORDER BY tie.memory DESC, tie.n LIMIT ?5"
+_ALIASES = f"""
+SELECT subject, object FROM tie JOIN memory ON memory.n = tie.memory {_SEEN} AND tie.relation = 'same-as'
+ ORDER BY tie.memory DESC LIMIT ?5
+"""
 _MENTIONS = f"""
 SELECT memory.id, mention.shown, mention.type FROM mention JOIN memory ON memory.n = mention.memory {_SEEN}
    AND mention.name = ?5 ORDER BY mention.memory DESC LIMIT ?6
@@ -38,7 +41,10 @@ _COUNTED = f"""
 SELECT mention.name, count(*) FROM mention JOIN memory ON memory.n = mention.memory {_SEEN}
  GROUP BY mention.name ORDER BY 2 DESC, 1 LIMIT ?5
 """
-_COUNT_ONE = f"SELECT count(*) FROM mention JOIN memory ON memory.n = mention.memory {_SEEN} AND mention.name = ?5"
+# Of now, without looking at the memories: a hub is in very many.
+_LIVE_ALIASES = "SELECT subject, object FROM tie WHERE relation = 'same-as' AND live ORDER BY memory DESC LIMIT ?"
+_LIVE_ONE = "SELECT count(*) FROM mention WHERE live AND name = ?"
+_LIVE = "SELECT count(DISTINCT memory) FROM mention WHERE live AND name IN (SELECT value FROM json_each(?))"
 _COUNT = f"""
 SELECT count(DISTINCT mention.memory) FROM mention JOIN memory ON memory.n = mention.memory {_SEEN}
    AND mention.name IN (SELECT value FROM json_each(?5))
@@ -62,8 +68,9 @@ class SqliteGraph:
                     db.execute(f"DELETE FROM {table}")
                 db.execute("INSERT INTO memory_read VALUES (?, 0)", (version,))
             for each in read:
-                for (n,) in query(db, "SELECT n FROM memory WHERE id = ? AND n > ?", (each.memory, upto)):
-                    _keep(db, n, each)
+                known = "SELECT n, superseded_by IS NULL FROM memory WHERE id = ? AND n > ?"
+                for n, live in query(db, known, (each.memory, upto)):
+                    _keep(db, n, each, live)
                     upto = n
             db.execute("UPDATE memory_read SET upto = ?", (upto,))
 
@@ -84,9 +91,9 @@ class SqliteGraph:
         once = {row[-1]: row for row in found}.values()
         return [_tie(row) for row in sorted(once, key=lambda row: (-row[-2], row[-1]))]
 
-    async def aliases(self, scope: Scope, limit: int) -> list[Tie]:
-        found = await self._file.read(lambda db: query(db, _ALIASES, (*_bound(scope), limit)))
-        return [_tie(row) for row in found]
+    async def aliases(self, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        asked, bound = (_LIVE_ALIASES, (limit,)) if scope.plain else (_ALIASES, (*_bound(scope), limit))
+        return await self._file.read(lambda db: query(db, asked, bound))
 
     async def counted(self, scope: Scope, limit: int) -> list[tuple[str, int]]:
         found = await self._file.read(lambda db: query(db, _COUNTED, (*_bound(scope), limit)))
@@ -96,9 +103,11 @@ class SqliteGraph:
         bound = _bound(scope)
 
         def of(db: apsw.Connection, group: Sequence[str]) -> int:
-            if len(group) == 1:  # spares sorting out what mentions two of them
-                return int(query(db, _COUNT_ONE, (*bound, group[0]))[0][0])
-            return int(query(db, _COUNT, (*bound, rows.packed(list(group))))[0][0])
+            if scope.plain and len(group) == 1:
+                return int(query(db, _LIVE_ONE, group)[0][0])
+            names = (rows.packed(list(group)),)
+            found = query(db, _LIVE, names) if scope.plain else query(db, _COUNT, (*bound, *names))
+            return int(found[0][0])
 
         return await self._file.read(lambda db: [of(db, group) for group in names])
 
@@ -150,14 +159,14 @@ def _read_upto(db: apsw.Connection, version: int) -> int:
     return int(found[0][0]) if found else 0
 
 
-def _keep(db: apsw.Connection, n: int, read: Read) -> None:
+def _keep(db: apsw.Connection, n: int, read: Read, live: int) -> None:
     db.executemany(
-        "INSERT OR IGNORE INTO mention (memory, name, shown, type) VALUES (?, ?, ?, ?)",
-        [(n, each.name, each.shown, each.type) for each in read.mentions],
+        "INSERT OR IGNORE INTO mention (memory, name, shown, type, live) VALUES (?, ?, ?, ?, ?)",
+        [(n, each.name, each.shown, each.type, live) for each in read.mentions],
     )
     db.executemany(
-        "INSERT INTO tie (memory, subject, relation, object, since, until) VALUES (?, ?, ?, ?, ?, ?)",
-        [(n, t.subject, t.relation, t.object, _time(t.since), _time(t.until)) for t in read.ties],
+        "INSERT INTO tie (memory, subject, relation, object, since, until, live) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(n, t.subject, t.relation, t.object, _time(t.since), _time(t.until), live) for t in read.ties],
     )
 
 

@@ -1,13 +1,15 @@
--- What memories mention and tie: read off their text, so that it can be thrown away and read again. In a sealed profile
--- name, subject and object are keyed hashes.
+-- What memories mention and tie: read off their text, so that it can be thrown away and read again. live is false
+-- while the memory is superseded. In a sealed profile name, subject and object are keyed hashes.
 CREATE TABLE mention (
   profile bigint NOT NULL,
   memory  bigint NOT NULL,
   name    text NOT NULL COLLATE "C",
   shown   text NOT NULL,
   type    text NOT NULL,
+  live    boolean NOT NULL,
   PRIMARY KEY (profile, name, memory)
 ) PARTITION BY HASH (profile);
+CREATE INDEX mention_live ON mention (profile, name, memory) WHERE live;
 CREATE INDEX mention_memory ON mention (profile, memory);
 
 CREATE TABLE tie (
@@ -19,6 +21,7 @@ CREATE TABLE tie (
   object   text NOT NULL COLLATE "C",
   since    bigint,
   until    bigint,
+  live     boolean NOT NULL,
   PRIMARY KEY (profile, memory, place)
 ) PARTITION BY HASH (profile);
 CREATE INDEX tie_subject ON tie (profile, subject, memory);
