@@ -20,6 +20,8 @@ from .support import SEEN, support
 
 SUPPORTED = 0.4
 MOST_COUNTED = 8
+MOST_TOLD, TOLD = 3, 0.5
+"""Of what an agent told, how much is quoted when anything was asked for, and how sure that is."""
 FEW, CLEARLY = 3, 0.3
 Find = Callable[[str, int], Awaitable[list[Hit]]]
 """Searches for a text: so many hits."""
@@ -36,6 +38,8 @@ async def answered(store: Store, find: Find, question: str, limit: int, model: s
     if want is not None and want.b and (both := await looking.compared(want)):
         return Answer(both.text, both.citations, hits, both.sure)
     sure = looking.sure(question, seen)
+    if sure < SUPPORTED and (told := [hit for hit in hits if hit.features.get("told")][:MOST_TOLD]):
+        return Answer(" ".join(hit.content for hit in told), tuple(Citation(h.id, h.content) for h in told), hits, TOLD)
     if sure < SUPPORTED:
         return Answer("", (), hits, sure)
     best = _speaking(hits)

@@ -5,23 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from . import told, words
+from .addressed import Addressed, addressed, may_address
 from .filters import passes
 from .moments import micros
 from .ports import Embedder, Reranker, Store
 from .question import Asked, analysed
 from .rank import Ranked, ranked, reasons
 from .results import Hit
-from .trail import append, followed, stage
-from .types import Floats, Item, Memory, Message, Probe, Proposals, Where
+from .trail import append, followed, note, stage
+from .types import All, Floats, Item, Memory, Message, Probe, Proposals, Test, Where
 
 log = logging.getLogger("holdfast")
 DEPTH = 80
 FADE = 1.0
 """What the score of something very old loses when memory fades."""
+EVER = (datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
 SUNK = 3.0
 """What a task's score loses once its session has ended."""
 
@@ -48,7 +50,10 @@ class Models:
 async def search(store: Store, models: Models, question: Question, limit: int) -> list[Hit]:
     with stage("analyse"):
         asked = analysed(question.text, question.asked_at)
-    found = await proposed(store, models.embedder, asked, question, limit)
+    probe = await _probe(models.embedder, asked, question, limit)
+    with stage("propose"):
+        found = await store.propose(probe)
+        asked, found, about = await _by_agents(store, probe, asked, found, question)
     with stage("rank"):
         order = _faded(ranked(asked, found, limit + limit // 2 + 10), asked, question, models.decay)
     with stage("read"):
@@ -57,9 +62,17 @@ async def search(store: Store, models: Models, question: Question, limit: int) -
         distinct, merged = _merged(order, items)
         hits = (await _reread(models.reranker, asked, distinct))[:limit]
         hits = await _brought_up_to_date(store, asked, _explained(hits, order), question)
+    if about is not None and about.anything:
+        hits = [_told_by_agent(hit) for hit in hits]
     if followed():
         append("searches", told.search(asked, found, order, merged, hits, limit))
     return hits
+
+
+def _told_by_agent(hit: Hit) -> Hit:
+    """Marked as what was asked for, if it was said in the question's time and by the agent itself."""
+    here = hit.features.get("in_window", 0.0) >= 0 and hit.role != "user"
+    return replace(hit, features={**hit.features, "told": 1.0}) if here else hit
 
 
 def _faded(order: list[Ranked], asked: Asked, question: Question, decay: float | None) -> list[Ranked]:
@@ -138,11 +151,30 @@ def _successor(memory: Memory, hit: Hit) -> Hit:
     return _hit_of(memory, why)
 
 
-async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Question, limit: int = DEPTH) -> Proposals:
-    """What every channel finds."""
+async def _by_agents(
+    store: Store, probe: Probe, asked: Asked, found: Proposals, question: Question
+) -> tuple[Asked, Proposals, Addressed | None]:
+    """When the question is about what an agent wrote: only that, unless there is nothing of it."""
+    about = addressed(question.text, found.agents) if found.agents else None
+    if about is None:
+        return asked, found, None
+    less = replace(analysed(about.rest, question.asked_at), text=asked.text)
+    theirs = Test("agent", "in", about.agents)
+    where = theirs if probe.where is None else All((probe.where, theirs))
+    when = EVER if about.anything and less.window is None else less.window  # then the newest are what is asked for
+    other = await store.propose(
+        replace(probe, words=less.words, keys=less.keys, window=when, where=where, agents=False)
+    )
+    if not any(other.channels):
+        return asked, found, None
+    note(agents=list(about.agents))
+    return less, other, about
+
+
+async def _probe(embedder: Embedder, asked: Asked, question: Question, limit: int) -> Probe:
     with stage("embed"):
         vector = await _meaning(embedder, asked.text)
-    probe = Probe(
+    return Probe(
         now=question.now,
         words=asked.words,
         vector=vector,
@@ -152,9 +184,8 @@ async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Que
         where=question.where,
         limit=max(DEPTH, limit),
         memories=max(DEPTH // 2, limit),
+        agents=may_address(question.text),
     )
-    with stage("propose"):
-        return await store.propose(probe)
 
 
 async def _meaning(embedder: Embedder, text: str) -> Floats | None:

@@ -274,6 +274,10 @@ class Applied:
     """What was forgotten, with what it took along."""
 
 
+MOST_AGENTS = 200
+"""How many of a profile's agents are told of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """What recall asks of a store, once per question."""
@@ -289,6 +293,8 @@ class Probe:
     """How many messages each channel may propose."""
     memories: int = 100
     """How many memories; apart, so that neither crowds out the other."""
+    agents: bool = False
+    """Whether to tell which agents wrote anything here."""
     with_neighbours: int = 30
     """How many of each channel's best bring the messages beside them along."""
     as_of: datetime | None = None
@@ -332,6 +338,8 @@ class Proposals:
     """How many parts the profile has, their mean length, and in how many of them each word occurs."""
     mean_length: float
     frequency: tuple[int, ...]
+    agents: tuple[str, ...] = ()
+    """When asked for: who wrote something, by name, the first of very many."""
 
 
 Op = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "prefix", "exists"]

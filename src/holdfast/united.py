@@ -164,4 +164,5 @@ def laid_together(found: Sequence[Proposals]) -> Proposals:
         parts=parts,
         mean_length=words / parts if parts else 0.0,
         frequency=tuple(map(sum, zip(*(each.frequency for each in found), strict=True))),
+        agents=tuple(sorted({agent for each in found for agent in each.agents})),
     )

@@ -94,7 +94,8 @@ class View:
         return versions if any(version.id == id for version in versions) else []
 
     async def propose(self, probe: Probe) -> Proposals:
-        return await self._store.propose(replace(probe, where=self._within(probe.where)))
+        found = await self._store.propose(replace(probe, where=self._within(probe.where)))
+        return replace(found, agents=tuple(agent for agent in found.agents if self._sight.sees(agent)))
 
     async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
         return await self._visible(await self._store.resting_on(messages))

@@ -255,3 +255,26 @@ async def test_an_archive_is_of_the_whole_profile_or_none(memory: Any, tmp_path:
 def test_a_view_has_every_method_of_its_port_itself(port: type, view: type) -> None:
     wanted = {name for name in vars(port) if not name.startswith("_")}
     assert wanted <= set(vars(view))
+
+
+async def test_a_question_may_be_about_what_one_agent_told_and_when(memory: Any) -> None:
+    ada = memory.profile("app", "ada")
+    for agent, day, content in (
+        ("sales", "2026-11-15", "I can offer you 15 percent off the yearly plan."),
+        ("sales", "2026-11-01", "The yearly plan includes two licences."),
+        ("support", "2026-11-15", "Please restart the router."),
+    ):
+        said = {"role": "assistant", "content": content, "timestamp": f"{day}T10:00:00Z"}
+        await ada.ingest([said], session_id=f"{agent}-{day}", agent=agent, wait=True)
+    now = "2026-11-16T09:00:00Z"
+    answer = await ada.recall("What did the sales agent tell her yesterday?", reference_date=now)
+    assert answer.answer == "I can offer you 15 percent off the yearly plan."
+    assert all("router" not in hit.content for hit in answer.hits)
+    hits = await ada.search("What did the support agent tell her?", reference_date=now)
+    assert [hit.content for hit in hits] == ["Please restart the router."]
+    others = await ada.search("What did the billing agent say of the yearly plan?", reference_date=now)
+    assert sum("yearly plan" in hit.content for hit in others) == 2
+    blind = ada.as_agent("support", reads="own")
+    assert all("percent" not in hit.content for hit in await blind.search("What did the sales agent tell her?"))
+    trace = next(iter(await ada.as_agent("support").traces(limit=1)))
+    assert "agents" not in trace.details

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -63,6 +64,17 @@ class FindingContract:
             talk[2].id: True,
             talk[3].id: False,
         }
+
+    async def test_the_agents_who_wrote_anything_are_told_when_asked_for(self, store: Store) -> None:
+        assert (await store.propose(Probe(now=AT, words=("zebra",), agents=True))).agents == ()
+        said = [replace(message(f"zebra {n}"), agent=agent) for n, agent in enumerate(("b", "a", None, "b"))]
+        kept = replace(memory("zebra"), agent="c")
+        for item in (*said, kept):
+            await store.apply(written(item))
+        assert (await store.propose(Probe(now=AT, words=("zebra",), agents=True))).agents == ("a", "b", "c")
+        assert (await store.propose(Probe(now=AT, words=("zebra",)))).agents == ()
+        await store.apply(Change(forget=(said[1].id,)))
+        assert (await store.propose(Probe(now=AT, words=("zebra",), agents=True))).agents == ("b", "c")
 
     async def test_superseded_and_expired_memories_are_notproposed(self, store: Store) -> None:
         old, new = memory("old zebra", key="k"), memory("new zebra", key="k", n=1)

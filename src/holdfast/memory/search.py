@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import filters
 from ..moments import micros
-from ..types import Candidate, Floats, Item, Memory, Message, Part, Probe, Proposals
+from ..types import MOST_AGENTS, Candidate, Floats, Item, Memory, Message, Part, Probe, Proposals
 from ..vectors import best
 from ..words import bm25
 from .state import State, expired
@@ -57,7 +58,9 @@ def propose(state: State, probe: Probe) -> Proposals:
     shown = [
         row for row in range(len(parts)) if row in channels or (known[row] and _beside(state, parts, row, leading))
     ]
-    return _measured(state, parts, shown, counts, cosines, channels, (len(parts), mean, tuple(frequency)))
+    found = _measured(state, parts, shown, counts, cosines, channels, (len(parts), mean, tuple(frequency)))
+    agents = sorted({item.agent for item in state.items.values() if item.agent is not None} if probe.agents else ())
+    return replace(found, agents=tuple(agents[:MOST_AGENTS]))
 
 
 def _measured(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..moments import micros
-from ..types import Candidate, Floats, Probe, Proposals
+from ..types import MOST_AGENTS, Candidate, Floats, Probe, Proposals
 from ..vectors import best, unpacked
 from ..words import bm25_weights, decisive
 from .base import Asked, Db, Row, gathered, query
@@ -58,6 +58,14 @@ SELECT part.n, part.item, part.number, part.length, part.tokens, part.asks, part
 """
 
 
+_AGENTS = """
+WITH RECURSIVE known (agent) AS (
+  (SELECT agent FROM {table} WHERE profile = %(p)s AND agent IS NOT NULL ORDER BY agent LIMIT 1)
+  UNION ALL
+  SELECT (SELECT agent FROM {table} WHERE profile = %(p)s AND agent > known.agent ORDER BY agent LIMIT 1)
+    FROM known WHERE known.agent IS NOT NULL
+) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT %(limit)s
+"""
 _POSTINGS = """
 SELECT wanted.n, held.word, held.times FROM unnest(%(parts)s::bigint[]) AS wanted (n),
   LATERAL (SELECT word, times FROM posting WHERE profile = %(p)s AND part = wanted.n OFFSET 0) AS held
@@ -116,8 +124,14 @@ class Search:
         wanted = sorted({*self.channels, *(n for (n,) in beside)})
         decided = [mark for mark, read in zip(self._marks(), whole.read, strict=True) if read]
         bound = {"p": self.profile, "parts": wanted, "model": self.probe.model, "words": decided}
-        found, postings = await gathered(self.db, (_ROWS, bound), (_POSTINGS, bound))
-        return self._measured(found, postings, whole)
+        found, postings, *writers = await gathered(self.db, (_ROWS, bound), (_POSTINGS, bound), *self._agents())
+        agents = sorted({agent for rows in writers for (agent,) in rows})
+        return replace(self._measured(found, postings, whole), agents=tuple(agents))
+
+    def _agents(self) -> list[Asked]:
+        """Who wrote anything: one lookup for each, however much they wrote."""
+        bound = {"p": self.profile, "limit": MOST_AGENTS}
+        return [(_AGENTS.format(table=table), bound) for table in ("message", "memory") if self.probe.agents]
 
     def _marks(self) -> list[str]:
         return [self.seal.mark(word) for word in self.probe.words]

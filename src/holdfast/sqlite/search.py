@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..moments import micros
-from ..types import Candidate, Floats, Ints, Probe, Proposals
+from ..types import MOST_AGENTS, Candidate, Floats, Ints, Probe, Proposals
 from ..vectors import best, unpacked
 from ..words import bm25, decisive
 from .board import Board, Told, ints
@@ -48,6 +48,12 @@ SELECT group_concat(DISTINCT beside.n)
    AND other.position BETWEEN message.position - ?2 AND message.position + ?2 AND (?3 IS NULL OR other.created_at <= ?3)
   JOIN part AS beside ON beside.item = other.n
  WHERE part.n IN (SELECT value FROM json_each(?1))
+"""
+_AGENTS = """
+WITH RECURSIVE known (agent) AS (
+  SELECT min(agent) FROM {table}
+  UNION ALL SELECT (SELECT min(agent) FROM {table} WHERE agent > known.agent) FROM known WHERE known.agent IS NOT NULL
+) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
 """
 
 Posting = tuple[Ints, NDArray[np.float64], int]
@@ -227,7 +233,14 @@ def _measured(
         parts=len(board),
         mean_length=board.mean_length,
         frequency=tuple(frequency for _, _, frequency in postings),
+        agents=_agents(db) if probe.agents else (),
     )
+
+
+def _agents(db: apsw.Connection) -> tuple[str, ...]:
+    """One lookup for each, however much they wrote."""
+    found = [row for table in ("message", "memory") for row in query(db, _AGENTS.format(table=table), (MOST_AGENTS,))]
+    return tuple(sorted({agent for (agent,) in found}))
 
 
 def _told(db: apsw.Connection, board: Board, parts: Ints) -> dict[int, Told]:
