@@ -69,8 +69,8 @@ class FindingContract:
         assert (await store.propose(Probe(now=AT, words=("zebra",), agents=True))).agents == ()
         said = [replace(message(f"zebra {n}"), agent=agent) for n, agent in enumerate(("b", "a", None, "b"))]
         kept = replace(memory("zebra"), agent="c")
-        for item in (*said, kept):
-            await store.apply(written(item))
+        await store.apply(written(*said))
+        await store.apply(written(kept))
         assert (await store.propose(Probe(now=AT, words=("zebra",), agents=True))).agents == ("a", "b", "c")
         assert (await store.propose(Probe(now=AT, words=("zebra",)))).agents == ()
         await store.apply(Change(forget=(said[1].id,)))
