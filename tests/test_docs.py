@@ -82,7 +82,10 @@ def run(code: str, names: dict[str, Any]) -> None:
 
 PYTHON_PAGES = [
     "README.md",
-    *(f"docs/{name}.md" for name in ("python", "keeping", "kinds", "documents", "integrations", "sharing", "graph")),
+    *(
+        f"docs/{name}.md"
+        for name in ("python", "keeping", "curation", "kinds", "documents", "integrations", "sharing", "graph")
+    ),
 ]
 
 
@@ -138,7 +141,9 @@ class Shell:
         return code, out + err
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/kinds.md", "docs/documents.md", "docs/graph.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/cli.md", "docs/curation.md", "docs/kinds.md", "docs/documents.md", "docs/graph.md"]
+)
 def test_console_examples_run_and_print_what_they_show(
     page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

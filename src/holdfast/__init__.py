@@ -15,6 +15,7 @@ from importlib import import_module as _module
 from .errors import (
     AlreadyExists,
     Busy,
+    CannotUndo,
     Closed,
     Conflict,
     Damaged,
@@ -44,20 +45,25 @@ if _typing.TYPE_CHECKING:
     from .migrate import Migrated
     from .notes import AsyncNotes, Briefing, Note
     from .profile import LocalProfile
-    from .records import Event, JobStatus, Trace, TracePage
+    from .records import Edit, Event, JobStatus, Trace, TracePage
     from .results import (
         Answer,
+        Audit,
         Citation,
         Context,
         Document,
+        Edited,
+        Finding,
         Hit,
         Namespace,
         Origin,
         Page,
         ProfileInfo,
         Receipt,
+        Review,
         Session,
         Stats,
+        Undone,
     )
     from .service import AsyncHoldfast
     from .sync import Across, AgentMemory, Holdfast, Notes, Profile
@@ -73,10 +79,10 @@ else:
         "migrate": ("Migrated",),
         "notes": ("AsyncNotes", "Briefing", "Note"),
         "profile": ("LocalProfile",),
-        "records": ("Event", "JobStatus", "Trace", "TracePage"),
+        "records": ("Edit", "Event", "JobStatus", "Trace", "TracePage"),
         "results": (
-            "Answer", "Citation", "Context", "Document", "Hit", "Namespace", "Origin", "Page", "ProfileInfo",
-            "Receipt", "Session", "Stats",
+            "Answer", "Audit", "Citation", "Context", "Document", "Edited", "Finding", "Hit", "Namespace", "Origin",
+            "Page", "ProfileInfo", "Receipt", "Review", "Session", "Stats", "Undone",
         ),
         "service": ("AsyncHoldfast",),
         "sync": ("Across", "AgentMemory", "Holdfast", "Notes", "Profile"),
@@ -110,13 +116,17 @@ __all__ = [
     "AsyncNotes",
     "acting",
     "Answer",
+    "Audit",
     "Briefing",
     "Citation",
     "Context",
     "Document",
+    "Edit",
+    "Edited",
     "Entity",
     "EntityChange",
     "Event",
+    "Finding",
     "Forgotten",
     "Graph",
     "Hit",
@@ -133,10 +143,12 @@ __all__ = [
     "Page",
     "ProfileInfo",
     "Receipt",
+    "Review",
     "Session",
     "Stats",
     "Trace",
     "TracePage",
+    "Undone",
     "HoldfastError",
     "InvalidInput",
     "KeyReused",
@@ -144,6 +156,7 @@ __all__ = [
     "AlreadyExists",
     "Conflict",
     "Stale",
+    "CannotUndo",
     "Busy",
     "StorageError",
     "StorageFull",

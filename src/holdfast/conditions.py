@@ -20,7 +20,8 @@ COLUMNS = {
         "kind": "memory.kind", "key": "memory.key", "session_id": "memory.session", "agent": "memory.agent",
         "trust": "memory.trust", "expires_at": "memory.expires_at", "fingerprint": "memory.fingerprint",
         "created_at": "memory.created_at", "occurred_at": "memory.occurred_at",
-        "time": "coalesce(memory.occurred_at, memory.created_at)",
+        "time": "coalesce(memory.occurred_at, memory.created_at)", "confidence": "memory.confidence",
+        "marks": "memory.marks", "reviewed_at": "memory.reviewed_at", "updated_at": "memory.updated_at",
     },
 }  # fmt: skip
 SIGNS = {"eq": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}

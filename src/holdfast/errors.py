@@ -6,7 +6,8 @@
     ├── NotFound                      not_found          3  no     no such namespace, profile, memory, session
     ├── AlreadyExists                 already_exists     4  no     the name is taken
     ├── Conflict                      conflict           5  yes    somebody wrote first; read again and decide again
-    │   └── Stale                     stale              5  no     the memory is no longer as the caller last saw it
+    │   ├── Stale                     stale              5  no     the memory is no longer as the caller last saw it
+    │   └── CannotUndo                cannot_undo        5  no     something stands on the change, or it was a forget
     ├── Busy                          busy               6  yes    another process owns the data folder
     ├── StorageError                  storage            7  no     the disk or the file refused
     │   ├── StorageFull               storage_full       7  yes    no space left; nothing was written
@@ -71,6 +72,11 @@ class Conflict(HoldfastError):
 
 class Stale(Conflict):
     code = "stale"
+    retryable = False
+
+
+class CannotUndo(Conflict):
+    code = "cannot_undo"
     retryable = False
 
 

@@ -11,11 +11,13 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from . import names
 from .errors import Conflict, NotFound, Stale
 from .inventory import every_message
+from .moments import now
 from .once import first
 from .ports import Store
-from .records import Once
+from .records import Edit, Once
 from .rollup import covering
 from .trail import note
 from .types import Change, Forgotten, Memory, Message, Test, Where
@@ -113,6 +115,8 @@ async def gone(store: Store, ids: list[str], how: How, asked_in: tuple[str, ...]
     )
     try:
         would = (await store.apply(replace(change, rehearsed=True, once=None))).gone
+        if would.memories or would.messages:  # nothing of it can be taken back, and whoever tries is told
+            change = replace(change, edit=Edit(names.memory_id(now()), now(), "forget"))
         indexed = await store.indexed([*would.memories, *would.messages])
         done = (await store.apply(change)).gone
     except Conflict:  # the same request came twice at once, and the other was first

@@ -21,6 +21,7 @@ def happened(change: Change, applied: Applied, pending: Callable[[], int]) -> It
     for pair in change.supersede:
         if pair.new in applied.new:
             yield "memory.superseded", {"id": pair.old, "by": pair.new}
+    yield from (("memory.marked", {"id": each.memory, "marks": each.marks}) for each in change.judged)
     yield from (("memory.forgotten", {"id": id}) for id in applied.gone.memories)
     if applied.gone.messages:
         yield "message.forgotten", {"ids": list(applied.gone.messages)}

@@ -11,6 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +25,9 @@ EVERYTHING = 2**31
 Indexed = list[tuple[Part, Vector | None]]
 State = tuple[bool, int, bool]
 """Of a message: whether it waits, how often digesting it failed, whether it is set aside."""
+
+Judgement = tuple[int, datetime | None]
+"""Of a memory: its marks, and when it was reviewed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class Known:
     place: bytes
     next: str | None
     sources: tuple[str, ...]
+    judged: Judgement = (0, None)
 
 
 @dataclass(slots=True)
@@ -67,7 +72,8 @@ class Inventory:
         for id, said in self.messages.items():
             sha.update(_told("message", id, said.fixed.hex(), said.index.hex(), said.state))
         for id, known in self.memories.items():
-            sha.update(_told("memory", id, known.fixed.hex(), known.index.hex(), known.next, known.sources))
+            about = (known.fixed.hex(), known.index.hex(), known.next, known.sources, known.judged)
+            sha.update(_told("memory", id, *about))
         return sha.digest()
 
 
@@ -137,8 +143,9 @@ async def _memories(store: Store, seen: Callable[[int], None]) -> dict[str, Know
         parts = await indexed(store, [memory.id for memory in page])
         for memory in page:
             about = Known(
-                _fixed_memory(memory), _index(parts[memory.id]), _place(memory), memory.superseded_by, memory.sources
-            )
+                _fixed_memory(memory), _index(parts[memory.id]), _place(memory), memory.superseded_by, memory.sources,
+                (memory.marks, memory.reviewed_at),
+            )  # fmt: skip
             found.append((memory.id, about))
         seen(len(page))
         cursor = page.cursor

@@ -17,7 +17,7 @@ from .errors import AlreadyExists
 from .inventory import BATCH, Indexed, Inventory, Known, Said, State, batched, indexed, taken
 from .moments import at_micros, now
 from .ports import Store
-from .types import Change, Deferral, Item, Memory, Message, Part, Supersede, Vector
+from .types import Change, Deferral, Item, Judged, Memory, Message, Part, Supersede, Vector
 from .vectors import packed
 
 EVENTS = 500
@@ -150,6 +150,9 @@ class Moving:
             pairs = [(id, held.memories[id], wanted.memories[id]) for id in some]
             more = [(id, source) for id, had, has in pairs for source in has.sources[len(had.sources) :]]
             await self._target.apply(Change(sources=tuple(more)))
+        judged = (id for id, known in held.memories.items() if wanted.memories[id].judged != known.judged)
+        for some in batched(judged):
+            await self._target.apply(Change(judged=tuple(Judged(id, *wanted.memories[id].judged) for id in some)))
         states = {id: (said.state, wanted.messages[id].state) for id, said in held.messages.items()}
         await self._settle(id for id, both in states.items() if both == (WAITING, DIGESTED))
         others = (id for id, both in states.items() if both[0] != both[1] and both != (WAITING, DIGESTED))

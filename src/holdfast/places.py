@@ -46,5 +46,6 @@ PLACES: dict[str, dict[str, str]] = {
     "mention": {"name": GONE, "shown": GONE, "type": NOT_SAID},
     "tie": {"subject": GONE, "relation": NOT_SAID, "object": GONE},
     "entity_change": {"id": NOT_SAID, "data": "goes with the last mention of a name in it"},
+    "edit": {"id": NOT_SAID, "verb": NOT_SAID, "data": SCRUBBED},
     "setting": {"name": "chosen by the owner, or the hash of an encrypted file", "value": REBUILT},
 }  # fmt: skip

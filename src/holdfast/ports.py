@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from .credentials import Credential, Grant
 from .graphs import Graphs
-from .records import Act, Event, Job, Once, Trace, TracePage
+from .records import Act, Edit, Event, Job, Once, Trace, TracePage
 from .results import Namespace, Page, ProfileInfo, Stats
 from .shelves import Shelf
 from .spending import Spent, Usage
@@ -165,8 +165,15 @@ class Journal(Protocol):
         """Keep a setting in place of the one before; None removes it."""
         ...
 
+    async def edits(self, limit: int) -> list[Edit]:
+        """What can be taken back, newest first. Forgetting takes the ids out of it and marks it as gone."""
+        ...
+
     async def trim(self, before: datetime, traces: int, events: int) -> None:
-        """Drop traces, jobs and first answers older than this, and the oldest traces and events beyond so many."""
+        """Drop traces, jobs and first answers older than this, and the oldest traces and events beyond so many.
+
+        Of edits the last EDITS stay.
+        """
         ...
 
 

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from . import filters, forget, ingest, library, moments, names, pack, recall, redigest, remember, spending, summary
 from .carrying import Carrying
+from .curated import Curated
 from .digest import keys_of
 from .errors import InvalidInput, NotFound, shown
 from .given import Moment, Narrowed, Revision
@@ -36,7 +37,7 @@ CATCH_UP_SECONDS = 0.5
 CONTEXT_HITS = 60
 
 
-class LocalProfile(Shelved, Kinded, Graphed, Carrying):
+class LocalProfile(Shelved, Kinded, Graphed, Curated, Carrying):
     """The verbs, bound to one profile of this process's data folder."""
 
     @traced

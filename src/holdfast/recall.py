@@ -24,6 +24,8 @@ DEPTH = 80
 FADE = 1.0
 """What the score of something very old loses when memory fades."""
 EVER = (datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
+PER_MARK = 0.02
+"""How much of its score a mark moves a memory by; there are at most five, so a tenth of it in all."""
 SUNK = 3.0
 """What a task's score loses once its session has ended."""
 
@@ -58,7 +60,8 @@ async def search(store: Store, models: Models, question: Question, limit: int) -
         order = _faded(ranked(asked, found, limit + limit // 2 + 10), asked, question, models.decay)
     with stage("read"):
         items = {item.id: item for item in await store.get([each.item.id for each in order])}
-        order = await _with_tasks_sunk(store, [each for each in order if each.item.id in items], items)
+        order = _weighed([each for each in order if each.item.id in items], items)
+        order = await _with_tasks_sunk(store, order, items)
         distinct, merged = _merged(order, items)
         hits = (await _reread(models.reranker, asked, distinct))[:limit]
         hits = await _brought_up_to_date(store, asked, _explained(hits, order), question)
@@ -87,11 +90,30 @@ def _faded(order: list[Ranked], asked: Asked, question: Question, decay: float |
     return sorted(map(aged, order), key=lambda found: -found.score)
 
 
+def _weighed(order: list[Ranked], items: dict[str, Item]) -> list[Ranked]:
+    """The order with what somebody marked right a little higher and what they marked wrong a little lower."""
+
+    def weighed(found: Ranked) -> Ranked:
+        marks = getattr(items[found.item.id], "marks", 0)
+        if not marks:
+            return found
+        moved = round(PER_MARK * marks * max(abs(found.score), 1.0), 4)
+        return replace(found, score=found.score + moved, features={**found.features, "marks": moved})
+
+    if not any(getattr(items[found.item.id], "marks", 0) for found in order):
+        return order
+    return sorted(map(weighed, order), key=lambda found: -found.score)
+
+
 def _explained(hits: list[Hit], order: Sequence[Ranked]) -> list[Hit]:
     """The hits with what decided where they stand."""
     by_id = {found.item.id: found for found in order}
     why = reasons([by_id[hit.id] for hit in hits])
-    return [replace(hit, reasons=reason) for hit, reason in zip(hits, why, strict=True)]
+    return [replace(hit, reasons=reason | _marks(hit)) for hit, reason in zip(hits, why, strict=True)]
+
+
+def _marks(hit: Hit) -> dict[str, float]:
+    return {"marks": hit.features["marks"]} if hit.features.get("marks") else {}
 
 
 async def _reread(reranker: Reranker | None, asked: Asked, hits: list[Hit]) -> list[Hit]:

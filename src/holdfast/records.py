@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,8 @@ class Event:
     n: int
     at: datetime
     type: str
-    """message.added, memory.added, memory.superseded, memory.forgotten, message.forgotten, digestion.progress."""
+    """message.added, memory.added, memory.superseded, memory.marked, memory.forgotten, message.forgotten,
+    digestion.progress."""
     data: dict[str, Any]
 
 
@@ -128,6 +129,31 @@ class Once:
 def travels(setting: str) -> bool:
     """Whether it is something that a profile's owner laid down, and not of the place where the profile lies."""
     return setting not in (SUMMARY, IMPORTING) and not setting.startswith(PARCEL)
+
+
+EDITS = 200
+"""How many edits of a profile can be taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What one change did, as far as taking it back needs to know: ids and numbers, no text."""
+
+    id: str
+    at: datetime
+    verb: str
+    made: tuple[tuple[str, int], ...] = ()
+    """The memories that it wrote, each with the number of sources it had."""
+    judged: tuple[tuple[str, int, datetime | None], ...] = ()
+    """The memories that it marked, each with the marks and the review it had before."""
+    gone: bool = False
+    """Whether something of it has been forgotten since."""
+
+    def without(self, ids: Set[str]) -> Edit:
+        made = tuple(each for each in self.made if each[0] not in ids)
+        judged = tuple(each for each in self.judged if each[0] not in ids)
+        left = (made, judged) == (self.made, self.judged)
+        return self if left else replace(self, made=made, judged=judged, gone=True)
 
 
 def without(value: Any, ids: Set[str]) -> Any:

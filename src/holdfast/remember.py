@@ -18,9 +18,9 @@ from .kinds import Kind, Mark, version_of
 from .moments import moment
 from .once import first
 from .ports import Filer, Keys, Store
-from .records import Once
+from .records import Edit, Once
 from .trail import about, note
-from .types import All, Change, Draft, Json, Memory, Supersede, Test, fingerprint
+from .types import All, Change, Draft, Json, Memory, Part, Supersede, Test, fingerprint
 
 TRIES = 16
 FILING_SECONDS = 10.0
@@ -119,11 +119,11 @@ async def remember(
         if (done := await first(store, once)) is not None:
             return await answered(store, done)
         wish = fitted(wish, kinds)
-        head = await _head(store, wish)
+        head = await head_of(store, wish)
         try:
             if head is not None and _says_the_same(head, wish):
                 return await _unchanged(store, head, once)
-            return await _written(store, _memory(wish, head, now), head, wish, once)
+            return await _written(store, Written(memory_of(wish, head, now), head, wish, "remember"), once)
         except Conflict:
             if attempt == TRIES - 1:
                 raise
@@ -152,19 +152,45 @@ async def revise(
         raise Stale(f"Memory {id} has changed since it was read.", fix="Read it again and decide again.")
     if not head.current:
         raise Stale(f"Memory {id} was superseded by {head.superseded_by}.", fix="Revise that one.")
+    next_one = await revised(store, head, given, now, kinds)
+    if next_one is None:
+        return await _unchanged(store, head, once)
+    return await _written(store, next_one, once)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A memory to be written, what it takes the place of, and what was wished for by which verb."""
+
+    memory: Memory
+    head: Memory | None
+    wish: Wish
+    verb: str
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        parts = passages.parts(self.memory)
+        return parts if self.wish.embed else tuple(replace(part, embed=False) for part in parts)
+
+
+async def revised(
+    store: Store, head: Memory, given: Mapping[str, Any], now: datetime, kinds: Mapping[str, Kind] = NONE
+) -> Written | None:
+    """The next version of a memory with what is given; None when that changes nothing."""
     wish = _revised(head, given, now)
     if all(getattr(head, name) == getattr(wish, name) for name in REVISED):
-        return await _unchanged(store, head, once)
+        return None
     same = (head.kind, head.value, head.metadata) == (wish.kind, wish.value, wish.metadata)
     wish = replace(wish, schema=version_of(head)) if same else fitted(wish, kinds)
     kept: dict[str, Any] = {"sources": head.sources}
     if wish.content == head.content:
         kept |= {"keywords": head.keywords, "queries": head.queries, "summary": head.summary}
+        kept |= {"confidence": head.confidence, "marks": head.marks, "reviewed_at": head.reviewed_at}
     if wish.occurred_at == head.occurred_at:
         kept["occurred_until"] = head.occurred_until
-    if wish.key not in (None, head.key) and await _head(store, wish) is not None:
+    if wish.key not in (None, head.key) and await head_of(store, wish) is not None:
         raise AlreadyExists(f"The key {shown(wish.key)} of kind {wish.kind!r} is taken.", field="key")
-    return await _written(store, replace(_memory(wish, head, now), **kept), head, wish, once)
+    return Written(replace(memory_of(wish, head, now), **kept), head, wish, "revise")
 
 
 async def answered(store: Store, done: Once) -> Memory:
@@ -182,16 +208,15 @@ async def _unchanged(store: Store, head: Memory, once: Once | None) -> Memory:
     return head
 
 
-async def _written(store: Store, memory: Memory, head: Memory | None, wish: Wish, once: Once | None) -> Memory:
-    supersede = () if head is None else (Supersede(head.id, memory.id),)
-    parts = passages.parts(memory)
-    if not wish.embed:
-        parts = tuple(replace(part, embed=False) for part in parts)
+async def _written(store: Store, new: Written, once: Once | None) -> Memory:
+    memory = new.memory
+    supersede = () if new.head is None else (Supersede(new.head.id, memory.id),)
     done = None if once is None else replace(once, answer=memory.id)
-    await store.apply(Change(memories=(memory,), parts=parts, supersede=supersede, once=done))
+    edit = Edit(names.memory_id(memory.updated_at), memory.updated_at, new.verb, ((memory.id, len(memory.sources)),))
+    await store.apply(Change(memories=(memory,), parts=new.parts, supersede=supersede, once=done, edit=edit))
     if memory.session_id is not None:
         about(memory.session_id)
-    note(written=memory.id, superseded=[pair.old for pair in supersede])
+    note(written=memory.id, superseded=[pair.old for pair in supersede], edit=edit.id)
     return memory
 
 
@@ -212,7 +237,7 @@ def _revised(head: Memory, given: Mapping[str, Any], now: datetime) -> Wish:
     return checked(head.content if content is None else content, given.get("kind") or head.kind, now, **wanted)
 
 
-async def _head(store: Store, wish: Wish) -> Memory | None:
+async def head_of(store: Store, wish: Wish) -> Memory | None:
     """The memory this one would supersede or repeat."""
     if wish.key is not None:
         same = All((Test("kind", "eq", wish.kind), Test("key", "eq", wish.key)))
@@ -233,7 +258,7 @@ def _says_the_same(head: Memory, wish: Wish) -> bool:
     )  # fmt: skip
 
 
-def _memory(wish: Wish, head: Memory | None, now: datetime) -> Memory:
+def memory_of(wish: Wish, head: Memory | None, now: datetime) -> Memory:
     about: dict[str, Any] = {"summary": first_line(wish.content)}
     if wish.filed is not None:
         about = {"summary": wish.filed.summary, "keywords": wish.filed.keywords, "queries": wish.filed.queries}

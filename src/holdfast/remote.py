@@ -30,6 +30,7 @@ from .reading import read
 from .records import Event
 from .remote_admin import RemoteAdministration
 from .remote_call import call
+from .remote_curated import RemoteCurated
 from .remote_files import RemoteFiles
 from .remote_graph import RemoteGraph
 from .reported import HEARTBEAT
@@ -190,7 +191,7 @@ def _check(answer: httpx.Response) -> None:
     raise wrong
 
 
-class RemoteProfile(RemoteFiles, RemoteGraph):
+class RemoteProfile(RemoteFiles, RemoteGraph, RemoteCurated):
     """The verbs, bound to one profile of a server."""
 
     def __init__(self, holdfast: RemoteHoldfast, namespace: str, profile: str) -> None:

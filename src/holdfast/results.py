@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from .records import Edit
 from .types import Json, Memory
 
 
@@ -215,3 +216,61 @@ class ProfileInfo:
     namespace: str
     name: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """Memories as an edit left them, and the id with which to take it back; None when it changed nothing."""
+
+    memories: tuple[Memory, ...]
+    undo: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The changes that were taken back, the memories that are as before again, and the ids of those that went."""
+
+    edits: tuple[Edit, ...]
+    memories: tuple[Memory, ...]
+    removed: tuple[str, ...]
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A memory that somebody should look at: why, and what may be answered to `resolve`."""
+
+    memory: Memory
+    reason: str
+    """conflict, marked-wrong, untrusted or low-confidence."""
+    because: str
+    answers: tuple[str, ...]
+    other: Memory | None = None
+    """What it is in conflict with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of trouble that an audit found: how much, a few examples, and the command that mends it."""
+
+    name: str
+    count: int
+    """Memories that are in it."""
+    share: float
+    """Of all current memories."""
+    examples: tuple[tuple[str, ...], ...]
+    """Ids of the memories that belong together, a few of each."""
+    texts: tuple[str, ...]
+    """What the examples say."""
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    memories: int
+    findings: tuple[Finding, ...]
+    fixed: Edited | None = None
+
+    def __getitem__(self, name: str) -> Finding:
+        return next(finding for finding in self.findings if finding.name == name)

@@ -14,7 +14,7 @@ from .credentials import Credential, Grant
 from .graphs import EntityChange
 from .moments import at_micros, iso, micros
 from .reading import read
-from .records import Caller, Event, Job, Once, Trace
+from .records import Caller, Edit, Event, Job, Once, Trace
 from .results import Document
 from .types import Memory, Message
 
@@ -22,7 +22,8 @@ Row = tuple[Any, ...]
 MESSAGE = "id, session, position, role, speaker, agent, content, said_at, created_at, metadata"
 MEMORY = (
     "id, kind, key, summary, content, value, metadata, keywords, queries, session, agent, trust, occurred_at, "
-    "occurred_until, created_at, updated_at, expires_at, version, superseded_by, extractor, confidence, fingerprint"
+    "occurred_until, created_at, updated_at, expires_at, version, superseded_by, extractor, confidence, fingerprint, "
+    "marks, reviewed_at"
 )
 STATE = "state, failures"
 TRACE = "id, at, operation, credential, agent, session, turn, took, details"
@@ -30,6 +31,7 @@ SPENT = "month, model, task, calls, input, output, cached"
 ONCE = "key, request, answer, new, memories, messages"
 JOB = "id, kind, created_at, messages"
 EVENT = "n, at, type, data"
+EDIT = "id, at, verb, gone, data"
 CREDENTIAL = "id, kind, name, rights, namespace, profile, created_at, expires_at, revoked_at, used_at, agent, reads"
 GRANT = "credential, namespace, profile, rights"
 DOCUMENT = "id, session, state, wait_until, created_at, data"
@@ -72,21 +74,22 @@ def memory_row(memory: Memory) -> Row:
         packed(memory.metadata), packed(memory.keywords), packed(memory.queries), memory.session_id, memory.agent,
         memory.trust, _time(memory.occurred_at), _time(memory.occurred_until), micros(memory.created_at),
         micros(memory.updated_at), _time(memory.expires_at), memory.version, memory.superseded_by, memory.extractor,
-        memory.confidence, memory.fingerprint,
+        memory.confidence, memory.fingerprint, memory.marks, _time(memory.reviewed_at),
     )  # fmt: skip
 
 
 def memory(row: Row) -> Memory:
     """From MEMORY and then its sources as a JSON array."""
     (id, kind, key, summary, content, value, metadata, keywords, queries, session, agent, trust, occurred, until,
-     created, updated, expires, version, superseded_by, extractor, confidence, _, sources) = row  # fmt: skip
+     created, updated, expires, version, superseded_by, extractor, confidence, _, marks, reviewed,
+     sources) = row  # fmt: skip
     return Memory(
         id=id, kind=kind, key=key, summary=summary, content=content, value=json.loads(value),
         metadata=json.loads(metadata), keywords=tuple(json.loads(keywords)), queries=tuple(json.loads(queries)),
         session_id=session, agent=agent, trust=trust, sources=tuple(json.loads(sources)),
         occurred_at=_moment(occurred), occurred_until=_moment(until), created_at=at_micros(created),
         updated_at=at_micros(updated), expires_at=_moment(expires), version=version, superseded_by=superseded_by,
-        extractor=extractor, confidence=confidence,
+        extractor=extractor, confidence=confidence, marks=marks, reviewed_at=_moment(reviewed),
     )  # fmt: skip
 
 
@@ -130,6 +133,19 @@ def job_row(job: Job) -> Row:
 def job(row: Row) -> Job:
     id, kind, created, messages = row
     return Job(id, kind, at_micros(created), tuple(json.loads(messages)))
+
+
+def edit_row(edit: Edit) -> Row:
+    judged = [(id, marks, _time(at)) for id, marks, at in edit.judged]
+    return edit.id, micros(edit.at), edit.verb, edit.gone, packed([edit.made, judged])
+
+
+def edit(row: Row) -> Edit:
+    """From EDIT."""
+    id, at, verb, gone, data = row
+    made, judged = json.loads(data)
+    before = tuple((each, marks, _moment(then)) for each, marks, then in judged)
+    return Edit(id, at_micros(at), verb, tuple((each, count) for each, count in made), before, bool(gone))
 
 
 def once(row: Row) -> Once:

@@ -37,7 +37,10 @@ class Marks:
     bookmark: str | None = None
 
 
-READS = frozenset(("search", "recall", "context", "list", "get", "history", "messages", "sessions", "summary", "stats"))
+READS = frozenset((
+    "search", "recall", "context", "list", "get", "history", "messages", "sessions", "summary", "stats", "review",
+    "edits",
+))  # fmt: skip
 SPANS = 64
 _marks: ContextVar[Marks | None] = ContextVar("marks", default=None)
 _caller: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039  (frozen)

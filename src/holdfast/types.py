@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .records import Job, Once
+from .records import Edit, Job, Once
 
 Role = Literal["system", "user", "assistant", "tool", "document"]
 ROLES: tuple[str, ...] = ("system", "user", "assistant", "tool", "document")
@@ -75,6 +75,10 @@ class Memory:
     superseded_by: str | None = None
     extractor: str = "user/1"
     confidence: float = 1.0
+    marks: int = 0
+    """How often it was marked right, less how often wrong: -5 to 5."""
+    reviewed_at: datetime | None = None
+    """When somebody said what to make of it."""
 
     @property
     def current(self) -> bool:
@@ -84,6 +88,7 @@ class Memory:
     def etag(self) -> str:
         """Changes with everything about it that can change."""
         state = f"{self.id} {self.version} {self.superseded_by} {len(self.sources)}"
+        state += f" {self.marks} {self.reviewed_at}" if self.marks or self.reviewed_at else ""
         return hashlib.sha256(state.encode()).hexdigest()[:16]
 
     def seen_as(self, etag: str | None) -> bool:
@@ -212,6 +217,15 @@ class Supersede:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """What somebody thinks of a memory, in place of what they thought before."""
+
+    memory: str
+    marks: int
+    reviewed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """Everything one write does. A store applies it whole or not at all, and twice is once."""
 
@@ -234,6 +248,13 @@ class Change:
     forget: tuple[str, ...] = ()
     """Items that go for good. A forgotten message takes along the memories that rest on nothing else; what a forgotten
     memory had superseded now points to its successor, or is current again when there is none."""
+    judged: tuple[Judged, ...] = ()
+    current: tuple[str, ...] = ()
+    """Memories that must be current still; Conflict when one is not."""
+    edit: Edit | None = None
+    """Kept with the change, so that it can be taken back."""
+    undoes: tuple[str, ...] = ()
+    """The edits that this takes back: they go. Raises Conflict when one is not there any more."""
     asked_in: tuple[str, ...] = ()
     """Sessions whose traces go as well: what was asked in them is forgotten."""
     documents: tuple[str, ...] = ()

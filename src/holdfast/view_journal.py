@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from .ports import Journal, Store
-from .records import SUMMARY, Event, Job, Once, Trace, TracePage
+from .records import EDITS, SUMMARY, Edit, Event, Job, Once, Trace, TracePage
 from .sights import Sight
 from .spending import Spent, Usage
 from .types import Json
 
 OPEN = ("memory.forgotten", "message.forgotten", "digestion.progress", "reset")
 """Events that tell nothing but counts, and ids of what is no more."""
-NAMED = ("message.added", "memory.added", "memory.superseded")
+NAMED = ("message.added", "memory.added", "memory.superseded", "memory.marked")
 
 
 async def seen_of(event: Event, store: Store) -> Event | None:
@@ -87,6 +87,13 @@ class JournalView:
     async def lay_down(self, name: str, value: Json) -> None:
         if name != SUMMARY:
             await self._journal.lay_down(name, value)
+
+    async def edits(self, limit: int) -> list[Edit]:
+        """Those of what it sees whole: nobody takes back what they cannot see."""
+        every = await self._journal.edits(EDITS)
+        ids = {edit.id: [*(id for id, _ in edit.made), *(id for id, *_ in edit.judged)] for edit in every}
+        seen = {item.id for item in await self._store.get(list({id for named in ids.values() for id in named}))}
+        return [edit for edit in every if seen.issuperset(ids[edit.id])][:limit]
 
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         await self._journal.trim(before, traces, events)

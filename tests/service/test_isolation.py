@@ -25,7 +25,10 @@ NATIVE = native.OF
 KEYED = keyed.OF
 ROOTS = {CONTRACT: agent_memory.OF, NATIVE: native.OF, KEYED: keyed.OF}
 PLACES = ("profile", "content", "message", "session", "metadata", "key", "document")
-TELLS_NO_WORDS = {native.OF + path for path in ("/stats", "/usage", "/retention", "/settle", "/jobs", "/jobs/{id}")}
+TELLS_NO_WORDS = {
+    native.OF + path
+    for path in ("/stats", "/usage", "/retention", "/settle", "/jobs", "/jobs/{id}", "/edits", "/audit")
+}
 STREAMS = {native.OF + "/events", "/s/{secret}/events"}  # test_rest listens to them
 CANARY = re.compile(r"canary[0-9a-f]{24}")
 
@@ -75,6 +78,7 @@ def settled_in(server: Server, namespace: str, *, reads: bool) -> Owner:
     )
     server.told("POST", place + "/entities/merge", json={"into": words["content"], "others": ["Lockers"]})
     server.told("PUT", place + "/notes", json={"path": "locker", "text": f"Opened with {words['message']}"})
+    server.told("POST", f"{place}/memories/{kept['id']}/mark", json={"right": False})  # so that it waits for a review
     server.told("PUT", place + "/kinds/locker", json={"schema": {"title": words["metadata"]}})
     if reads:
         text = {"text": f"The locker key is {words['document']}.", "name": words["document"]}
@@ -165,6 +169,9 @@ def profile_calls(target: Owner, about: Owner, asker: Owner) -> Iterator[Call]:
     yield call(NATIVE, "/stats", "GET")
     yield call(NATIVE, "/usage", "GET")
     yield call(NATIVE, "/retention", "GET")
+    yield call(NATIVE, "/review", "GET", params={"limit": 1000})
+    yield call(NATIVE, "/edits", "GET", params={"limit": 200})
+    yield call(NATIVE, "/audit", "GET", params={"examples": 100})
     yield call(NATIVE, "/settle", "POST")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import carry, connect, find, folder, graph, keep, kinds, mcp, notes, read, serve, tell, tokens, transfer
+from . import carry, connect, curate, find, folder, graph, keep, kinds, mcp, notes, read, serve, tell, tokens, transfer
 
 app = typer.Typer(
     name="holdfast",
@@ -34,5 +34,7 @@ def _root(
 ) -> None: ...
 
 
-for commands in (tell, read, find, notes, keep, folder, kinds, graph, carry, transfer, tokens, serve, mcp, connect):
+for commands in (
+    tell, read, find, curate, notes, keep, folder, kinds, graph, carry, transfer, tokens, serve, mcp, connect,
+):  # fmt: skip
     commands.add_to(app)

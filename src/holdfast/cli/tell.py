@@ -79,7 +79,7 @@ def remember(
     about = None if metadata is None else parsed(metadata, "metadata", "metadata")
     with place.memory() as memory:
         kept: Memory = memory.remember(
-            text, kind=kind, key=key, metadata=about, session_id=session, agent=agent, ttl=_seconds(ttl)
+            text, kind=kind, key=key, metadata=about, session_id=session, agent=agent, ttl=seconds(ttl)
         )
         memory.settle(SETTLE_SECONDS)  # its meaning is found by the next command, which then need not wait
     return Reply(kept, views.memories([kept]))
@@ -207,7 +207,7 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
-def _seconds(span: str | None) -> float | None:
+def seconds(span: str | None) -> float | None:
     if span is None:
         return None
     read = _SPAN.fullmatch(span.strip())

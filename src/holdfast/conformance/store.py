@@ -18,6 +18,7 @@ from ..types import (
     Probe,
     Supersede,
 )
+from .edits import EditsContract
 from .finding import FindingContract, proposed
 from .graph import GraphContract
 from .journal import JournalContract
@@ -28,7 +29,7 @@ from .shelf import ShelfContract
 LEASE = timedelta(minutes=5)
 
 
-class StoreContract(FindingContract, PastContract, JournalContract, ShelfContract, GraphContract):
+class StoreContract(FindingContract, PastContract, EditsContract, JournalContract, ShelfContract, GraphContract):
     """Subclass it and give it a `vault` fixture."""
 
     @pytest.fixture

@@ -91,6 +91,17 @@ def note(state: State, change: Change) -> None:
             state.failures.pop(id, None)
 
 
+def judge(state: State, change: Change) -> None:
+    for id in change.current:
+        held = state.items.get(id)
+        if not isinstance(held, Memory) or not held.current:
+            raise Conflict(f"Memory {id} is no longer current; somebody superseded or forgot it first.")
+    for each in change.judged:
+        memory = state.items.get(each.memory)
+        if isinstance(memory, Memory):
+            state.items[each.memory] = replace(memory, marks=each.marks, reviewed_at=each.reviewed_at)
+
+
 def _ours(state: State, change: Change, id: str) -> bool:
     return change.lease is None or state.wait_until.get(id) == change.lease
 

@@ -11,7 +11,7 @@ from .. import cursors
 from ..errors import Conflict
 from ..happened import happened
 from ..moments import now
-from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, nameless, without
+from ..records import EDITS, SUMMARY, Edit, Event, Job, Once, Trace, TracePage, nameless, without
 from ..spending import Spent, Usage
 from ..types import Applied, Change, Json
 from .state import State
@@ -25,6 +25,7 @@ class MemoryJournal:
         self._traces: dict[int, Trace] = {}
         self._spent: dict[tuple[str, str, str], Spent] = {}
         self._settings: dict[str, Json] = {}
+        self._edits: list[Edit] = []
         self._newest = 0
         self._last = 0
 
@@ -87,16 +88,22 @@ class MemoryJournal:
         if value is not None:
             self._settings[name] = json.loads(json.dumps(value))
 
+    async def edits(self, limit: int) -> list[Edit]:
+        return self._edits[::-1][:limit]
+
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         least = self._newest - traces
         self._traces = {n: trace for n, trace in self._traces.items() if trace.at >= before and n > least}
         self._events = self._events[max(0, len(self._events) - events) :]
+        self._edits = self._edits[-EDITS:]
         self._onces = {key: (at, once) for key, (at, once) in self._onces.items() if at >= before}
         self._jobs = {id: job for id, job in self._jobs.items() if job.created_at >= before}
 
     def check(self, change: Change) -> None:
         if change.once is not None and change.once.key in self._onces:
             raise Conflict(f"The idempotency key {change.once.key!r} was used meanwhile.")
+        for id in set(change.undoes) - {edit.id for edit in self._edits}:
+            raise Conflict(f"The change {id} was taken back meanwhile.")
 
     def record(self, change: Change, applied: Applied, state: State) -> None:
         """Write down what a change did."""
@@ -110,6 +117,10 @@ class MemoryJournal:
             done = replace(change.once, new=applied.new, memories=gone.memories, messages=gone.messages)
             self._onces[done.key] = (at, done)
         ids = {*gone.memories, *gone.messages}
+        self._edits = [edit for edit in self._edits if edit.id not in change.undoes]
+        if change.edit is not None and all(edit.id != change.edit.id for edit in self._edits):
+            self._edits.append(change.edit)
+        self._edits = [edit.without(ids) for edit in self._edits]
         if change.forget:
             self._settings.pop(SUMMARY, None)
         self._events = [

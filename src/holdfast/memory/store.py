@@ -24,7 +24,7 @@ from ..types import (
     Where,
 )
 from ..vectors import packed, unpacked
-from .apply import add_memories, add_messages, forget, note
+from .apply import add_memories, add_messages, forget, judge, note
 from .graph import MemoryGraph
 from .journal import MemoryJournal
 from .search import propose
@@ -57,6 +57,7 @@ class MemoryStore:
                 n = numbered[item, number]
                 state.parts[n] = replace(state.parts[n], embed=False)
         note(state, change)
+        judge(state, change)
         gone = forget(state, change)
         applied = Applied(frozenset(new), gone)
         if not change.rehearsed:

@@ -77,6 +77,7 @@ class Applying:
                 {"p": p, "memory": id, "message": message},
             )
         await self._note_digestion(db)
+        await self._judge(db)
         applied = Applied(frozenset(self._new), await self._forget(db))
         await recorded(db, p, change, applied, self._seal)
         return applied
@@ -107,6 +108,19 @@ class Applying:
                 "UPDATE message SET state = 'waiting', wait_until = 0, failures = 0, failure = NULL "
                 "WHERE profile = %s AND id = ANY(%s)",
                 (self._profile, list(self._change.redo)),
+            )
+
+    async def _judge(self, db: Db) -> None:
+        if self._change.current:
+            still = "SELECT id FROM memory WHERE profile = %s AND id = ANY(%s) AND superseded_by IS NULL"
+            found = {id for (id,) in await query(db, still, (self._profile, list(self._change.current)))}
+            for id in set(self._change.current) - found:
+                raise Conflict(f"Memory {id} is no longer current; somebody superseded or forgot it first.")
+        for each in self._change.judged:
+            at = None if each.reviewed_at is None else micros(each.reviewed_at)
+            await db.execute(
+                "UPDATE memory SET marks = %s, reviewed_at = %s WHERE profile = %s AND id = %s",
+                (each.marks, at, self._profile, each.memory),
             )
 
     async def _add_messages(self, db: Db) -> None:

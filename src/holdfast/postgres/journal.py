@@ -14,7 +14,7 @@ from .. import cursors, stored
 from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
-from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, nameless, without
+from ..records import EDITS, SUMMARY, Edit, Event, Job, Once, Trace, TracePage, nameless, without
 from ..spending import Spent, Usage
 from ..types import Applied, Change, Forgotten, Json
 from .base import Base, Db, query
@@ -116,11 +116,15 @@ class PostgresJournal:
 
         await self._base.write(self._profile, run)
 
+    async def edits(self, limit: int) -> list[Edit]:
+        statement = f"SELECT {stored.EDIT} FROM edit WHERE profile = %s ORDER BY n DESC LIMIT %s"
+        return [stored.edit(row) for row in await self._read(statement, limit)]
+
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         p, at = self._profile, micros(before)
 
         async def run(db: Db) -> None:
-            for table, most in (("trace", traces), ("event", events)):
+            for table, most in (("trace", traces), ("event", events), ("edit", EDITS)):
                 await db.execute(
                     f"DELETE FROM {table} WHERE profile = %s AND n <= coalesce("
                     f"(SELECT n FROM {table} WHERE profile = %s ORDER BY n DESC OFFSET %s LIMIT 1), 0)",
@@ -173,12 +177,24 @@ async def recorded(db: Db, profile: int, change: Change, applied: Applied, seal:
         )
     if change.once is not None:
         await _keep(db, profile, change.once, applied, at, seal)
+    await _take_back(db, profile, change)
     if change.forget:
         await db.execute("DELETE FROM setting WHERE profile = %s AND name = %s", (profile, SUMMARY))
     if change.forget or change.asked_in:
         await _scrub(db, profile, applied.gone, change.asked_in, seal)
     if events and not change.rehearsed:
         await db.execute("SELECT pg_notify('holdfast', %s)", (str(profile),))
+
+
+async def _take_back(db: Db, profile: int, change: Change) -> None:
+    for id in change.undoes:
+        if not await query(db, "DELETE FROM edit WHERE profile = %s AND id = %s RETURNING 1", (profile, id)):
+            raise Conflict(f"The change {id} was taken back meanwhile.")
+    if change.edit is not None:
+        await db.execute(
+            f"INSERT INTO edit (profile, {stored.EDIT}) VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            (profile, *stored.edit_row(change.edit)),
+        )
 
 
 async def _keep(db: Db, profile: int, once: Once, applied: Applied, at: int, seal: Seal) -> None:
@@ -202,6 +218,11 @@ async def _scrub(db: Db, profile: int, gone: Forgotten, sessions: tuple[str, ...
     ids = {*gone.memories, *gone.messages}
     if not ids:
         return
+    for row in await query(db, f"SELECT {stored.EDIT} FROM edit WHERE profile = %s", (profile,)):
+        known = stored.edit(row)
+        if (left := known.without(ids)) is not known:
+            bound = (*stored.edit_row(left)[3:], profile, left.id)
+            await db.execute("UPDATE edit SET gone = %s, data = %s WHERE profile = %s AND id = %s", bound)
     for n, details in await query(db, "SELECT n, details FROM trace WHERE profile = %s", (profile,)):
         held = stored.opened(seal.open(details))
         if not ids.isdisjoint(stored.texts(held)):

@@ -23,7 +23,7 @@ from .seal import Master, Seal
 from .store import PostgresStore
 
 TABLES = ("message", "memory", "source", "part", "posting", "event", "once", "job", "trace", "usage", "setting",
-          "document", "original", "mention", "tie", "memory_read", "entity_change")  # fmt: skip
+          "document", "original", "mention", "tie", "memory_read", "entity_change", "edit")  # fmt: skip
 MOST_KNOWN = 100_000
 _NAMESPACE = "id, name, created_at, updated_at"
 _FIND = """

@@ -18,6 +18,7 @@ from . import (
     administration,
     agent_memory,
     carrying,
+    curation,
     documents,
     failures,
     graph,
@@ -42,7 +43,7 @@ from .wire import Json
 log = logging.getLogger("holdfast")
 ROUTERS = (  # routes are tried in turn, so those asked most come first
     mcp.router, agent_memory.router, native.router, across.router, journal.router, keyed.router, lifetimes.router,
-    kinds.router, graph.router, carrying.router, administration.router, documents.router, notes.router,
+    curation.router, kinds.router, graph.router, carrying.router, administration.router, documents.router, notes.router,
     secret_url.router,
 )  # fmt: skip
 

@@ -13,8 +13,8 @@ from ..credentials import Credential
 from ..graphs import Entity, EntityChange
 from ..kinds import KindInfo
 from ..notes import Note
-from ..records import Act, JobStatus, Reach, Trace
-from ..results import Document, Hit, Namespace, ProfileInfo, Session
+from ..records import Act, Edit, JobStatus, Reach, Trace
+from ..results import Document, Hit, Namespace, ProfileInfo, Review, Session
 from ..retention import Retained as ByRule
 from ..spending import Spent
 from ..types import Memory, Message
@@ -179,6 +179,16 @@ class Kinds:
 @dataclass
 class Dropped:
     dropped: bool
+
+
+@dataclass
+class Reviews:
+    review: list[Review]
+
+
+@dataclass
+class Edits:
+    edits: list[Edit]
 
 
 @dataclass

@@ -78,6 +78,7 @@ class Applying:
             change.sources,
         )
         self._note_digestion(db)
+        self._judge(db)
         applied = Applied(frozenset(self._new), self._forget(db))
         recorded(db, change, applied)
         if change.rehearsed:
@@ -103,6 +104,15 @@ class Applying:
             db.execute(
                 "UPDATE message SET state = 'waiting', wait_until = 0, failures = 0, failure = NULL WHERE id = ?", (id,)
             )
+
+    def _judge(self, db: apsw.Connection) -> None:
+        for id in self._change.current:
+            if not query(db, "SELECT 1 FROM memory WHERE id = ? AND superseded_by IS NULL", (id,)):
+                raise Conflict(f"Memory {id} is no longer current; somebody superseded or forgot it first.")
+        db.executemany(
+            "UPDATE memory SET marks = ?, reviewed_at = ? WHERE id = ?",
+            [(each.marks, each.reviewed_at and micros(each.reviewed_at), each.memory) for each in self._change.judged],
+        )
 
     def follow(self, board: Board) -> bool:
         """Bring the board up to date; False when loading it afresh is simpler."""

@@ -13,7 +13,7 @@ from .. import cursors, stored
 from ..errors import Conflict
 from ..happened import happened
 from ..moments import micros, now
-from ..records import SUMMARY, Event, Job, Once, Trace, TracePage, nameless, without
+from ..records import EDITS, SUMMARY, Edit, Event, Job, Once, Trace, TracePage, nameless, without
 from ..spending import Spent, Usage
 from ..types import Applied, Change, Forgotten, Json
 from .file import File, query
@@ -92,11 +92,16 @@ class SqliteJournal:
 
         await self._file.write(write)
 
+    async def edits(self, limit: int) -> list[Edit]:
+        statement = f"SELECT {stored.EDIT} FROM edit ORDER BY n DESC LIMIT ?"
+        return [stored.edit(row) for row in await self._file.read(lambda db: query(db, statement, (limit,)))]
+
     async def trim(self, before: datetime, traces: int, events: int) -> None:
         def trim(db: apsw.Connection) -> None:
             at = micros(before)
             db.execute("DELETE FROM trace WHERE at < ? OR n <= (SELECT max(n) FROM trace) - ?", (at, traces))
             db.execute("DELETE FROM event WHERE n <= (SELECT max(n) FROM event) - ?", (events,))
+            db.execute("DELETE FROM edit WHERE n NOT IN (SELECT n FROM edit ORDER BY n DESC LIMIT ?)", (EDITS,))
             db.execute("DELETE FROM once WHERE at < ?", (at,))
             db.execute("DELETE FROM job WHERE created_at < ?", (at,))
 
@@ -116,6 +121,11 @@ def recorded(db: apsw.Connection, change: Change, applied: Applied) -> None:
         db.execute(f"INSERT OR IGNORE INTO job ({stored.JOB}) VALUES (?, ?, ?, ?)", stored.job_row(change.job))
     if change.once is not None:
         _keep(db, change.once, applied, at)
+    for id in change.undoes:
+        if not query(db, "DELETE FROM edit WHERE id = ? RETURNING 1", (id,)):
+            raise Conflict(f"The change {id} was taken back meanwhile.")
+    if change.edit is not None:
+        db.execute(f"INSERT OR IGNORE INTO edit ({stored.EDIT}) VALUES (?, ?, ?, ?, ?)", stored.edit_row(change.edit))
     if change.forget:
         db.execute("DELETE FROM setting WHERE name = ?", (SUMMARY,))
     if change.forget or change.asked_in:
@@ -141,6 +151,10 @@ def _scrub(db: apsw.Connection, gone: Forgotten, sessions: tuple[str, ...]) -> N
     ids = {*gone.memories, *gone.messages}
     if not ids:
         return
+    for row in query(db, f"SELECT {stored.EDIT} FROM edit"):
+        known = stored.edit(row)
+        if (left := known.without(ids)) is not known:
+            db.execute("UPDATE edit SET gone = ?, data = ? WHERE id = ?", (*stored.edit_row(left)[3:], left.id))
     for n, details in query(db, "SELECT n, details FROM trace"):
         held = stored.opened(details)
         if not ids.isdisjoint(stored.texts(held)):
