@@ -97,7 +97,8 @@ function Whose() {
   const of = profile.value ?? latest.value;
   const [namespace, name] = of === null ? [null, null] : [of.namespace, of.name];
   return (
-    <button type="button" class="whose" onClick={() => (palette.value = "profiles")} aria-label={t.shell.switchProfile(namespace, name)}>
+    <button type="button" class="whose" onClick={() => (palette.value = "profiles")} title={t.shell.switchProfile}>
+      <span class="unseen">{t.shell.switchProfile}: </span>
       <span class="space clip">{namespace ?? t.shell.noProfile}</span>
       <span class="name clip">{name ?? t.shell.choose}</span>
       <Icon name="updown" size={16} />
@@ -133,10 +134,12 @@ function Side() {
       <Whose />
       <Links />
       <div class="side-foot">
-        <button type="button" class="find" onClick={() => (palette.value = "all")} aria-label={t.shell.find}>
+        <button type="button" class="find" onClick={() => (palette.value = "all")} title={t.shell.find}>
           <Icon name="search" size={16} />
           <span>{t.shell.find}</span>
-          <Keys keys="mod+k" />
+          <i aria-hidden="true">
+            <Keys keys="mod+k" />
+          </i>
         </button>
         <div class="side-tools">
           <Who />

@@ -45,8 +45,7 @@ export const t = {
     pages: "Pages",
     noProfile: "No profile",
     choose: "Choose one",
-    switchProfile: (namespace: string | null, name: string | null) =>
-      name === null ? "Choose a profile" : `Profile ${name} in ${namespace}. Switch`,
+    switchProfile: "Switch profile",
     find: "Search",
     theme: "Light or dark",
     more: "More",
@@ -159,7 +158,7 @@ curl -s ${root}v1/namespaces/app/profiles/ana/remember -H "authorization: Bearer
     any: "Any",
     clear: "Clear filters",
     done: "Done",
-    takeOff: (name: string) => `Remove filter: ${name}`,
+    takeOff: "Remove filter",
     fields: {
       kind: "Kind",
       key: "Key starts with",

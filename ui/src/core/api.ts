@@ -72,7 +72,8 @@ async function failureOf(answer: Response): Promise<Failure> {
     const { error } = (await answer.json()) as {
       error: { code: string; message: string; fix: string | null; field: string | null };
     };
-    return new Failure(answer.status, error.code, error.message, error.fix, error.field);
+    const said = error.fix ? error.message.replace(error.fix, "").trim() : error.message; // the fix is shown by itself
+    return new Failure(answer.status, error.code, said, error.fix, error.field);
   } catch {
     return new Failure(answer.status, "http", t.trouble.status(answer.status), t.trouble.statusFix);
   }

@@ -1,6 +1,6 @@
 /** Everything that is known: a list of any length with search as you type, filters, and one memory in detail. */
 import "./memories/memories.css";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useShortcuts } from "../core/keys";
 import { useLoad, useStill } from "../core/load";
 import { go, here, place, withQuery } from "../core/route";
@@ -57,7 +57,6 @@ export default function Memories() {
     else if (open !== null) go(here("memories", [], query));
   };
   const total = stats.value === undefined ? "" : count(stats.value.memories);
-  const known = useMemo(() => listing.rows.find((row) => row.id === open), [listing.rows, open]);
   return (
     <div class={`page full memories ${open === null ? "" : "has-open"}`}>
       <section class={`memories-list ${chosen.size > 0 ? "choosing" : ""}`} aria-label={t.memories.title}>
@@ -93,6 +92,7 @@ export default function Memories() {
               onOpen={openRow}
               onEnd={listing.next}
               more={listing.more}
+              stamp={[...chosen].join(" ")}
               render={(row) => <MemoryRow row={row} query={query} chosen={chosen.has(row.id)} onChoose={may("forget") || may("write") ? choose : undefined} />}
             />
           ) : listing.loading ? (
@@ -104,7 +104,7 @@ export default function Memories() {
         {chosen.size > 0 && <BulkBar ids={[...chosen]} onDone={() => setChosen(new Set())} />}
       </section>
       <section class="memories-detail" aria-label={t.memories.detail}>
-        {open === null ? <NothingOpen /> : <Detail key={open} id={open} known={known !== undefined && "updated_at" in known ? known : undefined} back={here("memories", [], query)} />}
+        {open === null ? <NothingOpen /> : <Detail key={open} id={open} back={here("memories", [], query)} />}
       </section>
       {adding && <Remember onClose={() => setAdding(false)} />}
     </div>

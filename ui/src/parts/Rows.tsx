@@ -2,8 +2,8 @@
  * A list of any length: only what is in sight is in the page. Rows have one height. Arrow keys and j/k move,
  * Enter opens; more is asked for as the end comes near.
  */
-import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useShortcuts } from "../core/keys";
 import { t } from "../strings";
 
@@ -20,17 +20,35 @@ interface RowsProps<T> {
   onEnd?: () => void;
   more?: boolean;
   foot?: ComponentChildren;
+  /** Changes when rows must be drawn anew although their items are the same. */
+  stamp?: string;
 }
 
 const AHEAD = 8;
 
-export function Rows<T>({ items, keyOf, height, render, label, active, onOpen, onEnd, more, foot }: RowsProps<T>) {
+export function Rows<T>({ items, keyOf, height, render, label, active, onOpen, onEnd, more, foot, stamp }: RowsProps<T>) {
   const box = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ first: 0, last: 30 });
   const at = useRef(-1);
-  const activeAt = active === null ? -1 : items.findIndex((item) => keyOf(item) === active);
+  const activeAt = useMemo(() => (active === null ? -1 : items.findIndex((item) => keyOf(item) === active)), [items, active]);
   if (activeAt >= 0) at.current = activeAt;
 
+  const opens = useRef(onOpen);
+  opens.current = onOpen;
+  const row = (item: T, key: string, n: number) => (
+    <div
+      key={key}
+      class="row"
+      role="listitem"
+      aria-current={key === active ? "true" : undefined}
+      aria-posinset={n + 1}
+      aria-setsize={more ? -1 : items.length}
+      style={{ transform: `translateY(${n * height}px)`, height: `${height}px` }}
+      onClick={() => opens.current(item)}
+    >
+      {render(item, n)}
+    </div>
+  );
   const measure = () => {
     const { scrollTop = 0, clientHeight = 600 } = box.current ?? {};
     const first = Math.max(0, Math.floor(scrollTop / height) - AHEAD);
@@ -62,7 +80,18 @@ export function Rows<T>({ items, keyOf, height, render, label, active, onOpen, o
     { keys: "k", does: t.keys.previousRow, group: t.keys.lists, act: () => move(-1) },
   ]);
 
-  const shown = items.slice(seen.first, seen.last);
+  const drawn = useRef({ by: "", rows: new Map<string, { item: T; at: number; node: VNode }>() });
+  const by = JSON.stringify([stamp, active, more ? -1 : items.length, height]);
+  if (drawn.current.by !== by) drawn.current = { by, rows: new Map() };
+  const rows = new Map<string, { item: T; at: number; node: VNode }>();
+  for (let n = seen.first; n < Math.min(seen.last, items.length); n++) {
+    const item = items[n]!;
+    const key = keyOf(item);
+    const before = drawn.current.rows.get(key);
+    // the same element as before is not looked at again
+    rows.set(key, before?.item === item && before.at === n ? before : { item, at: n, node: row(item, key, n) });
+  }
+  drawn.current.rows = rows;
   return (
     <div
       class="rows"
@@ -80,23 +109,7 @@ export function Rows<T>({ items, keyOf, height, render, label, active, onOpen, o
       }}
     >
       <div class="rows-all" role="presentation" style={{ height: `${items.length * height}px` }}>
-        {shown.map((item, n) => {
-          const key = keyOf(item);
-          return (
-            <div
-              key={key}
-              class="row"
-              role="listitem"
-              aria-current={key === active ? "true" : undefined}
-              aria-posinset={seen.first + n + 1}
-              aria-setsize={more ? -1 : items.length}
-              style={{ transform: `translateY(${(seen.first + n) * height}px)`, height: `${height}px` }}
-              onClick={() => onOpen(item)}
-            >
-              {render(item, seen.first + n)}
-            </div>
-          );
-        })}
+        {[...rows.values()].map(({ node }) => node)}
       </div>
       {foot}
     </div>

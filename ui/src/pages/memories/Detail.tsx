@@ -20,11 +20,11 @@ import { Forget } from "./Forget";
 import { History } from "./History";
 import { Sources } from "./Sources";
 
-export function Detail({ id, known, back }: { id: string; known?: Memory; back: string }) {
+export function Detail({ id, back }: { id: string; back: string }) {
   const of = profile.value!;
   const loaded = useLoad((stop) => of.item(id, stop), [of.path, id]);
   useEvents(["memory.superseded", "memory.forgotten"], (event) => event.id === id && loaded.again());
-  const item = loaded.failure === null ? (loaded.value ?? known) : loaded.value;
+  const item = loaded.value;
   return (
     <article class="memory">
       <div class="memory-bar">

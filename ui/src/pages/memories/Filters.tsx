@@ -65,7 +65,8 @@ export function ActiveFilters({ sieve }: { sieve: Sieve }) {
   return (
     <div class="memories-chips">
       {on.map((name) => (
-        <button key={name} type="button" class="tag accent" aria-label={t.memories.takeOff(t.memories.fields[name as Exclude<Field, "q">])} onClick={() => set(name, "")}>
+        <button key={name} type="button" class="tag accent" onClick={() => set(name, "")}>
+          <span class="unseen">{t.memories.takeOff}: </span>
           {name === "superseded" || name === "expired" ? t.memories.fields[name] : `${t.memories.fields[name as Exclude<Field, "q">]}: ${sieve[name]}`}
           <Icon name="close" size={12} />
         </button>

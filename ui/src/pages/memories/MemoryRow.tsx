@@ -14,23 +14,22 @@ interface MemoryRowProps {
 }
 
 export function MemoryRow({ row, query, chosen, onChoose }: MemoryRowProps) {
-  const isHit = "channels" in row;
-  const old = "superseded_by" in row && row.superseded_by !== null;
+  const said = row.kind === "message";
   return (
-    <div class={`memory-row ${old ? "old" : ""} ${chosen ? "chosen" : ""}`}>
-      {onChoose && row.kind !== "message" && (
-        <input type="checkbox" checked={chosen} aria-label={t.memories.selectOne(row.summary || row.content)} onClick={(event) => event.stopPropagation()} onInput={() => onChoose(row.id)} />
+    <div class={`memory-row ${row.old ? "old" : ""} ${chosen ? "chosen" : ""}`}>
+      {onChoose && !said && (
+        <input type="checkbox" checked={chosen} aria-label={t.memories.selectOne(row.text)} onClick={(event) => event.stopPropagation()} onInput={() => onChoose(row.id)} />
       )}
       <a class="memory-row-text" href={here("memories", [row.id], query)} tabIndex={-1} onClick={(event) => event.preventDefault()}>
-        {row.summary || row.content}
+        {row.text}
       </a>
       <span class="memory-row-meta">
-        <Tag look={isHit && row.kind === "message" ? "line" : undefined}>{row.kind === "message" ? (("role" in row && row.role) || row.kind) : row.kind}</Tag>
+        <Tag look={said ? "line" : undefined}>{said ? (row.role ?? row.kind) : row.kind}</Tag>
         {row.key !== null && <code class="clip">{row.key}</code>}
-        {row.metadata.pinned === true && <Icon name="pin" size={13} />}
-        {old && <span>{t.memories.superseded}</span>}
-        {isHit && <span class="clip">{Object.keys(row.channels).map((name) => t.channels[name] ?? name).join(" · ")}</span>}
-        <span class="memory-row-when">{ago(row.created_at)}</span>
+        {row.pinned && <Icon name="pin" size={13} />}
+        {row.old && <span>{t.memories.superseded}</span>}
+        {row.channels && <span class="clip">{row.channels.map((name) => t.channels[name] ?? name).join(" · ")}</span>}
+        <span class="memory-row-when">{ago(row.at)}</span>
       </span>
     </div>
   );

@@ -6,8 +6,35 @@ import type { Hit, Memory } from "../../core/nouns";
 import type { Profile } from "../../core/profile";
 import { narrowing, type Sieve } from "./sieve";
 
-/** A row of the list: a memory, or a hit, which may be a message. */
-export type Row = Memory | Hit;
+/** A row of the list: as much of a memory or hit as it shows. A hundred thousand whole ones would be a heavy page. */
+export interface Row {
+  id: string;
+  kind: string;
+  text: string;
+  key: string | null;
+  at: string;
+  pinned: boolean;
+  old: boolean;
+  role: string | null;
+  /** What found it. */
+  channels: string[] | null;
+}
+
+const LONGEST = 240;
+
+function rowOf(item: Memory | Hit): Row {
+  return {
+    id: item.id,
+    kind: item.kind,
+    text: (item.summary || item.content).slice(0, LONGEST),
+    key: item.key,
+    at: item.created_at,
+    pinned: item.metadata.pinned === true,
+    old: "superseded_by" in item && item.superseded_by !== null,
+    role: "role" in item ? item.role : null,
+    channels: "channels" in item ? Object.keys(item.channels) : null,
+  };
+}
 
 export interface Listing {
   rows: Row[];
@@ -93,9 +120,9 @@ export function useListing(of: Profile, sieve: Sieve): Listing {
 async function asked(of: Profile, sieve: Sieve, cursor: string | null, stop: AbortSignal): Promise<{ rows: Row[]; cursor: string | null }> {
   if (sieve.q) {
     const { hits } = await of.search({ query: sieve.q, limit: HITS, ...narrowing(sieve) }, stop);
-    return { rows: hits, cursor: null };
+    return { rows: hits.map(rowOf), cursor: null };
   }
   const shown = { superseded: sieve.superseded === "yes", expired: sieve.expired === "yes" };
   const page = await of.list({ limit: PAGE, cursor, ...shown, ...narrowing(sieve) }, stop);
-  return { rows: page.memories, cursor: page.cursor };
+  return { rows: page.memories.map(rowOf), cursor: page.cursor };
 }

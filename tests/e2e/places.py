@@ -1,0 +1,29 @@
+"""Every page of the UI: its address, and what stands on it when it is ready. A new page is one line."""
+
+from __future__ import annotations
+
+PROFILE_PAGES: dict[str, str] = {
+    "home": "What is known",
+    "memories": "Coffee without sugar",
+    "memories?key=home-city": "The user lives in Lisbon",
+    "memories?q=seats": "Prefers window seats on every flight",
+}
+ADMIN_PAGES: dict[str, str] = {
+    "": "Whose memory?",
+    "#/admin/places": "New namespace",
+    "#/admin/credentials": "New credential",
+    "#/admin/retention?in=studio&of=ana": "Add a rule",
+    "#/admin/kinds?in=studio&of=ana": "Register a schema",
+    "#/admin/usage?in=studio&of=ana": "No language model was asked",
+    "#/admin/health": "open event streams",
+    "#/admin/audit": "Namespace created",
+}
+WIDTHS = {"phone": (390, 844), "tablet": (820, 1100), "desktop": (1440, 900)}
+
+
+def address(page: str) -> str:
+    """The fragment of a profile's page, for ana's."""
+    return f"#/p/studio/ana/{page}"
+
+
+EVERY: dict[str, str] = {address(page): ready for page, ready in PROFILE_PAGES.items()} | ADMIN_PAGES

@@ -1,0 +1,189 @@
+"""The list of memories, one in detail, and what can be done with it; live from a second client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from server import Server
+from watched import Watched
+
+
+class Own:
+    """A profile of one test's own."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self.server, self.name = server, name
+        self.place = f"/v1/namespaces/studio/profiles/{name}"
+
+    def remember(self, content: str, **more: object) -> str:
+        return str(self.server.told("POST", f"{self.place}/remember", json={"content": content, **more})["id"])
+
+    def contents(self) -> list[str]:
+        listed = self.server.told("POST", f"{self.place}/memories/list", json={"limit": 100})
+        return sorted(each["content"] for each in listed["memories"])
+
+
+@pytest.fixture
+def own(server: Server, request: pytest.FixtureRequest) -> Iterator[Own]:
+    made = Own(server, f"p{abs(hash(request.node.name))}")
+    yield made
+    server.ask("DELETE", made.place)
+
+
+def test_search_finds_as_one_types_and_filters_narrow(ui: Watched) -> None:
+    page = ui.go("memories")
+    page.get_by_text("Coffee without sugar").wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("where do I live")
+    page.wait_for_url("**q=where*")
+    page.locator(".memory-row", has_text="The user lives in Lisbon").get_by_text("meaning").wait_for()
+    page.get_by_label("Search memories").fill("")
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Kind", exact=True).select_option("preference")
+    page.get_by_text("Coffee without sugar").wait_for()
+    page.get_by_text("The user lives in Lisbon").wait_for(state="detached")
+    assert "kind=preference" in page.url
+    page.reload()
+    page.get_by_role("button", name="Remove filter: Kind").click()
+    page.get_by_text("The user lives in Lisbon").wait_for()
+
+
+def test_superseded_memories_are_shown_when_asked_for(ui: Watched) -> None:
+    page = ui.go("memories?key=seat-&superseded=yes")
+    page.get_by_text("Prefers window seats on every flight").wait_for()
+    page.get_by_text("Prefers aisle seats on flights over four hours").wait_for()
+
+
+def test_a_memory_shows_its_source_in_the_conversation_and_what_it_said_before(ui: Watched) -> None:
+    page = ui.go("memories?key=home-city")
+    page.get_by_text("The user lives in Lisbon").click()
+    page.locator("blockquote.cited", has_text="We moved to Lisbon last week.").wait_for()
+    page.locator("blockquote", has_text="Congratulations!").wait_for()
+    page.locator(".versions del", has_text="Porto").wait_for()
+    page.locator(".versions ins", has_text="Lisbon").wait_for()
+    page.reload()
+    page.locator("blockquote.cited").wait_for()
+
+
+def test_the_keyboard_alone_walks_the_list(ui: Watched) -> None:
+    page = ui.go("memories")
+    page.get_by_text("Coffee without sugar").wait_for()
+    page.keyboard.press("j")
+    first = page.locator(".row[aria-current] .memory-row-text").inner_text()
+    page.keyboard.press("j")
+    second = page.locator(".row[aria-current] .memory-row-text").inner_text()
+    page.keyboard.press("k")
+    assert page.locator(".row[aria-current] .memory-row-text").inner_text() == first != second
+    page.keyboard.press("Escape")
+    page.get_by_text("Choose a memory").wait_for()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("hugo")
+    page.get_by_role("option", name="Hugo").first.wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    page.get_by_role("heading", name="Keyboard shortcuts").wait_for()
+
+
+def test_editing_makes_a_version_and_refuses_to_overwrite_anothers(ui: Watched, own: Own) -> None:
+    id = own.remember("Tea with milk", key="tea")
+    page = ui.go(f"memories/{id}", own.name)
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_label("What it says").fill("Tea without milk")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".versions ins", has_text="without").wait_for()
+    assert own.contents() == ["Tea without milk"]
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_label("What it says").fill("Tea with lemon")
+    page.get_by_role("button", name="Save").and_(page.locator(":enabled")).wait_for()
+    own.remember("No tea at all", key="tea")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Somebody changed this memory").wait_for()
+    assert own.contents() == ["No tea at all"]
+    ui.wrong = [each for each in ui.wrong if "412" not in each and "409" not in each]
+
+
+def test_forgetting_shows_what_goes_along_first(ui: Watched, own: Own) -> None:
+    said = [{"role": "user", "content": "I live in Porto and I work as an architect."}]
+    own.server.told("POST", f"{own.place}/ingest", json={"messages": said, "wait": True})
+    assert len(own.contents()) > 1
+    page = ui.go("memories", own.name)
+    page.get_by_text("The user lives in Porto").click()
+    page.get_by_role("button", name="Forget", exact=True).click()
+    page.locator(".goes", has_text="architect").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    assert len(own.contents()) > 1
+    page.get_by_role("button", name="Forget", exact=True).click()
+    page.get_by_role("button", name="Forget for good").click()
+    page.get_by_text("Forgotten, for good.").wait_for()
+    page.get_by_text("Nothing is remembered yet").wait_for()
+    assert own.contents() == []
+
+
+def test_several_are_forgotten_at_once(ui: Watched, own: Own) -> None:
+    for n in range(4):
+        own.remember(f"Number {n}")
+    page = ui.go("memories", own.name)
+    for n in (1, 2):
+        page.get_by_label(f"Select: Number {n}").check(force=True)
+    page.get_by_text("2 memories selected").wait_for()
+    page.get_by_role("toolbar").get_by_role("button", name="Forget", exact=True).click()
+    page.get_by_role("button", name="Forget for good").click()
+    page.get_by_text("2 memories forgotten, for good.").wait_for()
+    assert own.contents() == ["Number 0", "Number 3"]
+
+
+def test_pinning_keeps_and_remembering_adds(ui: Watched, own: Own) -> None:
+    own.remember("Blood type 0+")
+    page = ui.go("memories", own.name)
+    page.get_by_text("Blood type 0+").click()
+    page.get_by_role("button", name="Pin", exact=True).click()
+    page.get_by_text("Pinned: no retention rule takes it.").wait_for()
+    page.keyboard.press("n")
+    page.get_by_label("What it says").fill("Allergic to cats")
+    page.get_by_role("button", name="Remember", exact=True).click()
+    page.locator(".memory-text", has_text="Allergic to cats").wait_for()
+    listed = own.server.told("POST", f"{own.place}/memories/list", json={"filter": {"metadata.pinned": True}})
+    assert [each["content"] for each in listed["memories"]] == ["Blood type 0+"]
+
+
+def test_what_another_client_writes_and_forgets_is_seen_at_once(ui: Watched, own: Own) -> None:
+    own.remember("Here before")
+    page = ui.go("memories", own.name)
+    page.get_by_text("Here before").wait_for()
+    page.wait_for_function("document.querySelectorAll('.row').length === 1")
+    id = own.remember("Written by somebody else")
+    page.get_by_text("Written by somebody else").wait_for()
+    own.server.told("DELETE", f"{own.place}/memories/{id}")
+    page.get_by_text("Written by somebody else").wait_for(state="detached")
+    home = ui.go("home", own.name)
+    home.locator(".live-dot.on").wait_for()
+    own.remember("Seen from home")
+    home.get_by_text("Memory added").first.wait_for()
+    home.get_by_text("Seen from home").wait_for()
+
+
+def test_an_empty_profile_teaches(ui: Watched, own: Own) -> None:
+    own.server.told("DELETE", f"{own.place}/memories/{own.remember('gone')}")
+    page = ui.go("home", own.name)
+    page.get_by_role("heading", name="This memory is empty").wait_for()
+    assert f"/profiles/{own.name}/ingest" in page.locator(".snippet").inner_text()
+    ui.go("memories", own.name).get_by_text("/remember").wait_for()
+
+
+def test_a_memory_that_is_not_there_says_so(ui: Watched) -> None:
+    page = ui.go("memories/01M7FF9Y9Y6WFGGM584Z3DN4XF")
+    page.get_by_text("There is no memory or message").wait_for()
+    ui.wrong = [each for each in ui.wrong if "404" not in each]
+
+
+def test_a_server_that_is_away_says_what_to_do(ui: Watched) -> None:
+    page = ui.go("memories")
+    page.get_by_text("Coffee without sugar").wait_for()
+    ui.context.set_offline(True)
+    page.get_by_label("Search memories").fill("seats")
+    page.get_by_text("The server does not answer.").wait_for()
+    ui.context.set_offline(False)
+    page.get_by_role("button", name="Try again").first.click()
+    page.get_by_text("Prefers window seats on every flight").wait_for()
+    ui.wrong = [each for each in ui.wrong if "ERR_INTERNET_DISCONNECTED" not in each]
