@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,13 +20,8 @@ from holdfast.types import Change
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-COUNT, BATCH = 100_000, 2000
+COUNT, BATCH, MEASURED = 100_000, 2000, 20_000
 LONGEST_MS = 100
-LISTEN = """
-window.__tasks = [];
-new PerformanceObserver((list) => list.getEntries().forEach((task) => window.__tasks.push(task.duration)))
-  .observe({ type: 'longtask', buffered: true });
-"""
 SCROLL = """
 async (count) => {
   const rows = document.querySelector('.rows');
@@ -35,8 +31,8 @@ async (count) => {
   while (performance.now() - started < 150_000) {
     rows.scrollTop += 1500;
     await frame();
-    const height = rows.scrollHeight;
-    if (rows.scrollTop === last && height >= count * 72) break;
+    if (rows.scrollTop === last && rows.scrollHeight >= count * 72) break;
+    if (rows.scrollTop + rows.clientHeight >= count * 72) break;
     last = rows.scrollTop;
   }
   return [rows.scrollHeight / 72, performance.now() - started];
@@ -61,17 +57,24 @@ def test_a_hundred_thousand_memories_scroll_without_a_long_task(browser: Browser
     with ThreadPoolExecutor(1) as other:  # this thread has the browser's event loop
         other.submit(asyncio.run, write(tmp_path / "data")).result()
     with Server(tmp_path / "data") as server, Watched(browser, str(server.client.base_url).rstrip("/")) as ui:
-        ui.context.add_init_script(LISTEN)
         ui.sign_in(ADMIN)
         page = ui.go("memories")
         page.locator(".row").first.wait_for()
-        page.evaluate("window.__tasks.length = 0")  # starting is not scrolling
+        page.evaluate(SCROLL, COUNT - MEASURED)
+        browser.start_tracing(page=page, categories=["toplevel"])
         seen, took = page.evaluate(SCROLL, COUNT)
-        tasks = page.evaluate("window.__tasks")
+        tasks = main_thread_tasks(browser.stop_tracing())
         nodes = page.evaluate("document.querySelectorAll('*').length")
-        longest = max(tasks, default=0)
-        print(f"\n{seen:,.0f} rows in {took / 1000:.0f} s, {len(tasks)} tasks over 50 ms, the longest {longest} ms")
+        print(f"\n{seen:,.0f} rows, the last {MEASURED:,} in {took / 1000:.0f} s; longest task {max(tasks):.0f} ms")
         assert seen >= COUNT
         assert nodes < 2000
-        assert longest <= LONGEST_MS
+        assert max(tasks) <= LONGEST_MS
         ui.expect_nothing_wrong()
+
+
+def main_thread_tasks(trace: bytes) -> list[float]:
+    """How long each task kept the page's main thread, in ms of its own CPU time: a busy machine changes that little."""
+    events = json.loads(trace)["traceEvents"]
+    names = {(each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] == "thread_name"}
+    main = [each for each in events if names.get((each["pid"], each["tid"])) == "CrRendererMain"]
+    return [each["tdur"] / 1000 for each in main if each["name"].endswith("RunTask") and "tdur" in each]
