@@ -7,6 +7,9 @@ PROFILE_PAGES: dict[str, str] = {
     "memories": "Coffee without sugar",
     "memories?key=home-city": "The user lives in Lisbon",
     "memories?q=seats": "Prefers window seats on every flight",
+    "traces": "Traces",
+    "playground": "Playground",
+    "documents": "Documents",
 }
 ADMIN_PAGES: dict[str, str] = {
     "": "Whose memory?",

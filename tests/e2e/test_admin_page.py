@@ -21,6 +21,7 @@ def test_a_secret_url_is_issued_shown_once_and_revoked(ui: Watched, server: Serv
     assert server.client.get(f"{url}/api/search?q=coffee").is_success
     assert f"{url}/mcp" in page.locator("dialog").inner_text()
     page.get_by_role("button", name="Close").click()
+    page.locator("dialog").wait_for(state="detached")
     assert url not in page.content()
     page.get_by_role("button", name="Revoke Test phone").click()
     page.get_by_role("button", name="Revoke", exact=True).click()
