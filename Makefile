@@ -39,6 +39,7 @@ eval: $(DONE)
 	$(BIN)/python -m evals
 	$(BIN)/python -m evals.understanding --unread
 	$(BIN)/python -m evals.answers
+	$(BIN)/python -m evals.graph
 
 $(DONE): pyproject.toml requirements.lock hatch_build.py scripts/fetch_models.py
 	@if command -v uv >/dev/null 2>&1; then \

@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from . import owned
 from .archive import GAP, Header, Sum, document_line, end_line, item_line, piece_line, setting_line, usage_line
 from .errors import Conflict
 from .inventory import EVERYTHING, State, batched, indexed, older_first
 from .ports import Store
-from .records import travels
 from .results import Document
 from .stored import PIECE
 from .types import Item, Memory, Message
@@ -43,7 +43,7 @@ class Listing:
 async def exported(store: Store, namespace: str, profile: str, *, vectors: bool = False) -> AsyncIterator[bytes]:
     """The archive's lines."""
     listing = await listed(store)
-    settings = {name: value for name, value in (await store.journal.settings()).items() if travels(name)}
+    settings = await owned.settings(store)
     spent = await store.journal.spent(None)
     pieces = {document.id: -(-document.bytes // PIECE) for document in listing.documents if document.original}
     counts = {"messages": len(listing.messages), "memories": len(listing.memories), "settings": len(settings),

@@ -8,13 +8,12 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
+from . import owned
 from .errors import AlreadyExists, StorageError
 from .inventory import EVERYTHING, even
 from .moments import micros
 from .ports import Store
-from .records import travels
 from .results import Document
 from .spending import Usage
 
@@ -33,16 +32,16 @@ class Luggage:
         await self._bring_settings(replacing=replacing)
         await self._bring_usage()
         await self._bring_documents(replacing=replacing, seen=seen)
-        names = set(await _settings(self._source))
+        names = set(await owned.settings(self._source))
         return await _digest(self._source, names), await _digest(self._target, names)
 
     async def _bring_settings(self, *, replacing: bool) -> None:
-        wanted, held = await _settings(self._source), await _settings(self._target)
+        wanted, held = await owned.settings(self._source), await owned.settings(self._target)
         for name in held.keys() - wanted.keys() if replacing else ():
-            await self._target.journal.lay_down(name, None)
+            await owned.lay_down(self._target, name, None)
         for name, value in wanted.items():
             if name not in held or even(held[name]) != even(value):
-                await self._target.journal.lay_down(name, value)
+                await owned.lay_down(self._target, name, value)
 
     async def _bring_usage(self) -> None:
         """Where the source counts more than the target does, the target counts as much."""
@@ -88,10 +87,6 @@ class Luggage:
             )
 
 
-async def _settings(store: Store) -> dict[str, Any]:
-    return {name: value for name, value in (await store.journal.settings()).items() if travels(name)}
-
-
 async def _sha(store: Store, id: str) -> bytes:
     sha, number = hashlib.sha256(), 0
     while piece := await store.shelf.original(id, number):
@@ -102,7 +97,7 @@ async def _sha(store: Store, id: str) -> bytes:
 
 async def _digest(store: Store, names: set[str]) -> bytes:
     """Of the documents and of these settings."""
-    settings = {name: even(value) for name, value in (await _settings(store)).items() if name in names}
+    settings = {name: even(value) for name, value in (await owned.settings(store)).items() if name in names}
     documents = [asdict(each) for each in sorted(await store.shelf.listed(EVERYTHING), key=lambda each: each.id)]
     told = json.dumps([settings, documents], ensure_ascii=False, sort_keys=True, default=micros)
     return hashlib.sha256(told.encode()).digest()

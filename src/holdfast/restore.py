@@ -16,6 +16,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any, TypeVar
 
+from . import owned
 from .archive import canonical
 from .archive_file import Archive, Checked
 from .errors import Conflict
@@ -191,14 +192,14 @@ class Restoring:
             return
 
     async def _bring_settings(self) -> None:
-        held = await self.store.journal.settings()
+        held = await owned.settings(self.store)
         async for some in self.batches("setting"):
             for name, value in some:
                 if name in held and canonical(held[name]) != value:
                     self.clash("setting", name)
                 elif name not in held:
                     if not self.dry_run:
-                        await self.store.journal.lay_down(name, value)
+                        await owned.lay_down(self.store, name, value)
                     self.count("settings")
 
     async def _bring_usage(self) -> None:

@@ -223,3 +223,15 @@ async def test_an_agent_sees_no_graph_of_what_it_may_not_read(ana: Any) -> None:
     assert await support.entity_changes() == ()
     with pytest.raises(NotFound):
         await support.undo_entity_change(change.id)
+
+
+async def test_what_was_decided_travels_with_the_profile(ana: Any, tmp_path: Path) -> None:
+    await told(ana, "Robert works at Acme.", "Bob lives in Porto.")
+    await ana.merge_entities("Robert", ["Bob"])
+    await ana.export_to(tmp_path / "ana.jsonl")
+    other = ana._holdfast.profile("app", "other")
+    await other.import_from(tmp_path / "ana.jsonl")
+    assert await everything(other) == await everything(ana)
+    assert await other.entity_changes() == await ana.entity_changes()
+    await other.import_from(tmp_path / "ana.jsonl")
+    assert len(await other.entity_changes()) == 1
