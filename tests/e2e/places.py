@@ -7,6 +7,7 @@ PROFILE_PAGES: dict[str, str] = {
     "memories": "Coffee without sugar",
     "memories?key=home-city": "The user lives in Lisbon",
     "memories?q=seats": "Prefers window seats on every flight",
+    "review": "Last changes",
     "traces": "Traces",
     "playground": "Playground",
     "documents": "Documents",

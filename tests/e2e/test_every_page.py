@@ -26,7 +26,8 @@ def test_every_page_fits_and_is_accessible(browser: Browser, server: Server, wid
         ui.sign_in(ADMIN)
         for fragment, ready in EVERY.items():
             page = ui.open(fragment)
-            page.locator(":visible", has_text=ready).last.wait_for()
+            page.locator("main h1:visible").wait_for()
+            page.locator("main :visible", has_text=ready).last.wait_for()
             assert page.evaluate(OVERFLOW) <= 0, f"{fragment} is wider than a {width}"
             assert page.locator("h1:visible").count() == 1, fragment
             if missing is None:

@@ -78,6 +78,7 @@ def test_the_keyboard_alone_walks_the_list(ui: Watched) -> None:
     page.keyboard.press("Escape")
     page.get_by_text("Choose a memory").wait_for()
     page.keyboard.press("Control+k")
+    page.get_by_role("combobox").wait_for()
     page.keyboard.type("hugo")
     page.get_by_role("option", name="Hugo").first.wait_for()
     page.keyboard.press("Escape")
@@ -101,6 +102,56 @@ def test_editing_makes_a_version_and_refuses_to_overwrite_anothers(ui: Watched, 
     page.get_by_text("Somebody changed this memory").wait_for()
     assert own.contents() == ["No tea at all"]
     ui.wrong = [each for each in ui.wrong if "412" not in each and "409" not in each]
+
+
+def test_an_edit_is_taken_back(ui: Watched, own: Own) -> None:
+    id = own.remember("Tea with milk", key="tea")
+    page = ui.go(f"memories/{id}", own.name)
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_label("What it says").fill("Tea without milk")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Taken back.").wait_for()
+    page.locator(".memory-text", has_text="Tea with milk").wait_for()
+    assert own.contents() == ["Tea with milk"]
+
+
+def test_two_are_merged_and_come_apart_again(ui: Watched, own: Own) -> None:
+    for text in ("Drinks green tea", "Likes green tea, no sugar"):
+        own.remember(text)
+    page = ui.go("memories", own.name)
+    for text in ("Drinks green tea", "Likes green tea, no sugar"):
+        page.get_by_label(f"Select: {text}").check(force=True)
+    page.get_by_role("toolbar").get_by_role("button", name="Merge").click()
+    page.get_by_label("What the one says").fill("Drinks green tea without sugar")
+    page.locator("dialog").get_by_role("button", name="Merge").click()
+    page.locator(".memory-text", has_text="Drinks green tea without sugar").wait_for()
+    assert own.contents() == ["Drinks green tea without sugar"]
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Taken back.").wait_for()
+    assert own.contents() == ["Drinks green tea", "Likes green tea, no sugar"]
+
+
+def test_what_is_marked_wrong_waits_in_review_until_it_is_set_right(ui: Watched, own: Own) -> None:
+    id = own.remember("The flight leaves at 9:00")
+    page = ui.go(f"memories/{id}", own.name)
+    page.get_by_role("button", name="This is wrong").click()
+    page.get_by_text("waits in Review").wait_for()
+    page.get_by_role("link", name="Review").first.click()
+    page.get_by_text("marked wrong", exact=True).wait_for()
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_label("What it says").fill("The flight leaves at 10:30")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Nothing waits.").wait_for()
+    assert own.contents() == ["The flight leaves at 10:30"]
+    page.locator("li", has_text="Marked").get_by_role("button", name="Undo").wait_for()
+
+
+def test_the_past_is_listed_as_it_was(ui: Watched) -> None:
+    page = ui.go("memories?as_of=2020-01-01")
+    page.get_by_text("No memory passes the filters").wait_for()
+    page.get_by_role("button", name="Remove filter: As of").click()
+    page.get_by_text("Coffee without sugar").wait_for()
 
 
 def test_forgetting_shows_what_goes_along_first(ui: Watched, own: Own) -> None:

@@ -25,6 +25,8 @@ export interface Memory {
   superseded_by: string | null;
   extractor: string;
   confidence: number;
+  /** How often it was marked right, less how often wrong. */
+  marks: number;
 }
 
 export interface Message {
@@ -94,6 +96,41 @@ export interface Stats {
   /** Day → how many messages were kept, how many memories written on it. */
   said_on: Record<string, number>;
   written_on: Record<string, number>;
+}
+
+export interface Edited {
+  memories: Memory[];
+  undo: string | null;
+}
+
+export interface Edit {
+  id: string;
+  at: string;
+  verb: string;
+  made: [id: string, sources: number][];
+  gone: boolean;
+}
+
+export interface Review {
+  memory: Memory;
+  reason: string;
+  because: string;
+  answers: string[];
+  other: Memory | null;
+}
+
+export interface Finding {
+  name: string;
+  count: number;
+  share: number;
+  examples: string[][];
+  texts: string[];
+}
+
+export interface Audit {
+  memories: number;
+  findings: Finding[];
+  fixed: Edited | null;
 }
 
 export interface Session {

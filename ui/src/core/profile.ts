@@ -3,6 +3,7 @@ import { address, call, send, type Asked } from "./api";
 import type {
   Answer, Context, Document, Forgotten, Hit, Job, Json, Memory, Message, Receipt, Session, Stats, Trace,
 } from "./nouns";
+import type { Audit, Edit, Edited, Review } from "./nouns";
 
 export interface Narrowing {
   kind?: string | string[];
@@ -51,11 +52,11 @@ export class Profile {
   jobs = (signal?: AbortSignal) => this.ask<{ jobs: Job[] }>("GET", "jobs", { signal });
   documents = (signal?: AbortSignal) => this.ask<{ documents: Document[] }>("GET", "documents", { signal });
 
-  list(asked: Narrowing & { limit?: number; cursor?: string | null; superseded?: boolean; expired?: boolean }, signal?: AbortSignal) {
+  list(asked: Narrowing & { limit?: number; cursor?: string | null; superseded?: boolean; expired?: boolean; as_of?: string }, signal?: AbortSignal) {
     return this.ask<{ memories: Memory[]; cursor: string | null }>("POST", "memories/list", { body: asked, signal });
   }
 
-  search(asked: Narrowing & { query: string; limit?: number }, signal?: AbortSignal) {
+  search(asked: Narrowing & { query: string; limit?: number; as_of?: string }, signal?: AbortSignal) {
     return this.ask<{ hits: Hit[] }>("POST", "search", { body: asked, signal });
   }
 
@@ -101,6 +102,38 @@ export class Profile {
 
   forget(id: string, dry_run: boolean, signal?: AbortSignal) {
     return this.ask<Forgotten>("DELETE", `memories/${encodeURIComponent(id)}`, { query: { dry_run }, signal });
+  }
+
+  merge(ids: string[], content: string | null) {
+    return this.ask<Edited>("POST", "memories/merge", { body: { ids, content } });
+  }
+
+  mark(id: string, right: boolean) {
+    return this.ask<Edited>("POST", `memories/${encodeURIComponent(id)}/mark`, { body: { right } });
+  }
+
+  review(limit: number, signal?: AbortSignal) {
+    return this.ask<{ review: Review[] }>("GET", "review", { query: { limit }, signal });
+  }
+
+  resolve(id: string, answer: string, content?: string) {
+    return this.ask<Edited>("POST", `review/${encodeURIComponent(id)}`, { body: { answer, ...(content === undefined ? {} : { content }) } });
+  }
+
+  audit(signal?: AbortSignal) {
+    return this.ask<Audit>("GET", "audit", { signal });
+  }
+
+  mend(fix: string) {
+    return this.ask<Audit>("POST", "audit", { body: { fix } });
+  }
+
+  edits(limit: number, signal?: AbortSignal) {
+    return this.ask<{ edits: Edit[] }>("GET", "edits", { query: { limit }, signal });
+  }
+
+  undo(id: string) {
+    return this.ask<{ memories: Memory[]; removed: string[] }>("POST", "undo", { body: { id } });
   }
 
   forgetSession(id: string, dry_run: boolean) {

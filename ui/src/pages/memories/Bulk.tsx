@@ -5,10 +5,12 @@ import { Button } from "../../parts/Button";
 import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
 import { Forget } from "./Forget";
+import { Merge } from "./Merge";
 
 export function BulkBar({ ids, onDone }: { ids: string[]; onDone: () => void }) {
   const of = profile.value!;
   const [forgetting, setForgetting] = useState(false);
+  const [merging, setMerging] = useState(false);
   const pin = async () => {
     for (const id of ids) await of.revise(id, { metadata: { pinned: true } });
     toast(t.memories.pinnedMany(ids.length));
@@ -23,6 +25,11 @@ export function BulkBar({ ids, onDone }: { ids: string[]; onDone: () => void }) 
             {t.memories.pin}
           </Button>
         )}
+        {may("write") && ids.length > 1 && (
+          <Button small icon="merge" onClick={() => setMerging(true)}>
+            {t.memories.merge}
+          </Button>
+        )}
         {may("forget") && (
           <Button small icon="trash" look="danger" onClick={() => setForgetting(true)}>
             {t.memories.forget}
@@ -30,6 +37,15 @@ export function BulkBar({ ids, onDone }: { ids: string[]; onDone: () => void }) 
         )}
         <Button small look="plain" icon="close" label={t.memories.deselect} onClick={onDone} />
       </span>
+      {merging && (
+        <Merge
+          ids={ids}
+          onClose={() => {
+            setMerging(false);
+            onDone();
+          }}
+        />
+      )}
       {forgetting && (
         <Forget
           ids={ids}

@@ -5,7 +5,7 @@ import { useShortcuts } from "../../core/keys";
 import { useLoad } from "../../core/load";
 import type { Memory, Message } from "../../core/nouns";
 import { isMemory } from "../../core/profile";
-import { here } from "../../core/route";
+import { go, here, place } from "../../core/route";
 import { may, profile } from "../../core/session";
 import { Button } from "../../parts/Button";
 import { Icon } from "../../parts/Icon";
@@ -13,17 +13,18 @@ import { Linked } from "../../parts/Prose";
 import { CopyButton, Snippet } from "../../parts/Snippet";
 import { Bones, Trouble } from "../../parts/States";
 import { Ago, Tag } from "../../parts/Tag";
-import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
 import { Edit } from "./Edit";
 import { Forget } from "./Forget";
 import { History } from "./History";
 import { Sources } from "./Sources";
+import { told } from "./undo";
 
 export function Detail({ id, back }: { id: string; back: string }) {
   const of = profile.value!;
   const loaded = useLoad((stop) => of.item(id, stop), [of.path, id]);
-  useEvents(["memory.superseded", "memory.forgotten"], (event) => event.id === id && loaded.again());
+  useEvents(["memory.superseded"], (event) => event.id === id && loaded.again());
+  useEvents(["memory.forgotten"], (event) => event.id === id && go(back, { replace: true }));
   const item = loaded.value;
   return (
     <article class="memory">
@@ -50,8 +51,14 @@ function MemoryActions({ memory, again }: { memory: Memory; again: () => void })
   const current = memory.superseded_by === null;
   const pinned = memory.metadata.pinned === true;
   const pin = async () => {
-    await of.revise(memory.id, { metadata: { pinned: pinned ? null : true } });
-    toast(pinned ? t.memories.unpinned : t.memories.pinned);
+    const made = await of.revise(memory.id, { metadata: { pinned: pinned ? null : true } });
+    void told(of, pinned ? t.memories.unpinned : t.memories.pinned, null, made.id);
+    if (made.id === memory.id) again();
+    else go(here("memories", [made.id], Object.fromEntries(place.value.query)), { replace: true });
+  };
+  const mark = async (right: boolean) => {
+    const { undo } = await of.mark(memory.id, right);
+    void told(of, right ? t.memories.markedRight : t.memories.markedWrong, undo);
     again();
   };
   useShortcuts([
@@ -63,6 +70,8 @@ function MemoryActions({ memory, again }: { memory: Memory; again: () => void })
       <Tag look="accent">{memory.kind}</Tag>
       {memory.key !== null && <code class="memory-key clip">{memory.key}</code>}
       <span class="memory-tools">
+        {may("write") && current && <Button icon="right" look="plain" label={t.memories.markRight} onClick={() => mark(true)} />}
+        {may("write") && current && <Button icon="wrong" look="plain" label={t.memories.markWrong} onClick={() => mark(false)} />}
         {may("write") && current && <Button icon="pin" look="plain" label={pinned ? t.memories.unpin : t.memories.pin} pressed={pinned} onClick={pin} />}
         {may("write") && current && <Button icon="edit" look="plain" label={t.memories.edit} onClick={() => setDoing("edit")} />}
         {may("forget") && <Button icon="trash" look="plain" label={t.memories.forget} onClick={() => setDoing("forget")} />}
@@ -107,6 +116,7 @@ function WholeMemory({ memory }: { memory: Memory }) {
         )}
         {memory.agent !== null && <Pair name={w.agent}>{memory.agent}</Pair>}
         <Pair name={w.by}>{memory.extractor === "user/1" ? t.memories.onPurpose : t.memories.drawn(memory.extractor, memory.confidence)}</Pair>
+        {memory.marks !== 0 && <Pair name={w.marks}>{t.memories.marks(memory.marks)}</Pair>}
         <Pair name={w.version}>{memory.version}</Pair>
         <Pair name={w.id}>
           <code>{memory.id}</code> <CopyButton text={memory.id} />

@@ -10,8 +10,8 @@ import { Dialog } from "../../parts/Dialog";
 import { Select, TextArea, TextField } from "../../parts/Field";
 import { useLoad } from "../../core/load";
 import { Trouble } from "../../parts/States";
-import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
+import { told } from "./undo";
 
 const TRUSTS = ["user", "agent", "document", "tool"].map((each): [string, string] => [each, t.trust[each]!]);
 
@@ -35,8 +35,8 @@ export function Edit({ memory, onClose }: { memory: Memory; onClose: () => void 
     setFailure(null);
     try {
       const made = await of.revise(memory.id, changesOf(memory, { content, kind, key, trust, expires, metadata: given }), seen.value);
-      toast(t.memories.saved);
       onClose();
+      void told(of, t.memories.saved, null, made.id);
       go(here("memories", [made.id], Object.fromEntries(place.value.query)), { replace: true });
     } catch (wrong) {
       setFailure(asFailure(wrong));

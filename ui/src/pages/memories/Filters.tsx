@@ -32,6 +32,8 @@ export function Filters({ sieve, kinds, onClose }: { sieve: Sieve; kinds: string
       <TextField label={f.meta} value={sieve.meta ?? ""} onInput={(value) => set("meta", value)} placeholder="room=3, pinned" mono />
       <DateField label={f.since} value={sieve.since ?? ""} onInput={(value) => set("since", value)} />
       <DateField label={f.until} value={sieve.until ?? ""} onInput={(value) => set("until", value)} />
+      <DateField label={f.as_of} value={(sieve.as_of ?? "").slice(0, 10)} onInput={(value) => set("as_of", value)} />
+      <span />
       <Check checked={sieve.superseded === "yes"} onInput={(on) => set("superseded", on ? "yes" : "")}>
         {f.superseded}
       </Check>

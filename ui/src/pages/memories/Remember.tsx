@@ -7,8 +7,8 @@ import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import { TextArea, TextField } from "../../parts/Field";
 import { Trouble } from "../../parts/States";
-import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
+import { told } from "./undo";
 
 export function Remember({ onClose }: { onClose: () => void }) {
   const of = profile.value!;
@@ -23,8 +23,8 @@ export function Remember({ onClose }: { onClose: () => void }) {
     setFailure(null);
     try {
       const made = await of.remember({ content, kind, ...(key ? { key } : {}) });
-      toast(t.memories.remembered);
       onClose();
+      void told(of, t.memories.remembered, null, made.id);
       go(here("memories", [made.id]));
     } catch (wrong) {
       setFailure(asFailure(wrong));

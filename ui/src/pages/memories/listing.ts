@@ -4,7 +4,7 @@ import { aborted, asFailure, type Failure } from "../../core/api";
 import { useEvents } from "../../core/live";
 import type { Hit, Memory } from "../../core/nouns";
 import type { Profile } from "../../core/profile";
-import { narrowing, type Sieve } from "./sieve";
+import { moment, narrowing, type Sieve } from "./sieve";
 
 /** A row of the list: as much of a memory or hit as it shows. A hundred thousand whole ones would be a heavy page. */
 export interface Row {
@@ -119,10 +119,10 @@ export function useListing(of: Profile, sieve: Sieve): Listing {
 
 async function asked(of: Profile, sieve: Sieve, cursor: string | null, stop: AbortSignal): Promise<{ rows: Row[]; cursor: string | null }> {
   if (sieve.q) {
-    const { hits } = await of.search({ query: sieve.q, limit: HITS, ...narrowing(sieve) }, stop);
+    const { hits } = await of.search({ query: sieve.q, limit: HITS, ...moment(sieve), ...narrowing(sieve) }, stop);
     return { rows: hits.map(rowOf), cursor: null };
   }
   const shown = { superseded: sieve.superseded === "yes", expired: sieve.expired === "yes" };
-  const page = await of.list({ limit: PAGE, cursor, ...shown, ...narrowing(sieve) }, stop);
+  const page = await of.list({ limit: PAGE, cursor, ...shown, ...moment(sieve), ...narrowing(sieve) }, stop);
   return { rows: page.memories.map(rowOf), cursor: page.cursor };
 }

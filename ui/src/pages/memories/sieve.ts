@@ -3,7 +3,7 @@ import type { Json } from "../../core/nouns";
 import type { Narrowing } from "../../core/profile";
 import { place } from "../../core/route";
 
-export const FIELDS = ["q", "kind", "key", "session", "agent", "trust", "since", "until", "meta", "superseded", "expired"] as const;
+export const FIELDS = ["q", "kind", "key", "session", "agent", "trust", "since", "until", "meta", "as_of", "superseded", "expired"] as const;
 export type Field = (typeof FIELDS)[number];
 export type Sieve = Partial<Record<Field, string>>;
 
@@ -28,6 +28,11 @@ export function metadataFilter(text: string): Record<string, Json> {
 
 function literal(text: string): Json {
   return /^(-?\d+(\.\d+)?|true|false)$/.test(text) ? (JSON.parse(text) as Json) : text;
+}
+
+/** The whole of the day that somebody chose. */
+export function moment(sieve: Sieve): { as_of?: string } {
+  return sieve.as_of ? { as_of: sieve.as_of.length === 10 ? `${sieve.as_of}T23:59:59Z` : sieve.as_of } : {};
 }
 
 export function narrowing(sieve: Sieve): Narrowing {
