@@ -34,6 +34,7 @@ bench: $(DONE)
 	$(BIN)/python benchmarks/embedded.py
 	$(BIN)/python benchmarks/service.py --out docs/results/service.md
 	$(BIN)/python benchmarks/streams.py --out docs/results/streams.md
+	$(BIN)/python benchmarks/across.py --out docs/results/across.md
 
 eval: $(DONE)
 	$(BIN)/python -m evals

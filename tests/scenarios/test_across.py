@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -194,3 +195,23 @@ async def test_several_profiles_are_asked_as_of_a_moment(tmp_path: Path) -> None
         found = await both.search("Where is the office?", as_of=then)
         assert {hit.content for hit in found} == {f"The office of {name} is in Porto" for name in ("ana", "team")}
         assert "Lisbon" in {word for hit in await both.search("Where is the office?") for word in hit.content.split()}
+
+
+async def test_asking_five_profiles_costs_no_more_than_half_as_much_again_as_each_alone(tmp_path: Path) -> None:
+    """CPU of both in one run, in turns; benchmarks/across.py measures it at size."""
+    async with AsyncHoldfast(SqliteVault(tmp_path), HashingEmbedder(), ScriptedExtractor()) as holdfast:
+        names = [f"p{n}" for n in range(5)]
+        for name in names:
+            every = said(*(f"{text} [{name} {n}]" for n in range(20) for text in (*ADA, *TEAM)))
+            await holdfast.profile("app", name).ingest(every, session_id="s", wait=True)
+        several = holdfast.across("app", names)
+        spent = {"apart": 0.0, "together": 0.0}
+        for question in QUESTIONS * 2:
+            start = time.process_time()
+            for name in names:
+                await holdfast.profile("app", name).search(question)
+            middle = time.process_time()
+            await several.search(question)
+            spent["apart"] += middle - start
+            spent["together"] += time.process_time() - middle
+        assert spent["together"] <= 1.5 * spent["apart"], spent

@@ -121,6 +121,8 @@ def arguments(method: Any, known: dict[str, Any], here: Path) -> list[dict[str, 
         {name: (each if n == 0 else ways.get(name, known["ids"])[0]) for n, name in enumerate(needed)} for each in first
     ]
     given = inspect.signature(method).parameters
+    if "limit" in given:
+        calls[0]["limit"] = 500
     if "heartbeat" in given:
         calls = [{"after": 0, "heartbeat": 0.05}]
     if "session_id" in given and "session_id" not in needed:
