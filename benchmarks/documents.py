@@ -47,7 +47,9 @@ def main(pages: int, out: str | None) -> None:
         "|---|---|---|---|---|---|---|", *rows,
     ]  # fmt: skip
     if out:
-        Path(out).write_text("\n".join(lines) + "\n")
+        held = Path(out).read_text() if Path(out).exists() else ""
+        rest = "".join(held.partition("\n## ")[1:])  # what was measured otherwise stays
+        Path(out).write_text("\n".join(lines) + "\n" + rest)
 
 
 def speed(rate: float) -> str:
