@@ -6,6 +6,7 @@ merged, and what should not be there expires in a week.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -40,9 +41,7 @@ async def audit(curating: Curating, fix: str | None, examples: int) -> Audit:
 
 async def groups(curating: Curating, memories: Group) -> dict[str, list[list[Memory]]]:
     """What each finding is about, in groups that belong together."""
-    alike = quality.duplicates(memories)
-    told = {memory.id for group in alike for memory in group}
-    clashing = quality.contradictions([memory for memory in memories if memory.id not in told])
+    alike, clashing = await asyncio.to_thread(_compared, memories)  # seconds, for tens of thousands
     own = [memory for memory in memories if not memory.metadata.get(PINNED) and memory.expires_at is None]
     junk = [memory for memory in own if quality.junk(memory)]
     return {
@@ -52,6 +51,12 @@ async def groups(curating: Curating, memories: Group) -> dict[str, list[list[Mem
         "orphans": [[memory] for memory in await _orphans(curating, memories)],
         "junk": [[memory] for memory in junk],
     }
+
+
+def _compared(memories: Group) -> tuple[list[list[Memory]], list[list[Memory]]]:
+    alike = quality.duplicates(memories)
+    told = {memory.id for group in alike for memory in group}
+    return alike, quality.contradictions([memory for memory in memories if memory.id not in told])
 
 
 async def _stale(curating: Curating, memories: Group) -> list[Memory]:

@@ -117,8 +117,11 @@ class Curated(Reported):
 
         `fix` mends one of them in one edit, which can be undone; with `dry_run` only tell what it would make.
         """
+        many = limit_of(examples, most=100)
+        if fix is None or dry_run:
+            return await audit.audit(await self._curating(rehearsed=True), fix, many)
         async with self._writing():
-            return await audit.audit(await self._curating(rehearsed=dry_run), fix, limit_of(examples, most=100))
+            return await audit.audit(await self._curating(), fix, many)
 
     async def _curating(self, wanted: Once | None = None, rehearsed: bool = False) -> Curating:
         now, kinds = self._holdfast._clock(), await self._kinds_in_use()
