@@ -50,6 +50,7 @@ class Search(Query):
     limit: Annotated[int, Field(ge=1, le=50)] = 10
     kind: str | None = None
     session_id: str | None = None
+    as_of: Annotated[str | None, Field(description="ISO 8601")] = None
 
 
 class Context(Query):
@@ -143,7 +144,7 @@ async def _recall(place: Place, given: Query) -> dict[str, Any]:
 
 
 async def _search(place: Place, given: Search) -> dict[str, Any]:
-    narrowed = {"limit": given.limit, "kind": given.kind, "session_id": given.session_id}
+    narrowed = {"limit": given.limit, "kind": given.kind, "session_id": given.session_id, "as_of": given.as_of}
     found = await place.ask(given, lambda known: known.search(given.query, **narrowed))
     return {"results": [_result(place, hit) for hit in found]}
 
