@@ -8,9 +8,14 @@ PROFILE_PAGES: dict[str, str] = {
     "memories?key=home-city": "The user lives in Lisbon",
     "memories?q=seats": "Prefers window seats on every flight",
     "review": "Last changes",
-    "traces": "Traces",
-    "playground": "Playground",
-    "documents": "Documents",
+    "traces": "Who signs the invoices?",
+    "traces?session=trip-planning": "We moved to Lisbon last week.",
+    "graph": "Also what has ended",
+    "graph/marta": "sibling of",
+    "playground": "Nothing is made up",
+    "playground/context?q=Where+do+I+live%3F": "of 1,000 tokens",
+    "playground/tell": "Conversation",
+    "documents": "No documents yet",
 }
 ADMIN_PAGES: dict[str, str] = {
     "": "Whose memory?",

@@ -200,6 +200,31 @@ export interface Searched {
   returned: { id: string; kind: string; score: number; features: Record<string, number> }[];
 }
 
+/** Somebody or something that memories are about. */
+export interface Entity {
+  id: string;
+  name: string;
+  type: string;
+  memories: number;
+  names: string[];
+}
+
+/** What a memory says of two entities. */
+export interface Link {
+  from: string;
+  to: string;
+  relation: string;
+  memory: string;
+  since: string | null;
+  until: string | null;
+}
+
+export interface Drawn {
+  entities: Entity[];
+  links: Link[];
+  truncated: boolean;
+}
+
 export interface Document {
   id: string;
   session_id: string;

@@ -1,7 +1,7 @@
 /** One profile over the API: its verbs under the names they have everywhere else. Add the verbs of a page here. */
 import { address, call, send, type Asked } from "./api";
 import type {
-  Answer, Context, Document, Forgotten, Hit, Job, Json, Memory, Message, Receipt, Session, Stats, Trace,
+  Answer, Context, Document, Drawn, Entity, Forgotten, Hit, Job, Json, Memory, Message, Receipt, Session, Stats, Trace,
 } from "./nouns";
 import type { Audit, Edit, Edited, Review } from "./nouns";
 
@@ -138,6 +138,23 @@ export class Profile {
 
   forgetSession(id: string, dry_run: boolean) {
     return this.ask<Forgotten>("DELETE", `sessions/${encodeURIComponent(id)}`, { query: { dry_run } });
+  }
+
+  /** An entity and its neighbours; without one, those that most memories mention. */
+  graph(asked: { entity?: string; as_of?: string | null; past?: boolean; limit?: number }, signal?: AbortSignal) {
+    return this.ask<Drawn>("GET", "graph", { query: asked, signal });
+  }
+
+  way(start: string, end: string, as_of: string | null, signal?: AbortSignal) {
+    return this.ask<Drawn>("GET", "graph/path", { query: { start, end, as_of }, signal });
+  }
+
+  entities(asked: { query?: string; as_of?: string | null; limit?: number }, signal?: AbortSignal) {
+    return this.ask<{ entities: Entity[] }>("GET", "entities", { query: asked, signal });
+  }
+
+  about(entity: string, as_of: string | null, signal?: AbortSignal) {
+    return this.ask<{ memories: Memory[] }>("GET", "entities/about", { query: { entity, as_of, limit: 50 }, signal });
   }
 
   document(id: string, signal?: AbortSignal) {
