@@ -4,8 +4,8 @@
 
 For each question, entities named in it are looked up, and memories about them, and about what is one link away, bring
 the messages they rest on. Told are: how much of the evidence the channels propose, how much more the graph would, and
-R@10 and R@20 when what the graph proposes is ranked with the rest, with nothing or a little added to its score. Entities
-that very many memories mention, such as the speakers, are left out but with --hubs.
+R@10 and R@20 when what the graph proposes is ranked with the rest, with nothing or a little added to its score.
+Entities that very many memories mention, such as the speakers, are left out but with --hubs.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Counts:
     questions: int = 0
     evidence: int = 0
     proposed: int = 0
+    by_graph: int = 0
     only_graph: int = 0
     reached: int = 0
     """How many messages the graph proposes."""
@@ -95,6 +96,7 @@ async def asked(profile: LocalProfile, ids: dict[str, str], case: data.Case, cou
         told.questions += 1
         told.evidence += len(wanted)
         told.proposed += len(wanted & there)
+        told.by_graph += len(wanted & {ids.get(id) for id in near})
         told.only_graph += len((wanted - there) & {ids.get(id) for id in near})
         told.reached += len(near)
         for bonus in BONUSES:
@@ -136,11 +138,11 @@ async def main() -> None:
 
 
 def table(counts: dict[str, Counts]) -> str:
-    head = ["category", "questions", "proposed", "only by the graph", "messages by the graph"]
+    head = ["category", "questions", "proposed", "by the graph", "only by the graph", "messages by the graph"]
     head += [f"R@{depth} +{bonus:g}" for depth in (10, 20) for bonus in BONUSES]
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for category, told in sorted(counts.items()):
-        share = [100 * told.proposed / told.evidence, 100 * told.only_graph / told.evidence]
+        share = [100 * each / told.evidence for each in (told.proposed, told.by_graph, told.only_graph)]
         cells = [
             category,
             str(told.questions),

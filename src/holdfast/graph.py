@@ -20,9 +20,9 @@ from .types import Memory
 BATCH = 500
 MOST_ALIASES = 5_000
 MOST_NAMES = 200_000
-READ_OF_EACH = 200
+READ_OF_EACH = 400
 """How many of a name's newest ties are followed; more make an answer `truncated`."""
-DESCRIBED_BY = 5
+DESCRIBED_BY = 3
 """How many of a name's newest mentions say how it is written and of which type it is."""
 FARTHEST = 6
 MOST_VISITED = 2_000
@@ -127,7 +127,7 @@ async def around(seen: Seeing, entity: str, depth: int, limit: int) -> Graph:
     links: dict[Link, None] = {}
     ring, whole = [start], True
     for _ in range(depth):
-        found, all_read = await seen.links(ring)
+        found, all_read = await seen.links(ring, min(limit, READ_OF_EACH))
         whole &= all_read
         ends = dict.fromkeys(end for link in found for end in (link.subject, link.object))
         ring = [end for end in ends if end not in reached]
@@ -145,7 +145,7 @@ async def whole(seen: Seeing, limit: int) -> Graph:
     """The entities that most memories mention, and the links between them."""
     found = await listed(seen)
     kept = await seen.described(found[:limit])
-    links, _ = await seen.links(kept)
+    links, _ = await seen.links(kept, READ_ON_THE_WAY)
     return Graph(tuple(kept.values()), _within(links, kept.keys()), len(found) > limit)
 
 

@@ -193,6 +193,11 @@ async def _by_agents(
     return less, other, about
 
 
+async def proposed(store: Store, embedder: Embedder, asked: Asked, question: Question, limit: int = DEPTH) -> Proposals:
+    """What every channel finds, before anything is ranked."""
+    return await store.propose(await _probe(embedder, asked, question, limit))
+
+
 async def _probe(embedder: Embedder, asked: Asked, question: Question, limit: int) -> Probe:
     with stage("embed"):
         vector = await _meaning(embedder, asked.text)

@@ -44,7 +44,11 @@ SELECT mention.name, count(*) FROM mention JOIN memory ON memory.n = mention.mem
 # Of now, without looking at the memories: a hub is in very many.
 _LIVE_ALIASES = "SELECT subject, object FROM tie WHERE relation = 'same-as' AND live ORDER BY memory DESC LIMIT ?"
 _LIVE_ONE = "SELECT count(*) FROM mention WHERE live AND name = ?"
-_LIVE = "SELECT count(DISTINCT memory) FROM mention WHERE live AND name IN (SELECT value FROM json_each(?))"
+_LIVE_MORE = """
+SELECT count(*) FROM mention AS one WHERE live AND name = ?1 AND NOT EXISTS (
+  SELECT 1 FROM mention WHERE mention.memory = one.memory AND mention.name IN (SELECT value FROM json_each(?2))
+)
+"""
 _COUNT = f"""
 SELECT count(DISTINCT mention.memory) FROM mention JOIN memory ON memory.n = mention.memory {_SEEN}
    AND mention.name IN (SELECT value FROM json_each(?5))
@@ -103,11 +107,11 @@ class SqliteGraph:
         bound = _bound(scope)
 
         def of(db: apsw.Connection, group: Sequence[str]) -> int:
-            if scope.plain and len(group) == 1:
-                return int(query(db, _LIVE_ONE, group)[0][0])
-            names = (rows.packed(list(group)),)
-            found = query(db, _LIVE, names) if scope.plain else query(db, _COUNT, (*bound, *names))
-            return int(found[0][0])
+            if not scope.plain:
+                return int(query(db, _COUNT, (*bound, rows.packed(list(group))))[0][0])
+            first = sum(int(query(db, _LIVE_ONE, (name,))[0][0]) for name in group[:1])
+            others = [(name, rows.packed(list(group[:n]))) for n, name in enumerate(group) if n]
+            return first + sum(int(query(db, _LIVE_MORE, each)[0][0]) for each in others)
 
         return await self._file.read(lambda db: [of(db, group) for group in names])
 
