@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    messages, questions = (300, 10) if given.quick else (1_000, 25)
+    messages, questions = (100, 5) if given.quick else (300, 15)
     found = {}
     for embedder in ("potion",) if given.quick else ("potion", "arctic"):
         with tempfile.TemporaryDirectory() as folder:
