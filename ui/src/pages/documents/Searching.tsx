@@ -1,6 +1,7 @@
 /** Searching in documents: all of them, or one. What is asked stands in the address. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useShortcuts } from "../../core/keys";
+import { useChanges } from "../../core/live";
 import { useLoad, useStill } from "../../core/load";
 import type { Hit } from "../../core/nouns";
 import { go, here, place, withQuery } from "../../core/route";
@@ -33,10 +34,12 @@ export function SearchField({ label, value }: { label: string; value: string }) 
 export function useFound(question: string, document?: string) {
   const of = profile.value!;
   const which = document === undefined ? { exists: true } : document;
-  return useLoad(
+  const found = useLoad(
     async (stop): Promise<Hit[]> => (question === "" ? [] : (await of.search({ query: question, limit: HITS, filter: { "metadata.document": which } }, stop)).hits),
     [of.path, question, document],
   );
+  useChanges(["message.", "reset"], found.again, 1000);
+  return found;
 }
 
 export function Found({ question }: { question: string }) {
