@@ -49,7 +49,7 @@ export const t = {
     find: "Search",
     theme: "Light or dark",
     more: "More",
-    admin: "may do everything",
+    admin: "administrator",
     rights: (rights: string[]) => `may ${rights.join(", ")}`,
   },
 

@@ -6,6 +6,7 @@ import { useChanges } from "../core/live";
 import { useLoad } from "../core/load";
 import type { Audit, Edit, Finding, Review as Entry } from "../core/nouns";
 import { here } from "../core/route";
+import type { Profile } from "../core/profile";
 import { may, profile } from "../core/session";
 import { Button } from "../parts/Button";
 import { TextArea } from "../parts/Field";
@@ -17,12 +18,13 @@ import { t } from "../strings";
 import { takeBack, told } from "./memories/undo";
 
 const w = t.review;
+const EDITS = 10;
 
 export default function Review() {
   const of = profile.value!;
   const queue = useLoad((stop) => of.review(50, stop), [of.path, "review"]);
   const audit = useLoad((stop) => of.audit(stop), [of.path, "audit"]);
-  const edits = useLoad((stop) => of.edits(12, stop), [of.path, "edits"]);
+  const edits = useLoad((stop) => withTexts(of, stop), [of.path, "edits"]);
   const again = () => [queue, audit, edits].forEach((each) => each.again());
   useChanges(["memory.", "reset"], again, 1200);
   return (
@@ -51,12 +53,28 @@ export default function Review() {
           </section>
           <section>
             <h2>{w.edits}</h2>
-            <Shown of={edits}>{(found) => <Edits edits={found.edits} again={again} />}</Shown>
+            <Shown of={edits}>{(found) => <Edits edits={found} again={again} />}</Shown>
           </section>
         </div>
       </div>
     </Page>
   );
+}
+
+interface Told extends Edit {
+  /** What it was about, as far as that is still there. */
+  text: string | null;
+}
+
+async function withTexts(of: Profile, stop: AbortSignal): Promise<Told[]> {
+  const { edits } = await of.edits(EDITS, stop);
+  const texts = await Promise.all(
+    edits.map(async (edit) => {
+      const id = edit.gone ? undefined : edit.made[0]?.[0];
+      return id === undefined ? null : of.item(id, stop).then((item) => item.content, () => null);
+    }),
+  );
+  return edits.map((edit, n) => ({ ...edit, text: texts[n] ?? null }));
 }
 
 function Doubt({ entry, again }: { entry: Entry; again: () => void }) {
@@ -152,18 +170,18 @@ function OneFinding({ finding, again }: { finding: Finding; again: () => void })
   );
 }
 
-function Edits({ edits, again }: { edits: Edit[]; again: () => void }) {
+function Edits({ edits, again }: { edits: Told[]; again: () => void }) {
   const of = profile.value!;
   if (edits.length === 0) return <Empty title={w.noEdits} />;
   return (
     <ul class="lines">
       {edits.map((edit) => (
         <li key={edit.id}>
-          <span>
-            {w.verbs[edit.verb] ?? edit.verb}{" "}
-            <span class="quiet small">
-              <Ago at={edit.at} />
+          <span class="review-edit">
+            <span class="small quiet">
+              {w.verbs[edit.verb] ?? edit.verb} · <Ago at={edit.at} />
             </span>
+            {edit.text !== null && <span class="clip">{edit.text}</span>}
           </span>
           {may("write") && edit.verb !== "forget" && !edit.gone && (
             <Button small look="plain" onClick={async () => void ((await takeBack(of, edit.id)) && again())}>

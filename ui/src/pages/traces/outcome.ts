@@ -4,7 +4,7 @@ import { t } from "../../strings";
 
 export type Items = Map<string, Memory | Message>;
 const READS = new Set(["search", "recall", "context"]);
-const LOOKS = new Set(["list", "get", "history", "messages", "sessions", "summary", "stats", "documents", "usage"]);
+const LOOKS = new Set(["list", "get", "history", "messages", "sessions", "summary", "stats", "documents", "usage", "review", "edits", "audit"]);
 
 export type Kind = "read" | "write" | "look";
 
