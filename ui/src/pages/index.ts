@@ -20,7 +20,7 @@ export const PAGES: PageEntry[] = [
   { id: "memories", title: t.memories.title, icon: "memories", key: "m", tab: true, load: () => import("./Memories") },
   { id: "review", title: t.review.title, icon: "review", key: "r", tab: false, load: () => import("./Review") },
   { id: "traces", title: t.traces.title, icon: "traces", key: "t", tab: true, load: () => import("./Traces") },
-  { id: "graph", title: t.graph.title, icon: "graph", key: "r", tab: false, load: () => import("./Graph") },
+  { id: "graph", title: t.graph.title, icon: "graph", key: "g", tab: false, load: () => import("./Graph") },
   { id: "playground", title: t.playground.title, icon: "playground", key: "p", tab: true, load: () => import("./Playground") },
   { id: "documents", title: t.documents.title, icon: "documents", key: "d", tab: false, load: () => import("./Documents") },
 ];
