@@ -112,6 +112,18 @@ def test_what_was_forgotten_since_is_not_told_by_a_trace(ui: Watched, desk: Desk
     assert page.get_by_text("under the mat").count() == 0
 
 
+def test_what_only_looks_is_left_out_unless_asked_for(ui: Watched, desk: Desk) -> None:
+    desk.take("1")
+    for place in ("graph", "documents", "memories"):
+        ui.go(place, desk.name).locator("h1").first.wait_for()
+    page = ui.go("traces", desk.name)
+    page.get_by_role("heading", name="Turn 1").wait_for()
+    shown = {*page.locator(".verb").all_inner_texts()}
+    assert shown == {"Context", "Recall", "Ingest", "Digest", "Remember"}
+    page.get_by_label("Show").select_option("all")
+    page.locator(".verb", has_text="Graph").first.wait_for()
+
+
 def test_no_traces_is_a_page_that_teaches(ui: Watched) -> None:
     page = ui.go("traces?session=never-heard-of")
     page.get_by_text("holdfast-session: never-heard-of").wait_for()

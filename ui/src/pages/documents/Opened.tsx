@@ -18,7 +18,7 @@ import { body, SearchField, useFound, whereabouts } from "./Searching";
 import { facts, Failed, State } from "./Shelf";
 
 const READ = 60;
-const POLL_MS = 1000;
+const POLL_MS = 2000;
 
 export function Opened({ id }: { id: string }) {
   const of = profile.value!;

@@ -18,7 +18,7 @@ import { Adding } from "./Adding";
 import { Found, SearchField } from "./Searching";
 
 const SHOWN = 500;
-const POLL_MS = 1000;
+const POLL_MS = 2000;
 
 export function Shelf() {
   const of = profile.value!;

@@ -4,7 +4,9 @@ import { t } from "../../strings";
 
 export type Items = Map<string, Memory | Message>;
 const READS = new Set(["search", "recall", "context"]);
-const LOOKS = new Set(["list", "get", "history", "messages", "sessions", "summary", "stats", "documents", "usage", "review", "edits", "audit"]);
+const LOOKS = new Set(
+  "about audit document documents edits entities get graph history list messages original passages path review sessions stats summary".split(" "),
+);
 
 export type Kind = "read" | "write" | "look";
 
