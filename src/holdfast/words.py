@@ -32,7 +32,7 @@ STOP = frozenset(
     """
     a an and are as at be been but by can could did do does for from had has have he her hers him his how i if in into
     is it its just me my of on or our she should so than that the their them then there these they this to was we
-    were what when where which who whom whose why will with would you your am about any some tell know not no also
+    were what when where which who whom whose why will with would you your am about any some tell know not no also now
     i'm i've i'd i'll it's that's what's who's where's don't didn't doesn't isn't wasn't
     """.split()  # noqa: SIM905
 )

@@ -41,3 +41,7 @@ def test_bm25_prefers_the_rare_word_and_the_short_text() -> None:
     counts = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     weight = words.bm25(counts, np.array([10.0, 10.0, 100.0]), (1, 50), 100, 20.0).sum(1)
     assert weight[0] > weight[1] > weight[2] > 0
+
+
+def test_now_asks_for_nothing_of_its_own() -> None:
+    assert words.question_words("Where do I live now?") == words.question_words("Where do I live?")
