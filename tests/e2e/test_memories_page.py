@@ -66,6 +66,15 @@ def test_a_memory_shows_its_source_in_the_conversation_and_what_it_said_before(u
     page.locator("blockquote.cited").wait_for()
 
 
+def test_a_memory_is_linked_to_whom_it_names_and_what_is_near(ui: Watched) -> None:
+    page = ui.go("memories?key=sister.home-city")
+    page.get_by_text("The user's sister Marta").first.click()
+    page.get_by_role("link", name="Berlin", exact=True).wait_for()
+    page.locator(".memory .lines li").first.wait_for()
+    page.get_by_role("link", name="Berlin", exact=True).click()
+    page.wait_for_url("**/graph/*")
+
+
 def test_the_keyboard_alone_walks_the_list(ui: Watched) -> None:
     page = ui.go("memories")
     page.get_by_text("Coffee without sugar").wait_for()

@@ -224,6 +224,7 @@ curl -s ${root}v1/namespaces/app/profiles/ana/remember -H "authorization: Bearer
     metadata: "Metadata",
     queries: "Answers questions like",
     sources: "Where it comes from",
+    links: "Linked to",
     conversation: "In its conversation",
     moreSources: (n: number) => `and ${many(n, "more message", "more messages")}`,
     history: "What it said before",

@@ -17,6 +17,7 @@ import { t } from "../../strings";
 import { Edit } from "./Edit";
 import { Forget } from "./Forget";
 import { History } from "./History";
+import { Links } from "./Links";
 import { Sources } from "./Sources";
 import { told } from "./undo";
 
@@ -124,6 +125,7 @@ function WholeMemory({ memory }: { memory: Memory }) {
       </dl>
       <Extra memory={memory} />
       <Sources key={`sources ${memory.id}`} ids={memory.sources} />
+      <Links key={`links ${memory.id}`} memory={memory} />
       <History key={`history ${memory.id} ${memory.version}`} memory={memory} />
     </>
   );
