@@ -104,8 +104,11 @@ async def test_behind_tls_the_cookie_is_secure(browser: Browser) -> None:
 
 
 async def test_a_wrong_token_says_what_to_do(browser: Browser) -> None:
-    for token in ("hf_none", "", "/"):
-        answer = await browser.http.post("/ui/session", json={"token": token}, headers=OURS)
+    for token in ("hf_none", "", "/", "\\ud800", "ключ"):
+        body = f'{{"token": "{token}"}}'.encode()
+        answer = await browser.http.post(
+            "/ui/session", content=body, headers=OURS | {"content-type": "application/json"}
+        )
         assert answer.status_code == 401
         assert "Paste" in answer.json()["error"]["fix"]
         assert "set-cookie" not in answer.headers
@@ -156,6 +159,11 @@ async def test_a_token_that_is_sent_along_counts_before_the_cookie(browser: Brow
     await browser.enter("admin")
     wrong = {"authorization": "Bearer hf_none"}
     assert (await browser.http.get(f"{MINE}/stats", headers=wrong)).status_code == 401
+
+
+@pytest.mark.parametrize("host", ["x:99999999", "x:abc", "[::1]:80", ":", "x"])
+async def test_a_strange_host_is_no_fault_of_ours(browser: Browser, host: str) -> None:
+    assert (await browser.http.get("/ui/session", headers={"host": host})).status_code == 200
 
 
 async def test_a_browser_at_a_secret_url_sees_a_page_and_others_nothing(browser: Browser) -> None:

@@ -7,6 +7,7 @@ changes something and says neither is refused.
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote, unquote, urlsplit
 
 from starlette.requests import HTTPConnection
@@ -19,6 +20,7 @@ OPENS = ("/v1/", "/ui/", "/metrics")
 """Where the cookie counts."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 DAYS_KEPT = 30
+_PORT = re.compile(r":([0-9]{1,5})$")
 
 
 def cookie_token(request: HTTPConnection) -> str | None:
@@ -64,9 +66,5 @@ def sign_out(request: HTTPConnection, answer: Response) -> None:
 
 def _name(request: HTTPConnection) -> str:
     """One name per port: a browser sends a host's cookies to every port, and two servers would end each other's."""
-    port = urlsplit(f"//{request.headers.get('host', '')}").port if _whole(request) else None
-    return NAME if port is None else f"{NAME}-{port}"
-
-
-def _whole(request: HTTPConnection) -> bool:
-    return request.headers.get("host", "").rpartition(":")[2].isdecimal()
+    port = _PORT.search(request.headers.get("host", ""))
+    return NAME if port is None else f"{NAME}-{port[1]}"

@@ -70,8 +70,10 @@ async def icon(request: Request) -> Response:
 async def enter(request: Request, body: SignIn) -> Json:
     """Sign a browser in with a token: it becomes a cookie that no script can read."""
     refuse_strangers(request)
-    token = body.token.strip().rstrip("/").rpartition("/")[2]  # a secret URL may be pasted whole
-    found = await request.app.state.access.credential(token) if token else None
+    pasted = body.token.strip()
+    token = pasted.rstrip("/").rpartition("/s/")[2] if "://" in pasted else pasted  # a secret URL may be pasted whole
+    known = bool(token) and token.isascii()
+    found = await request.app.state.access.credential(token) if known else None
     if found is None:
         raise Unauthorised(
             "This token is unknown, mistyped, expired or revoked.",
