@@ -179,7 +179,7 @@ async def test_a_browser_at_a_secret_url_sees_a_page_and_others_nothing(browser:
 
 
 async def test_a_pasted_secret_url_signs_in(browser: Browser) -> None:
-    url = f"{browser.http.base_url}s/{browser.tokens['url']}"
+    url = f"{str(browser.http.base_url).rstrip('/')}/s/{browser.tokens['url']}"
     answer = await browser.http.post("/ui/session", json={"token": url}, headers=OURS)
     assert answer.json()["credential"]["profile"] == "alice"
 
