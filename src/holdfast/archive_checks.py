@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 from datetime import datetime
 from typing import Any, TypeVar, get_type_hints
 
-from . import names
+from . import kinds, names, retention, rollup
 from .archive import COMPUTED, COUNTED, FORMAT, USAGE, VERSION, Carried, Header
 from .errors import InvalidInput, TooNew, shown
 from .ingest import json_text
@@ -105,7 +105,25 @@ def setting(told: Mapping[str, Any]) -> tuple[str, Any]:
     name = names.text(told.get("name"), "name", limit=names.PROFILE_BYTES)
     if not travels(name):
         raise _wrong("name", name, "one that a profile's owner lays down")
-    return name, _json(told["value"], "value")
+    value = _json(told["value"], "value")
+    try:
+        _lay_down(name, value)
+    except InvalidInput as wrong:
+        raise Wrong(str(wrong), field="value") from wrong
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise _wrong("value", value, f"what {name!r} lays down") from None
+    return name, value
+
+
+def _lay_down(name: str, value: Json) -> None:
+    """As its reader will: one that nobody can read would stop digestion."""
+    if name == retention.SETTING:
+        retention.policy(value)
+    elif name == rollup.SETTING:
+        rollup.cadence(value)
+    elif name.startswith(kinds.PREFIX):
+        kind = kinds.opened({name: value})[name.removeprefix(kinds.PREFIX)]
+        kind.wrong(kind.current, None, {})
 
 
 def usage(told: Mapping[str, Any]) -> Spent:

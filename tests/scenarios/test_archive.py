@@ -91,7 +91,7 @@ async def lived_in(store: Store) -> None:
     )  # fmt: skip
     await store.apply(written(full, memory("task", kind="task", n=21), memory("plain", n=22, metadata={"ü": [True]})))
     await store.apply(Change(refused=((full.id, 0),)))
-    await store.journal.lay_down("retention", {"days": 7, "b": 1, "a": 2.0})
+    await store.journal.lay_down("palette", {"days": 7, "b": 1, "a": 2.0})
     await store.journal.spend("2026-01", Usage("vendor/m", "extract", 10, 5, 1), 37)
 
 
@@ -119,7 +119,7 @@ async def test_out_in_and_out_again_is_the_same_bytes(place: Place, start: str, 
         assert (done.messages, done.memories, done.known, done.waiting) == (11, 9, 0, 6)
         assert (done.settings, done.usage, done.conflicts) == (1, 1, ())
         assert await archived(await opened(target), vectors=vectors) == archive
-        assert await (await opened(target)).journal.settings() == {"retention": {"days": 7, "b": 1, "a": 2}}
+        assert await (await opened(target)).journal.settings() == {"palette": {"days": 7, "b": 1, "a": 2}}
         assert await (await opened(target)).journal.spent(None) == [
             Spent("2026-01", "vendor/m", "extract", 37, 10, 5, 1)
         ]
@@ -361,6 +361,22 @@ async def test_a_value_that_breaks_a_rule_is_named_with_its_line_and_field(type:
     assert isinstance(wrong, InvalidInput)
     assert str(wrong).startswith(f"Line {number + 1} of the archive, field {field}")
     assert wrong.field is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("retention", {"ttl": {"fact": "soon"}}), ("retention", "long"), ("summaries", "sometimes"),
+        ("kind/recipe", {"versions": {"1": {}}, "current": 1}), ("kind/recipe", 7),
+    ],
+)  # fmt: skip
+async def test_a_setting_that_nobody_can_read_is_refused(name: str, value: Any) -> None:
+    lines = await sample()
+    number = next(n for n, line in enumerate(lines) if b'"type":"setting"' in line)
+    lines[number] = json.dumps({"type": "setting", "name": name, "value": value}).encode() + b"\n"
+    wrong = await refused(resealed(lines))
+    assert isinstance(wrong, InvalidInput)
+    assert str(wrong).startswith(f"Line {number + 1} of the archive, field value")
 
 
 async def test_numbers_that_json_does_not_have_and_deep_nests_are_refused() -> None:
