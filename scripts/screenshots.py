@@ -102,7 +102,7 @@ def picture(browser: Browser, server: Server, shot: tuple[str, str, str], path: 
         if "q=which" in fragment:
             page.get_by_text("The user lives in Lisbon", exact=True).click()
             page.locator("blockquote.cited").wait_for()
-        if "playground" in fragment:
+        if fragment.endswith("playground"):
             page.get_by_label("Question").fill("What is the budget of the library?")
             page.keyboard.press("Enter")
             page.wait_for_timeout(1500)

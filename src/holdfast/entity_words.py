@@ -62,6 +62,7 @@ ORDINARY = frozenset(
         women kid kids child children family friend friends mother father mom mum dad sister brother wife husband son
         daughter boss manager doctor teacher user assistant customer client agent system note notes task summary
         update reminder question answer fact event example monday tuesday wednesday thursday friday saturday sunday
+        mondays tuesdays wednesdays thursdays fridays saturdays sundays weekend weekends
         january february march april may june july august september october november december spring summer autumn
         fall winter morning afternoon evening night week month year christmas easter halloween thanksgiving english
         german french spanish portuguese italian dutch polish russian ukrainian czech greek turkish arabic hebrew

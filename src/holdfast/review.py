@@ -93,7 +93,7 @@ async def _entry(store: Store, memory: Memory) -> Review:
             return Review(memory, reason, because, (*ANSWERS, "replace"), other)
         return Review(memory, reason, "What it was in conflict with is gone.", ANSWERS)
     told = {
-        WRONG: f"It was marked wrong {-memory.marks} times more than right.",
+        WRONG: f"It was marked wrong {-memory.marks} more {'time' if memory.marks == -1 else 'times'} than right.",
         UNTRUSTED: f"It was brought by a {memory.trust}, and nobody has said it themselves.",
         LOW: f"Whoever drew it was {memory.confidence:.0%} sure.",
     }

@@ -246,7 +246,7 @@ curl -s ${root}v1/namespaces/app/profiles/ana/remember -H "authorization: Bearer
     markWrong: "This is wrong",
     markedRight: "Marked right: it ranks a little higher.",
     markedWrong: "Marked wrong: it ranks lower and waits in Review.",
-    marks: (n: number) => (n > 0 ? `marked right ${n} times more than wrong` : `marked wrong ${-n} times more than right`),
+    marks: (n: number) => (n > 0 ? `marked right ${n}× more than wrong` : `marked wrong ${-n}× more than right`),
     merge: "Merge",
     mergeTitle: (n: number) => `Merge ${n} memories into one`,
     mergeInto: "What the one says",
