@@ -76,6 +76,7 @@ def test_light_and_dark_follow_the_system_until_chosen(browser: Browser, server:
         page.emulate_media(color_scheme="light")
         page.wait_for_function(f"{theme} === 'light'")
         page.get_by_role("button", name="Light or dark").click()
+        page.wait_for_function(f"{theme} === 'dark'")
         page.reload()
-        assert page.evaluate(theme) == "dark"
+        page.wait_for_function(f"{theme} === 'dark'")
         ui.expect_nothing_wrong()

@@ -91,6 +91,7 @@ def test_the_keyboard_alone_walks_the_list(ui: Watched) -> None:
     page.keyboard.type("hugo")
     page.get_by_role("option", name="Hugo").first.wait_for()
     page.keyboard.press("Escape")
+    page.get_by_role("combobox").wait_for(state="hidden")
     page.keyboard.press("?")
     page.get_by_role("heading", name="Keyboard shortcuts").wait_for()
 

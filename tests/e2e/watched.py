@@ -17,6 +17,11 @@ window.__breaches = [];
 document.addEventListener('securitypolicyviolation', (event) =>
   window.__breaches.push(event.violatedDirective + ' ' + event.blockedURI));
 """
+AT_REST = """
+() => Promise.all(document.getAnimations()
+  .filter((each) => each.effect.getComputedTiming().endTime !== Infinity)
+  .map((each) => each.finished.catch(() => null))).then(() => null)
+"""
 PATIENCE_MS = 10_000
 
 
@@ -31,11 +36,15 @@ class Watched:
         self._watch(self.page)
 
     def _watch(self, page: Page) -> None:
-        page.on("console", lambda said: self.wrong.append(f"console: {said.text}") if said.type == "error" else None)
+        page.on("console", lambda said: self._heard(said.type, f"{said.text} {said.location.get('url', '')}"))
         page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
         page.on("request", lambda request: self._asked(request.url))
         page.on("dialog", lambda dialog: (self.wrong.append(f"a script ran: {dialog.message}"), dialog.dismiss()))
         page.on("popup", lambda opened: self.wrong.append(f"opened {opened.url}"))
+
+    def _heard(self, type: str, text: str) -> None:
+        if type == "error":
+            self.wrong.append(f"console: {text}")
 
     def _asked(self, url: str) -> None:
         if not url.startswith((self.base + "/", "data:", "blob:")):
@@ -67,7 +76,8 @@ class Watched:
         assert not kept, "\n".join(kept)
 
     def expect_accessible(self) -> None:
-        """axe finds nothing serious or critical on the page as it stands."""
+        """axe finds nothing serious or critical on the page once it has come to rest: half faded in, contrast is low."""
+        self.page.evaluate(AT_REST)
         self.page.evaluate(AXE.read_text("utf-8"))
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         grave = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
