@@ -42,7 +42,8 @@ def test_a_wrong_token_says_what_to_do(browser: Browser, server: Server) -> None
         page.get_by_label("Token").fill("hf_wrong")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_text("Paste the admin token", exact=False).wait_for()
-        ui.expect_nothing_wrong(but="401")
+        ui.expects("401")
+        ui.expect_nothing_wrong()
 
 
 def test_a_secret_url_opens_its_profile_and_leaves_the_address(browser: Browser, server: Server) -> None:
@@ -64,7 +65,8 @@ def test_a_revoked_secret_url_is_said_to_lead_nowhere(browser: Browser, server: 
         page = ui.open("s/hf_nothing")
         page.get_by_role("button", name="Open").click()
         page.get_by_text("unknown, mistyped, expired or revoked").wait_for()
-        ui.expect_nothing_wrong(but="status of 40")
+        ui.expects("status of 40")
+        ui.expect_nothing_wrong()
 
 
 def test_who_may_only_read_is_offered_nothing_else(browser: Browser, server: Server) -> None:
@@ -87,4 +89,5 @@ def test_a_credential_that_ends_sends_its_browser_to_the_sign_in(browser: Browse
         server.told("DELETE", f"/v1/credentials/{made['credential']['id']}")
         page.get_by_label("Search memories").fill("coffee")
         page.get_by_role("heading", name="Sign in to Holdfast").wait_for()
-        ui.expect_nothing_wrong(but="401")
+        ui.expects("401")
+        ui.expect_nothing_wrong()

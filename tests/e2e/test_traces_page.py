@@ -133,4 +133,4 @@ def test_no_traces_is_a_page_that_teaches(ui: Watched) -> None:
 def test_a_trace_that_is_not_there_says_so(ui: Watched) -> None:
     page = ui.go("traces/01ARZ3NDEKTSV4RRFFQ69G5FAV")
     page.get_by_text("There is no trace").first.wait_for()
-    ui.wrong = [each for each in ui.wrong if "404" not in each]
+    ui.expects("404")
