@@ -80,7 +80,7 @@ class Watched:
         assert not kept, "\n".join(kept)
 
     def expect_accessible(self) -> None:
-        """axe finds nothing serious or critical on the page once it has come to rest: half faded in, contrast is low."""
+        """axe finds nothing serious or critical on the page at rest: half faded in, contrast is low."""
         self.page.evaluate(AT_REST)
         self.page.evaluate(AXE.read_text("utf-8"))
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
