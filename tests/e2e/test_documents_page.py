@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,10 @@ DROP = """
 
 
 @pytest.fixture
-def own(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+def own(server: Server, request: pytest.FixtureRequest) -> str:
     name = f"d{abs(hash(request.node.name))}"
     server.told("POST", f"/v1/namespaces/studio/profiles/{name}/remember", json={"content": "Coffee without sugar"})
-    yield name
-    server.ask("DELETE", f"/v1/namespaces/studio/profiles/{name}")
+    return name
 
 
 def add(server: Server, profile: str, name: str, text: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +39,11 @@ class Own:
 
 
 @pytest.fixture
-def own(server: Server, request: pytest.FixtureRequest) -> Iterator[Own]:
+def own(server: Server, request: pytest.FixtureRequest) -> Own:
     made = Own(server, f"r{abs(hash(request.node.name))}")
     for content in SAID:
         made.remember(content)
-    yield made
-    server.ask("DELETE", made.place)
+    return made
 
 
 def fits(ui: Watched) -> bool:

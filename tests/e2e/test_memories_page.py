@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from server import Server
 from watched import Watched
@@ -25,10 +23,8 @@ class Own:
 
 
 @pytest.fixture
-def own(server: Server, request: pytest.FixtureRequest) -> Iterator[Own]:
-    made = Own(server, f"p{abs(hash(request.node.name))}")
-    yield made
-    server.ask("DELETE", made.place)
+def own(server: Server, request: pytest.FixtureRequest) -> Own:
+    return Own(server, f"p{abs(hash(request.node.name))}")
 
 
 def test_search_finds_as_one_types_and_filters_narrow(ui: Watched) -> None:

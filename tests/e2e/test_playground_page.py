@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from server import Server
@@ -13,11 +12,10 @@ NARROW = {"width": 390, "height": 844}
 
 
 @pytest.fixture
-def own(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+def own(server: Server, request: pytest.FixtureRequest) -> str:
     name = f"g{abs(hash(request.node.name))}"
     server.told("POST", f"/v1/namespaces/studio/profiles/{name}/remember", json={"content": "Coffee without sugar"})
-    yield name
-    server.ask("DELETE", f"/v1/namespaces/studio/profiles/{name}")
+    return name
 
 
 def fits(ui: Watched) -> bool:
