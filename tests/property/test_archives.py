@@ -63,7 +63,7 @@ class Archiving(Agreement):
         if item is not None:
             self._apply(Change(redo=(item.id,), refused=((item.id, 0),)))
 
-    @rule(name=st.sampled_from(["cadence", "retention"]), value=metadata)
+    @rule(name=st.sampled_from(["cadence", "palette"]), value=metadata)
     def lay_down(self, name: str, value: dict[str, Any]) -> None:
         self._run(self.stores[0].journal.lay_down(name, value or None))
         self._run(self.stores[0].journal.spend("2026-01", Usage("m", name, len(value), 1)))
