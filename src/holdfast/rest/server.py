@@ -113,7 +113,11 @@ async def _welcome(holdfast: AsyncHoldfast, chosen: Settings, port: int) -> list
     made = await holdfast.access.admin(chosen.admin_token)
     shown = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
     base = f"http://{shown}:{port}"
-    lines = [f"Holdfast is at {base}", f"  OpenAPI     {base}/openapi.json"]
+    lines = [
+        f"Holdfast is at {base}",
+        f"  Web UI      {base}/   (sign in with a token, or open a secret URL in the browser)",
+        f"  OpenAPI     {base}/openapi.json",
+    ]
     if chosen.host not in LOOPBACK:
         lines.append("  Others can reach it, and HTTP is not encrypted: put a proxy with TLS before it.")
     if not first:
