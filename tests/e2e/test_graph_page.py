@@ -147,6 +147,7 @@ def test_without_webgl_the_list_still_serves(ui: Watched, own: Own) -> None:
     page.locator(".graph-links li", has_text="Marta works at Acme Robotics").wait_for()
 
 
+@pytest.mark.slow
 def test_five_thousand_entities_stay_fluid(browser: Browser, server: Server, own: Own) -> None:
     """With the drawing in a process of its own, as on any machine with a graphics card."""
     drawing = browser.browser_type.launch(executable_path=chromium(), args=DRAWING)

@@ -253,8 +253,8 @@ class InDatabase(Histories):
 
 TestHistories, TestInDatabase = Histories.TestCase, InDatabase.TestCase
 TestHistories.settings = settings(
-    max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=12, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestInDatabase.settings = settings(
-    max_examples=8, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=5, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
 )
