@@ -71,12 +71,12 @@ def test_light_and_dark_follow_the_system_until_chosen(browser: Browser, server:
         ui.sign_in(ADMIN)
         page = ui.go("home")
         page.get_by_role("heading", name="What is known").wait_for()
-        theme = "document.documentElement.dataset.theme"
-        assert page.evaluate(theme) == "dark"
+        dark, light = (page.locator(f"html[data-theme={theme}]") for theme in ("dark", "light"))
+        assert dark.count() == 1
         page.emulate_media(color_scheme="light")
-        page.wait_for_function(f"{theme} === 'light'")
+        light.wait_for()
         page.get_by_role("button", name="Light or dark").click()
-        page.wait_for_function(f"{theme} === 'dark'")
+        dark.wait_for()
         page.reload()
-        page.wait_for_function(f"{theme} === 'dark'")
+        dark.wait_for()
         ui.expect_nothing_wrong()

@@ -210,7 +210,7 @@ def test_what_another_client_writes_and_forgets_is_seen_at_once(ui: Watched, own
     own.remember("Here before")
     page = ui.go("memories", own.name)
     page.get_by_text("Here before").wait_for()
-    page.wait_for_function("document.querySelectorAll('.row').length === 1")
+    assert page.locator(".row").count() == 1
     id = own.remember("Written by somebody else")
     page.get_by_text("Written by somebody else").wait_for()
     own.server.told("DELETE", f"{own.place}/memories/{id}")
