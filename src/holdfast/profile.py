@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Unpack
 
-from . import filters, forget, ingest, library, moments, names, pack, recall, redigest, remember, spending, summary
+from . import filters, ingest, moments, names, pack, recall, redigest, remember, spending, summary
 from .carrying import Carrying
 from .curated import Curated
 from .digest import keys_of
 from .errors import InvalidInput, NotFound, shown
+from .forgetful import Forgetful
 from .given import Moment, Narrowed, Revision
 from .graphed import Graphed
 from .kinded import Kinded
@@ -29,7 +30,7 @@ from .streams import in_one_task
 from .synthesis import Asking, recalled
 from .told import asked, packing
 from .trail import following, note, stage
-from .types import Forgotten, Json, Memory, Message, Where
+from .types import Json, Memory, Message, Where
 
 Hits = list[Hit]
 CATCH_UP_SECONDS = 0.5
@@ -37,7 +38,7 @@ CATCH_UP_SECONDS = 0.5
 CONTEXT_HITS = 60
 
 
-class LocalProfile(Shelved, Kinded, Graphed, Curated, Carrying):
+class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
     """The verbs, bound to one profile of this process's data folder."""
 
     @traced
@@ -291,44 +292,6 @@ class LocalProfile(Shelved, Kinded, Graphed, Curated, Carrying):
             known = found.get(id, Session(id, 0, at, at))
             found[id] = Session(id, known.messages + 1, min(known.first, at), max(known.last, at))
         return tuple(found.values())
-
-    @traced
-    async def forget(
-        self, id: str, *, dry_run: bool = False, etag: str | None = None, idempotency_key: str | None = None
-    ) -> Forgotten:
-        """Remove a memory (all versions, and the messages it rests on) or a message for good.
-
-        With `etag` only if the memory is still as it was read.
-        """
-        how = forget.How(dry_run, once(idempotency_key, "forget", id, dry_run), etag)
-        return await self._forgotten(how, lambda store: forget.forget(store, id_of(id), how))
-
-    @traced
-    async def forget_session(
-        self, session_id: str, *, dry_run: bool = False, idempotency_key: str | None = None
-    ) -> Forgotten:
-        """Remove a session for good, and what was asked in it. Nothing to remove is fine."""
-        session = names.session(session_id)
-        how = forget.How(dry_run, once(idempotency_key, "session", session, dry_run))
-        return await self._forgotten(how, lambda store: library.forget_session_of_any(store, session, how), session)
-
-    @traced
-    async def forget_where(
-        self, *, dry_run: bool = False, idempotency_key: str | None = None, **narrowed: Unpack[Narrowed]
-    ) -> Forgotten:
-        """Remove every memory of which all that is given holds, each as `forget` does; with `dry_run` only tell."""
-        where = filters.parse(**narrowed)
-        if where is None or not filters.says_something(where):
-            raise InvalidInput("Say which memories to forget.", fix="To forget all of them, delete the profile.")
-        how = forget.How(dry_run, once(idempotency_key, "where", narrowed, dry_run))
-        return await self._forgotten(how, lambda store: forget.forget_where(store, where, how))
-
-    @traced
-    async def forget_person(self, name: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
-        """Remove what somebody said and whatever names them, for good; with `dry_run` only tell."""
-        who = names.text(name, "name", limit=names.PROFILE_BYTES).strip()
-        how = forget.How(dry_run, once(idempotency_key, "person", who, dry_run))
-        return await self._forgotten(how, lambda store: library.forget_person(store, who, how))
 
     @traced
     async def summary(self, session_id: str | None = None, *, tokens: int | None = None) -> str:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from . import library
 from .errors import InvalidInput, shown
-from .forget import How, repeated
 from .ingest import metadata_of
 from .kept import Kept
 from .library import Source
 from .once import once
-from .ports import Store
 from .recorder import traced
 from .reported import id_of, limit_of
 from .results import Document
 from .trail import note, stage
-from .types import Forgotten, Json, Message
+from .types import Json, Message
 
 POLL_SECONDS = 0.05
 
@@ -106,12 +104,6 @@ class Shelved(Kept):
         return tuple(await library.passages(await self._store(), id_of(id), after, limit_of(limit)))
 
     @traced
-    async def forget_document(self, id: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
-        """Remove a document for good: its passages, what rests on nothing else, and its original."""
-        how = How(dry_run, once(idempotency_key, "document", id, dry_run))
-        return await self._forgotten(how, lambda store: library.forget_document(store, id_of(id), how))
-
-    @traced
     async def original(self, id: str) -> bytes:
         """What was given, byte for byte."""
         return b"".join([piece async for piece in self._original_pieces(id)])
@@ -124,14 +116,3 @@ class Shelved(Kept):
                 yield piece
 
         return run()
-
-    async def _forgotten(
-        self, how: How, act: Callable[[Store], Awaitable[Forgotten]], session: str | None = None
-    ) -> Forgotten:
-        store = await self._store()
-        done = await repeated(store, how)
-        if done is None:
-            done = await act(store)
-            if not how.rehearsed:
-                self._holdfast._recorder.forget(self._who, done, session)
-        return done

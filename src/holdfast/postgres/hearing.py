@@ -41,6 +41,10 @@ class Hearing:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._proving is not None:
+            self._heard.set()
+            await asyncio.wait([self._proving], timeout=LOOK_SECONDS)
+            self._proving.cancel()
 
     async def _run(self) -> None:
         while True:
@@ -102,7 +106,8 @@ class Hearing:
         with suppress(Exception):  # whoever listens finds out
             while not self._heard.is_set():
                 await self._base.write(None, lambda db: query(db, "SELECT pg_notify(%s, %s)", (CHANNEL, self._proof)))
-                await asyncio.sleep(0.2)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._heard.wait(), 0.2)
 
 
 class Deaf(Exception):
