@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 
+from alone import alone
+
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -23,9 +25,11 @@ def chromium() -> str:
     """The path of a Chromium; installs Debian's where there is none and we may."""
     if importlib.util.find_spec("playwright") is None:
         raise NoBrowser("the package playwright is not installed (it is in the dev extra)")
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    if found is not None:
-        return found
+    with alone("chromium"):
+        return shutil.which("chromium") or shutil.which("google-chrome") or _installed()
+
+
+def _installed() -> str:
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         raise NoBrowser("there is no chromium, and installing it takes root and apt-get: apt-get install chromium")
     for command in (["apt-get", "update", "-q"], INSTALL):

@@ -7,6 +7,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from alone import alone
+
 UI = Path(__file__).parents[2] / "ui"
 SECONDS = 240
 
@@ -14,6 +16,11 @@ SECONDS = 240
 @cache
 def no_packages() -> str | None:
     """Why ui/node_modules cannot be had; None when it is there, as the lock file says."""
+    with alone("node-packages"):
+        return _missing()
+
+
+def _missing() -> str | None:
     wanted, installed = UI / "package-lock.json", UI / "node_modules" / ".package-lock.json"
     if installed.exists() and installed.stat().st_mtime >= wanted.stat().st_mtime:
         return None
