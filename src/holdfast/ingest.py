@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from . import names, passages
+from . import names, passages, undated
 from .errors import Conflict, InvalidInput, shown
 from .moments import moment
 from .once import first
@@ -30,6 +30,7 @@ async def ingest(store: Store, messages: Sequence[Message], *, once: Once | None
     about(messages[0].session_id)
     if (done := await first(store, once)) is not None:
         return _receipt(messages, done.new, done.answer)
+    messages = await undated.dated(store, messages)
     size = sum(len(message.content) for message in messages)
     parts = _parts(messages) if size < LOOP_CHARS else await asyncio.to_thread(_parts, messages)
     at = messages[0].created_at

@@ -25,7 +25,7 @@ PURE = {
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",
     "archive", "archive_checks", "archive_file", "export", "restore", "merging", "luggage", "unpacking",
-    "migrate", "restate", "graph", "entity_changes", "owned",
+    "migrate", "restate", "graph", "entity_changes", "owned", "undated",
 }  # fmt: skip
 OUTER = {
     "live",
