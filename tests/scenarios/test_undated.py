@@ -104,7 +104,8 @@ async def test_a_repeated_request_is_the_same_request_and_the_same_messages(ana:
     again = await ana.ingest(batch, session_id="s", idempotency_key="k")
     plain = await ana.ingest(batch, session_id="s")
     assert [m.id for m in first.messages] == [m.id for m in again.messages] == [m.id for m in plain.messages]
-    assert first == again and not any(message.new for message in plain.messages)
+    assert first == again
+    assert not any(message.new for message in plain.messages)
     assert await times(ana) == [THEN, THEN]
 
 
