@@ -66,7 +66,8 @@ async def test_a_relative_date_counts_from_the_message_before(ana: LocalProfile)
 async def test_without_any_timestamp_it_is_said_when_it_arrives(ana: LocalProfile) -> None:
     await ana.ingest([said("one"), said("two")], session_id="s")
     (one, two) = await ana.messages("s")
-    assert one.timestamp is two.timestamp is None and one.said_at == NOW
+    assert one.timestamp is two.timestamp is None
+    assert one.said_at == NOW
 
 
 async def test_the_next_batch_of_an_import_goes_on_where_the_last_one_ended(ana: LocalProfile, clock: Clock) -> None:
