@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 NAME = "server.json"
+LOCK = "lock"
 
 
 class Door(NamedTuple):
@@ -34,8 +35,27 @@ def withdraw(folder: Path) -> None:
 
 def found(folder: Path) -> Door | None:
     """As last announced; whoever did so may be gone."""
+    held = _held(folder)
+    return None if held is None else held[0]
+
+
+def answering(folder: Path) -> Door | None:
+    """The door of the process that has the folder open now; its token is for nobody who took the port after it."""
+    held = _held(folder)
+    return held[0] if held is not None and held[1] == owner(folder) else None
+
+
+def owner(folder: Path) -> int | None:
+    """The process that opened the folder last; it may be gone."""
+    try:
+        return int((folder / LOCK).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _held(folder: Path) -> tuple[Door, int] | None:
     try:
         held = json.loads((folder / NAME).read_text())
-        return Door(str(held["url"]), str(held["token"]))
+        return Door(str(held["url"]), str(held["token"])), int(held["process"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

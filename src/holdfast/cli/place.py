@@ -7,16 +7,17 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..announced import found
-from ..config import Settings
-from ..errors import Busy, InvalidInput
-from ..sync import Across, Holdfast, Profile
+from ..errors import InvalidInput
 from .output import Reply, show
 from .project import named
+from .way import opened
+
+if TYPE_CHECKING:
+    from ..sync import Across, Holdfast, Profile
 
 Data = Annotated[
     str | None,
@@ -50,15 +51,8 @@ class Place:
 
     @contextmanager
     def folder(self) -> Iterator[Holdfast]:
-        """The data folder, or the server that has it open."""
-        try:
-            opened = Holdfast.open(self.data)
-        except Busy:
-            door = found(Settings.read(data=self.data).folder)
-            if door is None:
-                raise
-            opened = Holdfast.connect(*door)
-        with opened as holdfast:
+        """The data folder, or whoever answers for it."""
+        with opened(self.data) as holdfast:
             yield holdfast
 
     @contextmanager

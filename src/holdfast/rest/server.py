@@ -7,12 +7,12 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
 
 import uvicorn
 
-from ..announced import Door, announce, found, withdraw
+from ..announced import Door, announce, withdraw
 from ..config import Settings
-from ..credentials import RIGHTS
 from ..errors import AlreadyExists, Busy
 from ..service import AsyncHoldfast
 from .app import Limits, app_of
@@ -33,15 +33,24 @@ async def serve(holdfast: AsyncHoldfast, chosen: Settings, say: Callable[[str], 
     port = listening.getsockname()[1]
     for line in await _welcome(holdfast, chosen, port):
         say(line)
-    # No access log of uvicorn's: it would print secret paths.
-    config = uvicorn.Config(
-        app, host=chosen.host, port=port, log_level="warning", access_log=False, lifespan="off",
-        timeout_graceful_shutdown=30, server_header=False, date_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
-    )  # fmt: skip
+    config = _config(app, chosen.host, port)
     loading = asyncio.create_task(asyncio.to_thread(_load_mcp))  # a second, which the first request need not wait for
     async with _announced(holdfast, chosen, port):
         await _Server(config, holdfast).serve(sockets=[listening])
     await loading
+
+
+def beside(holdfast: AsyncHoldfast, port: int) -> uvicorn.Server:
+    """A server for a process that has another business: it takes no signals and says nothing."""
+    return _Beside(_config(app_of(holdfast, Limits()), "127.0.0.1", port), holdfast)
+
+
+def _config(app: Any, host: str, port: int) -> uvicorn.Config:
+    # No access log of uvicorn's: it would print secret paths.
+    return uvicorn.Config(
+        app, host=host, port=port, log_level="warning", access_log=False, lifespan="off",
+        timeout_graceful_shutdown=30, server_header=False, date_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )  # fmt: skip
 
 
 def _load_mcp() -> None:
@@ -55,9 +64,7 @@ async def _announced(holdfast: AsyncHoldfast, chosen: Settings, port: int) -> As
         yield
         return
     here = "127.0.0.1" if chosen.host in ("0.0.0.0", "::", *LOOPBACK) else chosen.host
-    before = found(chosen.folder)
-    _, token = await holdfast.access.issue("admin", "this machine", RIGHTS, token=before.token if before else None)
-    announce(chosen.folder, Door(f"http://{here}:{port}", token))
+    announce(chosen.folder, Door(f"http://{here}:{port}", holdfast.access.lent()))
     try:
         yield
     finally:
@@ -91,6 +98,12 @@ class _Server(uvicorn.Server):
             server.close()
         await asyncio.sleep(LAST_CALL_SECONDS)  # those who were let in say what they want
         await super().shutdown(sockets)
+
+
+class _Beside(_Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..announced import LOCK
 from ..errors import Busy, NotFound
 from ..keyring import master_key
 from .file import translated
@@ -28,7 +29,7 @@ class Folder:
             return
         with translated(path):
             (path / "profiles").mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         self._own(self._lock)
         try:
             with translated(self.keyring):
@@ -68,7 +69,7 @@ class Folder:
                 ) from None
             raise Busy(
                 f"The data folder {self.path} is in use by process {owner or 'unknown'}.",
-                fix="Close that process, or talk to it instead of opening its folder.",
+                fix="Wait until it is done or close it; `holdfast serve` lets many share a folder.",
             ) from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
