@@ -12,13 +12,10 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..announced import Door, announce, withdraw
 from ..service import AsyncHoldfast
-
-if TYPE_CHECKING:
-    import uvicorn
 
 HERE = "127.0.0.1"
 QUEUE = 128
@@ -33,7 +30,7 @@ async def hosting(holdfast: AsyncHoldfast, folder: Path) -> AsyncIterator[None]:
         yield
         return
     port = listening.getsockname()[1]
-    server: list[uvicorn.Server] = []
+    server: list[Any] = []
     answering = asyncio.create_task(_answer(holdfast, listening, port, server), name="holdfast-door")
     announce(folder, Door(f"http://{HERE}:{port}", holdfast.access.lent()))
     try:
@@ -61,7 +58,7 @@ def _listening() -> socket.socket | None:
     return made
 
 
-async def _answer(holdfast: AsyncHoldfast, listening: socket.socket, port: int, started: list[uvicorn.Server]) -> None:
+async def _answer(holdfast: AsyncHoldfast, listening: socket.socket, port: int, started: list[Any]) -> None:
     loop, knocked = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(listening, knocked.set)
     try:
