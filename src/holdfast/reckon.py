@@ -14,7 +14,7 @@ from typing import Literal
 
 from . import words
 from .results import Hit
-from .when import OPEN_START, OPEN_STOP, Window, phrase, windows
+from .when import Window, meant, phrase, windows
 
 Sought = Literal["when", "ago", "between", "first", "count"]
 _UNIT = r"(?P<unit>days?|weeks?|months?|years?|long|much time)"
@@ -34,6 +34,7 @@ _PATTERNS: tuple[tuple[Sought, re.Pattern[str]], ...] = tuple(
     )
 )  # fmt: skip
 _PAST = re.compile(r"\b(?:did|was|were|had|have|has)\b", re.I)
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 LONGEST = 300
 
@@ -92,17 +93,28 @@ def statement(question: str, hit: Hit) -> str:
 
 
 def dated(question: str, hit: Hit) -> Dated | None:
-    """When what the hit tells of the question happened; None for a hit that has no time at all."""
+    """When what the hit tells of the question happened; None for a hit that has no time at all.
+
+    Of a document only a date with its year is one: who wrote it when is not known, and "31 March" may mean every year.
+    """
     quote = statement(question, hit)
     if hit.timestamp is None:
         return None
+    day = _day(hit.timestamp)
+    if hit.kind != "message":  # its brackets may tell a longer time than the day it began
+        told = (w for w in windows(hit.content, hit.timestamp) if w.start == day.start and not w.denied)
+        return Dated(hit, quote, next(told, day), True)
+    of_paper = hit.role == "document"
     for sentence in dict.fromkeys((_nearest(question, hit.content), quote)):
-        found = [w for w in windows(sentence, hit.timestamp) if w.start.year > OPEN_START and w.stop.year < OPEN_STOP]
-        if found and hit.kind == "message":
-            return Dated(hit, quote, found[0], True)
-    midnight = hit.timestamp.replace(hour=0, minute=0, second=0, microsecond=0)
-    day = Window(midnight, midnight + timedelta(1), "", (0, 0))
-    return Dated(hit, quote, day, hit.kind != "message")
+        found = windows(sentence, hit.timestamp)
+        if when := meant([w for w in found if not of_paper or _YEAR.search(w.text)]):
+            return Dated(hit, quote, when, True)
+    return None if of_paper else Dated(hit, quote, day, False)
+
+
+def _day(moment: datetime) -> Window:
+    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    return Window(midnight, midnight + timedelta(1), "", (0, 0))
 
 
 def between(one: datetime, two: datetime, unit: str) -> str:

@@ -5,20 +5,30 @@ word that can open an expression tries a few anchored patterns without nested qu
 than ordinary text of its length.
 
 Choices, where English leaves one. Weeks start on Monday, seasons are northern and meteorological. "last Friday" is the
-latest Friday before today, "this Friday" the coming one (today included), "next Friday" the Friday of next week. "Two
-weeks ago" is that calendar week, months and years likewise; "a few" is 2 to 5, "a couple" 2 to 3. A bare "Friday",
-"in May" or "3 March" leans the way the clause does ("went", "will"); without a lean, weekdays and "the 14th" look
-ahead and the rest takes the nearest. "since X" ends with today. "before X" and "after X" are open: they reach to
-OPEN_START or OPEN_STOP, as does "until X" when X is over. "every second Monday" is its first occurrence on or after
-today; "every Monday" is no date. A day's "evening" is 17 to 24 o'clock; the clock is otherwise not read. Early, mid and
-late are thirds. "within two weeks" starts today. Holidays that move are the United States' and western Easter's.
+latest Friday before today, "this Friday" the coming one (today included), "next Friday" the Friday of next week. A bare
+weekday is never today, unless a part of today still to come is named ("Friday night"). "Two weeks ago" is that calendar
+week, months and years likewise; "a few" is 2 to 5, "a couple" 2 to 3. A bare "Friday", "in May" or "3 March" leans the
+way the clause does ("went", "will"); without a lean, weekdays and "the 14th" look ahead and the rest takes the nearest.
+After a date in the same sentence "the 14th" is the next one after that date, and "until" reaches from it. 12/05/2027 is
+no date unless the text's other dates tell which number is the day. "since X" ends with today. "before X" and "after X"
+are open: they reach to OPEN_START or OPEN_STOP, as does "until X" when X is over. "every second Monday" and "31 March
+every year" are their first occurrence on or after today, the latter marked as yearly; "every Monday" is no date. A time
+that the text rules out ("instead of the 3rd") is marked as denied; `meant` is the one to go by. A day's "evening" is 17
+to 24 o'clock; the clock is otherwise not read. Early, mid and late are thirds. "within two weeks" starts today.
+Holidays that move are the United States' and western Easter's.
 
 To read this code: `reading` walks the text and asks `rules`, whose builders live in `named`, `dated`, `counted`,
-`holidays` and `recurring`; `pairs` and `modifiers` then let neighbouring words join or change what was found.
+`holidays` and `recurring`; `pairs` and `modifiers` then let neighbouring words join or change what was found, and
+`denied` marks what is not meant.
 """
 
+from .denied import meant
 from .reading import FOUND, SCANNED, window, windows
+from .scene import day_first
 from .spans import OPEN_START, OPEN_STOP, Window
-from .wording import phrase
+from .wording import phrase, written_date
 
-__all__ = ["Window", "window", "windows", "phrase", "OPEN_START", "OPEN_STOP", "SCANNED", "FOUND"]
+__all__ = [
+    "Window", "window", "windows", "meant", "phrase", "written_date", "day_first", "OPEN_START", "OPEN_STOP",
+    "SCANNED", "FOUND",
+]  # fmt: skip

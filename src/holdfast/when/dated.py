@@ -6,13 +6,18 @@ The invariant: a date the calendar does not have (31 June, month 13) is no date,
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
+from .denied import instead_of
 from .occurrences import chosen, date_of_year, days_of_months, months_of_year, nth_weekday, said_year
-from .scene import Scene
-from .spans import DAY, WEEK, Span, day_span, months_span, unit_span, years_span
-from .vocabulary import MONTH_INDEX, MONTHS_LIKE_WORDS, ORDINAL, WEEKDAY_INDEX, ordinal_number
+from .recurring import yearly
+from .scene import Scene, day_first
+from .spans import DAY, WEEK, Span, day_span, midnight, months_span, unit_span, years_span
+from .vocabulary import A_MONTH, MONTH_INDEX, MONTHS_LIKE_WORDS, ORDINAL, WEEKDAY_INDEX, ordinal_number
 
+_CALENDAR = re.compile(rf"\d(?:st|nd|rd|th)\b|\b{A_MONTH}\b|\d[-/.]\d", re.I)
+_A_MONTH = timedelta(31)
 _VERSION = re.compile(r"\b(?:version|release|build|firmware|rev)\s+$", re.I)
 
 
@@ -23,6 +28,8 @@ def calendar_span(m: re.Match[str], scene: Scene) -> Span | None:
     if name in MONTHS_LIKE_WORDS and day.isdigit() and not year:
         return None
     month = MONTH_INDEX[name.lower()]
+    if yearly(m.string, *m.span()):
+        scene = replace(scene, forced=1)
     first = date_of_year(month, ordinal_number(day), scene, "", year)
     if not other:
         return first
@@ -31,14 +38,21 @@ def calendar_span(m: re.Match[str], scene: Scene) -> Span | None:
 
 
 def numeric_span(m: re.Match[str], scene: Scene) -> Span | None:
-    """ISO; else month first unless that cannot be, and day first when written with dots."""
+    """ISO; day first when written with dots; else the only order that can be, or that the text keeps elsewhere.
+
+    12/05/2027 by itself is no date: half of its readers would take it for another.
+    """
     if m[2] == "." and _VERSION.search(m.string, max(0, m.start() - 12), m.start()):
         return None
     a, b, c = int(m[1]), int(m[3]), int(m[4])
     if len(m[1]) == 4:
         year, month, day = a, b, c
     else:
-        month, day = (b, a) if a > 12 or m[2] == "." else (a, b)
+        order = True if m[2] == "." or a == b else day_first(m[0])
+        order = scene.day_first if order is None else order
+        if order is None:
+            return None
+        month, day = (b, a) if order else (a, b)
         year = c + (2000 if c < 70 else 1900) if c < 100 else c
     return day_span(scene.today.replace(year=year, month=month, day=day))
 
@@ -49,13 +63,23 @@ def numeric_month(m: re.Match[str], scene: Scene) -> Span | None:
 
 
 def day_of_month(m: re.Match[str], scene: Scene) -> Span | None:
-    """The 14th: of this month or of the one the clause leans to."""
+    """The 14th: the one after a date before it in the sentence, else of the month the clause leans to."""
     day = ordinal_number(m["d"])
     if (which := m["which"]) and which.lower() != "the":
         month = unit_span(scene.today, "month", {"last": -1, "this": 0, "next": 1}[which.lower()])
         return day_span(month[0], day - 1)
+    if (first := _told_before(scene)) is not None:
+        beside = instead_of(m.string, m.start())
+        days = days_of_months([months_span(first, first.month - 1 + n) for n in range(3)], day)
+        return days[0] if beside else next(each for each in days if each[0] >= first)
     months = [months_span(scene.today, scene.today.month - 1 + n) for n in range(-3, 4)]
     return chosen(days_of_months(months, day), "", scene, ahead=scene.lean == 0)
+
+
+def _told_before(scene: Scene) -> datetime | None:
+    """The date in the same sentence that "the 12th" follows: "on 3 April, and stay until the 12th"."""
+    told = scene.earlier
+    return midnight(told.start) if told and _CALENDAR.search(told.text) and told.stop - told.start <= _A_MONTH else None
 
 
 def part_of_unit(m: re.Match[str], scene: Scene) -> Span | None:

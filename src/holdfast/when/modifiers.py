@@ -23,6 +23,9 @@ _BESIDE = re.compile(
 )
 _EDGE = re.compile(r"\b(since|until|till|up to|through|before|after|ever since)\s+(?:the\s+)?$", re.I)
 
+_UNTIL = ("until", "till", "through", "up to")
+_STAY = re.compile(r",?\s+(?:(?:and|then|,)\s+(?:[\w'’]+\s+){0,5}|(?:staying|lasting|running|there|away)\s+)?", re.I)
+
 
 def at_hours(w: Window, text: str) -> Window:
     """The hours of a day that "Friday evening" or "the morning of 3 May" mean; any other window as it is."""
@@ -39,11 +42,19 @@ def at_hours(w: Window, text: str) -> Window:
     return Window(start, stop, text[first:last], (first, last))
 
 
-def modified(w: Window, text: str, reference: datetime) -> Window:
-    """The window with what stands before it: first what moves or narrows it, then what opens it to one side."""
+def modified(w: Window, text: str, reference: datetime, earlier: Window | None = None) -> Window:
+    """The window with what stands before it: first what moves or narrows it, then what opens it to one side.
+
+    `earlier` is the window before it, from which on "and stay until" reaches.
+    """
     span, first = _narrowed((w.start, w.stop), text, w.span[0], midnight(reference))
     if edge := _EDGE.search(text, max(0, first - 20), first):
-        span, first = _reaching(span, edge[1].lower(), reference), edge.start()
+        word = edge[1].lower()
+        begun = earlier is not None and word in _UNTIL and _STAY.fullmatch(text, earlier.span[1], edge.start())
+        if begun and earlier is not None and earlier.start < span[1] and earlier.stop - earlier.start <= DAY:
+            span, first = (midnight(earlier.start), span[1]), edge.start()
+        else:
+            span, first = _reaching(span, word, reference), edge.start()
     return Window(*span, text[first : w.span[1]], (first, w.span[1]))
 
 

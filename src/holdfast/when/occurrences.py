@@ -10,8 +10,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from .scene import Scene
-from .spans import DAY, Span, day_span, months_span, unit_span
-from .vocabulary import ordinal_number
+from .spans import DAY, Span, day_span, midnight, months_span, unit_span
+from .vocabulary import A_PART_OF_DAY, PARTS_OF_DAY, ordinal_number
+
+_PART_OF_DAY = re.compile(rf"\s+(?:in the )?({A_PART_OF_DAY})\b", re.I)
+_UNTIL = re.compile(r"\b(?:until|till|through)\s+$", re.I)
 
 
 def chosen(spans: list[Span], which: str, scene: Scene, ahead: bool = False) -> Span:
@@ -61,10 +64,28 @@ def weekday_of_weeks(index: int, which: str, scene: Scene) -> Span:
     """Last, this, next Friday, or the Friday the clause leans to."""
     if which == "next":
         return day_span(unit_span(scene.today, "week", 1)[0], index)
+    if not which and (first := _until_after(scene)) is not None:
+        return day_span(first, (index - first.weekday()) % 7 or 7)
     monday = unit_span(scene.today, "week")[0]
     lean = 0 if which == "this" and scene.lean >= 0 else scene.lean
     spans = [day_span(monday, index + 7 * n) for n in range(-2, 3)]
+    if not which and not _hours_to_come(scene):  # who means the day of speech says "today"
+        spans = [span for span in spans if span[0] != scene.today]
     return chosen(spans, which, replace(scene, forced=lean), ahead=True)
+
+
+def _hours_to_come(scene: Scene) -> bool:
+    """Whether a part of the day is named that is not over: "Friday night" on a Friday."""
+    part = _PART_OF_DAY.match(scene.around.string, scene.around.end())
+    return part is not None and scene.now.hour < PARTS_OF_DAY[part[1].lower()][1]
+
+
+def _until_after(scene: Scene) -> datetime | None:
+    """The day ahead in the same sentence that "until Friday" follows: "we land on Monday and stay until Friday"."""
+    told, m = scene.earlier, scene.around
+    if told is None or told.start <= scene.today or not _UNTIL.search(m.string, max(0, m.start() - 10), m.start()):
+        return None
+    return midnight(told.start)
 
 
 def days_of_months(months: list[Span], day: int) -> list[Span]:

@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 
+from .denied import moved_from
 from .spans import DAY, WEEK, Window, midnight
 from .vocabulary import A_PART_OF_DAY, UP_TO, WEEKDAY_INDEX
 
@@ -47,7 +48,7 @@ def _range(a: Window, b: Window, text: str, gap: str) -> Window | None:
     """From the start of one to the stop of the other; "and" and "until" need a "from" or "between" before."""
     reach = max(0, a.span[0] - 14)
     opening = _RANGE_OPENS.search(text[reach : a.span[0]])
-    if not opening and not _RANGE_BY_ITSELF.search(gap):
+    if (not opening and not _RANGE_BY_ITSELF.search(gap)) or moved_from(text, a.span[0]):
         return None
     first = opening.start() + reach if opening else a.span[0]
     start, stop = a.start, b.stop

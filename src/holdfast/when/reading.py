@@ -6,12 +6,14 @@ The invariant: windows come in the order of their words, each word counts for at
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 
+from .denied import marked
 from .modifiers import at_hours, modified
 from .pairs import joined
-from .rules import rules_for
-from .scene import Scene
+from .rules import Builder, rules_for
+from .scene import Scene, day_first, same_sentence
 from .spans import DAY, Span, Window, midnight
 
 SCANNED = 20_000
@@ -32,13 +34,13 @@ def windows(text: str, reference: datetime) -> list[Window]:
     for w in _expressions(text, reference):
         both = joined(whole[-1], w, text) if whole else None
         whole[-1:] = [both] if both else [*whole[-1:], w]
-    made = []
+    made: list[Window] = []
     for w in whole:
         try:
-            made.append(modified(w, text, reference))
+            made.append(modified(w, text, reference, made[-1] if made else None))
         except _NO_SUCH_TIME:
             continue
-    return made
+    return marked(made, text)
 
 
 def window(text: str, reference: datetime) -> Window | None:
@@ -49,13 +51,16 @@ def window(text: str, reference: datetime) -> Window | None:
 def _expressions(text: str, reference: datetime) -> list[Window]:
     """Each expression by itself, before its neighbours have a say."""
     found: list[Window] = []
+    order = day_first(text)
     for word in _WORD.finditer(text):
         if len(found) == FOUND:
             break
         if found and word.start() < found[-1].span[1]:
             continue
-        if expression := _opened_by(word, reference, _anchor(found)):
-            found.append(expression)
+        if rules := rules_for(word[0]):
+            near = found[-1] if found and same_sentence(text, found[-1].span[1], word.start()) else None
+            if expression := _opened_by(word, rules, reference, _Before(_anchor(found), near, order)):
+                found.append(expression)
     return found
 
 
@@ -67,12 +72,23 @@ def _anchor(found: list[Window]) -> Span | None:
     return first, max(found[-1].stop, first + DAY)
 
 
-def _opened_by(word: re.Match[str], reference: datetime, anchor: Span | None) -> Window | None:
-    for pattern, build in rules_for(word[0]):
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What the text has told before an expression."""
+
+    anchor: Span | None
+    near: Window | None
+    day_first: bool | None
+
+
+def _opened_by(
+    word: re.Match[str], rules: list[tuple[re.Pattern[str], Builder]], reference: datetime, before: _Before
+) -> Window | None:
+    for pattern, build in rules:
         if not (m := pattern.match(word.string, word.start())):
             continue
         try:
-            span = build(m, Scene(reference, anchor, m))
+            span = build(m, Scene(reference, before.anchor, m, earlier=before.near, day_first=before.day_first))
         except _NO_SUCH_TIME:
             continue
         if span:

@@ -1,4 +1,4 @@
-"""Builders for what comes back with gaps: every second Monday, every other weekend, the last Friday of every month.
+"""What comes back: every second Monday, every other weekend, the last Friday of every month, 31 March every year.
 
 The invariant: the window is the first occurrence on or after today, whichever way the clause leans. Which Mondays are
 meant is not said, so "every second Monday" is the first Monday; a place in the month ("of the month", "every first",
@@ -17,6 +17,15 @@ from .spans import Span, unit_span
 from .vocabulary import WEEKDAY_INDEX, WEEKDAYS_LIKE_WORDS
 
 _MONTHS_AHEAD = 6  # a fifth weekday is never further than four months away
+
+_EACH = r"(?:(?:every|each) (?:single )?year|yearly|annually|year after year)"
+_EVERY = re.compile(rf"\b(?:every|each|{_EACH},?(?: [\w'’]+){{0,3}}? (?:on|by|until|from)(?: the)?)\s+$", re.I)
+_EACH_YEAR = re.compile(rf",?\s+(?:of )?{_EACH}\b", re.I)
+
+
+def yearly(text: str, start: int, stop: int) -> bool:
+    """Whether the date written here comes back: "31 March every year", "every 31 March", "each year on 31 March"."""
+    return _EACH_YEAR.match(text, stop) is not None or _EVERY.search(text, max(0, start - 40), start) is not None
 
 
 def recurring_span(m: re.Match[str], scene: Scene) -> Span | None:

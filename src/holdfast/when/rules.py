@@ -87,7 +87,7 @@ _NOT_OF = rf"(?! of \w| in (?:{A_MONTH}|{A_YEAR}|the (?:month|quarter|year))\b)"
 _NOT_OF_A_MONTH = rf"(?! (?:of|in) {A_MONTH}\b)"
 _MONTHLY = r"(?P<monthly> (?:of|in) (?:the|a|each|every) month\b)?"
 _CLAUSE_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:we|i|he|she|they|it)\b))"
-_DAY_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:at|and|or|but|not|for|we|i|to|with)\b))"
+_DAY_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:at|and|or|but|not|for|we|i|to|with|instead|rather|until|till)\b))"
 _OF_WHICH_MONTH = r" of (?P<which>last|this|next|the) month\b"
 _AFTER_A_PREPOSITION = r"(?:(?<=\bon\s)|(?<=\bby\s)|(?<=\bsince\s)|(?<=\buntil\s)|(?<=\btill\s)|(?<=\bfrom\s))"
 _LATE_ORDINAL = either(ORDINALS[12:])  # "the second" and "the tenth" may count anything

@@ -9,18 +9,19 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from .spans import Span, midnight
+from .spans import Span, Window, midnight
 
 _AHEAD = "|".join(
     (
         "(?:getting|gets?|be) (?:[a-z]+ed|paid|brought|kept|held|sent|told|made|sold|taught|built|read|done|seen)",
         "(?:got|been|was|were) (?:moved|pushed|postponed|rescheduled|delayed|extended|shifted|changed|brought)",
-        r"(?:moved|pushed|postponed|rescheduled|delayed|shifted)(?: it| that| them)?(?: back| forward)? to(?=\s*$)",
+        r"(?:moved|pushed|postponed|rescheduled|delayed|shifted)(?: it| that| them)?(?: back| forward)?"
+        r"(?: from(?: [\w'’-]+){1,3})? (?:to|from)(?: the)?(?=\s*$)",
         "will|ll|won't|going to|gonna|plan|planning|planned|upcoming|due|deadline|remind|needs? to|ha(?:ve|s) to",
         "must|should|booked|booking|scheduled|reserved|registered|signed up|flying|leaving|starts?|coming|tomorrow",
         "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?(?! of)|appointment|expires",
         "takes? place|begins|opens|closes|launch(?:es)?|leaves?|arrives?|departs?|returns|retires|renews|resumes",
-        "(?:be|come|coming) back|looking forward|is|are|am",
+        "(?:be|come|coming) back|looking forward|is|are|am|(?<=['’])(?:m|re)",
     )
 )
 _BEHIND = "|".join(
@@ -32,6 +33,8 @@ _BEHIND = "|".join(
     )
 )
 _CUE = re.compile(rf"\b(?:(?P<ahead>{_AHEAD})|(?P<behind>{_BEHIND}))\b", re.I)
+_NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})[-/](\d{1,2})[-/](?:\d{4}|\d\d)(?![\d/-])")
+NEAR = 200
 _SENTENCE_END = re.compile(r"[.!?;\n]")
 
 
@@ -43,6 +46,10 @@ class Scene:
     anchor: Span | None
     around: re.Match[str]
     forced: int | None = None
+    earlier: Window | None = None
+    """The expression before, where it stands in the same sentence."""
+    day_first: bool | None = None
+    """The order of the text's numeric dates, as far as it tells."""
 
     @property
     def today(self) -> datetime:
@@ -52,6 +59,18 @@ class Scene:
     def lean(self) -> int:
         """-1 past, 1 future, 0 neither: what the clause says, unless a lean is forced."""
         return _lean(self.around.string, *self.around.span()) if self.forced is None else self.forced
+
+
+def day_first(text: str) -> bool | None:
+    """The order that the text's numeric dates keep, where any can be read in one order only and none disagree."""
+    pairs = [(int(m[1]), int(m[2])) for m in _NUMERIC.finditer(text)]
+    told = {a > 12 for a, b in pairs if (a > 12) != (b > 12)}
+    return told.pop() if len(told) == 1 else None
+
+
+def same_sentence(text: str, start: int, stop: int) -> bool:
+    """Whether these two places are near each other and no sentence ends between them."""
+    return stop - start <= NEAR and _SENTENCE_END.search(text, start, stop) is None
 
 
 def _lean(text: str, start: int, stop: int) -> int:

@@ -25,6 +25,10 @@ class Window:
     stop: datetime
     text: str
     span: tuple[int, int]
+    denied: bool = False
+    """Whether the words say that it is not then: "instead of the 3rd"."""
+    yearly: bool = False
+    """Whether it comes back every year, so that this one is only the next."""
 
 
 def midnight(moment: datetime) -> datetime:

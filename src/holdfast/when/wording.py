@@ -5,7 +5,7 @@ The invariant: the words are absolute, so they mean the same whenever they are r
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from .spans import DAY, OPEN_START, OPEN_STOP, Window, unit_span
 from .vocabulary import MONTHS, SEASON_MONTH
@@ -18,28 +18,29 @@ def phrase(w: Window) -> str:
     """For people: "7 May 2023", "the week of 3 March 2025", "summer 2022"."""
     start, stop = w.start, w.stop
     if start.year == OPEN_START:
-        return f"before {_date(stop)}"
+        return f"before {written_date(stop)}"
     if stop.year == OPEN_STOP:
-        return f"from {_date(start)} on"
+        return f"from {written_date(start)} on"
     days = (stop - start).total_seconds() / 86400
     if days < 1:
-        return f"the {next(part for hour, part in _PARTS_OF_DAY if start.hour >= hour)} of {_date(start)}"
+        return f"the {next(part for hour, part in _PARTS_OF_DAY if start.hour >= hour)} of {written_date(start)}"
     if days == 1:
-        return _date(start)
+        return written_date(start)
     if days == 7 and start.weekday() == 0:
-        return f"the week of {_date(start)}"
+        return f"the week of {written_date(start)}"
     if days == 2 and start.weekday() == 5:
-        return f"the weekend of {_date(start)}"
+        return f"the weekend of {written_date(start)}"
     months = (stop.year - start.year) * 12 + stop.month - start.month
     whole = _whole_months(start, months) if start.day == stop.day == 1 else None
     return whole or _third(start, stop) or _from_to(start, stop)
 
 
-def _date(day: datetime) -> str:
+def written_date(day: date) -> str:
+    """7 May 2023."""
     return f"{_day_and_month(day)} {day.year}"
 
 
-def _day_and_month(day: datetime) -> str:
+def _day_and_month(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1].title()}"
 
 
@@ -75,5 +76,5 @@ def _from_to(start: datetime, stop: datetime) -> str:
     """3 – 5 May 2024, 28 February – 3 March 2025: what both sides share is said once."""
     last = stop - timedelta(seconds=1)
     if start.year != last.year:
-        return f"{_date(start)} – {_date(last)}"
-    return f"{_day_and_month(start) if start.month != last.month else start.day} – {_date(last)}"
+        return f"{written_date(start)} – {written_date(last)}"
+    return f"{_day_and_month(start) if start.month != last.month else start.day} – {written_date(last)}"

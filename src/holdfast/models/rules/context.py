@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 from ...types import Message
-from ...when import windows
+from ...when import meant, windows, written_date
 from .found import Found, dated, sentence
 
 _CORRECTION = re.compile(
@@ -60,7 +61,7 @@ def corrected(text: str, earlier: Found, message: Message) -> Found | None:
     new = re.sub(r"^(?:on|in|at) ", "", new)
     content = content.replace(target, new, 1)
     when = windows(content.split(' said: "')[-1], message.said_at)
-    window = (when[0] if when else None) if earlier.window else None
+    window = meant(when, bounded=False) if earlier.window else None
     if earlier.window and not window:
         return None
     return replace(
@@ -76,8 +77,35 @@ _RESCHEDULED = re.compile(
 )
 
 
+_SWAPPED = re.compile(
+    r"\b(?:the )?(?P<new>\d{1,2})(?:st|nd|rd|th),? (?:instead of|rather than|and not|not)(?: on)? (?:the )?"
+    r"(?P<old>\d{1,2})(?:st|nd|rd|th)\b",
+    re.I,
+)
+
+
+def _swapped(text: str, earlier: Found) -> Found | None:
+    """The earlier finding on another day of its month: "the 5th instead of the 3rd", after "on 3 April"."""
+    m, known = _SWAPPED.search(text), earlier.window
+    if not m or not known or known.stop - known.start > timedelta(1) or known.text not in earlier.content:
+        return None
+    try:
+        day = known.start.replace(day=int(m["new"]))
+    except ValueError:
+        return None
+    if known.start.day != int(m["old"]):
+        return None
+    content = re.sub(r" \([^()]*\)", "", earlier.content).replace(known.text, written_date(day), 1)
+    found = windows(content, day)
+    now = next((w for w in found if w.start.date() == day.date()), None)
+    value = written_date(day)
+    return replace(earlier, rule="correction", content=sentence(content), value=value, window=now) if now else None
+
+
 def rescheduled(text: str, earlier: Found, message: Message) -> Found | None:
     """The earlier finding on its new date: "they pushed it to 7 November", "Right, April 16"."""
+    if moved := _swapped(text, earlier):
+        return moved
     m = _RESCHEDULED.search(text)
     if not m or not earlier.window or earlier.window.text not in earlier.content:
         return None

@@ -18,6 +18,7 @@ from .found import LEAST, Found, draft, says_something
 from .judge import DOUBT, GENERIC, Setting, judged, model
 from .reading import ordered_by_system, read, read_clause
 from .replies import reply
+from .spelt import spelt
 from .voice import Cast, Subject, speaking
 
 log = logging.getLogger("holdfast")
@@ -89,7 +90,7 @@ def _drafts(found: list[Judged], least: float) -> list[Draft]:
 
 def noted(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Note]:
     """Everything the rules find in `messages`, however little it may be worth."""
-    talk = [*before[-REMEMBERED:], *messages]
+    talk = spelt([*before[-REMEMBERED:], *messages])
     first = len(talk) - len(messages)
     notes: list[Note] = []
     cast: dict[str, Cast] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from ...when import Window, windows
+from ...when import Window, meant, windows
 from .clauses import LONGEST
 from .found import Found, sentence
 from .signs import plain, signs
@@ -130,7 +130,7 @@ def told_abroad(said: str, author: Subject, now: datetime) -> Found | None:
     ):
         return None
     content = sentence(f'{author.name} said: "{said.strip("。 ")}"')
-    window: Window | None = found[0] if found else None
+    window: Window | None = meant(found, bounded=False)
     kind = "task" if _TASK.search(said) else "instruction" if ORDER.search(said) and not found else "fact"
     if kind == "fact" and window and not _STATE.search(said):
         kind = "event"

@@ -43,7 +43,7 @@ def dated(content: str, found: list[Window]) -> str:
     for w in found[:3]:
         at = content.find(w.text)
         after = at + len(w.text)
-        if at >= 0 and not _ABSOLUTE.search(w.text) and not content.startswith("'s", after):
+        if at >= 0 and not w.yearly and not _ABSOLUTE.search(w.text) and not content.startswith("'s", after):
             content = f"{content[:after]} ({phrase(w).removeprefix('the ')}){content[after:]}"
     return content
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from ...when import OPEN_START, OPEN_STOP, Window, phrase
+from ...when import Window, meant, phrase
 from .found import Found, dated, sentence
 from .voice import Cast, Subject, alone, is_past, main, theirs, third
 
@@ -57,7 +57,7 @@ _UNCLEAR = re.compile(r"\b(?:you|your)\b", re.I)
 
 
 def happened(clause: str, cast: Cast, found: list[Window]) -> list[Found]:
-    when = next((w for w in found if w.start.year != OPEN_START and w.stop.year != OPEN_STOP), None)
+    when = meant(found)
     if when and (m := _PLANNED.match(clause)):
         owner = cast.author.owner if m["who"].lower() != "the" else "The"
         content = f"{owner} {theirs(clause[len(m['who']) :].strip())}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...names import topic
-from ...when import Window
+from ...when import Window, meant
 from .found import Found, dated, sentence
 from .voice import Subject, theirs
 from .words import IMPERATIVES, LANGUAGES
@@ -184,7 +184,7 @@ def task(clause: str, author: Subject, found: list[Window]) -> Found | None:
         we = m["need"].lower().startswith("we")
         content = f"{author.name} and others need to {what}" if we else f"{author.name} needs to {what}"
         confidence = 0.8 if found else 0.6
-    window = found[0] if found else None
+    window = meant(found, bounded=False)
     return Found(
         "task",
         "task",

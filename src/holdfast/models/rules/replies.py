@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...when import Window
+from ...when import Window, meant
 from .clauses import hypothetical
 from .foreign import ORDER
 from .found import Found, dated
@@ -84,7 +84,7 @@ def reply(question: str, said: str, author: Subject, found: list[Window], by_ass
     first = re.split(r"(?<=[.!])\s+", answer)[0]
     kind = "instruction" if _ORDERING.search(asked) else "fact"
     kind = "task" if _TAKES_ON.match(answer) and re.match(r"(?:.*[.!?] )?who\b", asked, re.I) else kind
-    window = found[0] if found else None
+    window = meant(found, bounded=False)
     if kind == "fact" and (ORDER.search(first) or standing(first, author)):
         kind = "instruction"
     if kind == "fact" and window and not _STATE.search(answer):

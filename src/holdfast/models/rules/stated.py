@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from ...names import topic
-from ...when import Window
+from ...when import Window, meant
 from . import about_people, about_things, about_ways
 from .found import Found, dated, sentence
 from .row import PROPER, Row
@@ -128,7 +128,7 @@ def _denied(subject: Subject, rest: str, found: list[Window], lower: bool) -> li
                 "employer",
                 m["v"],
                 _asked(row, m, subject),
-                found[0] if found else None,
+                meant(found, bounded=False),
             )
         ]
     if m := _NOT_ALLERGIC.match(rest):
@@ -151,7 +151,7 @@ def _denied(subject: Subject, rest: str, found: list[Window], lower: bool) -> li
         be = re.match(r"(is|are) (.+)", predicate)
         said = f"{be[1]} no longer {be[2]}" if be else f"no longer {predicate}"
         content = sentence(dated(f"{subject.name} {said}", found))
-        made.append(replace(one, rule="no-longer", content=content, window=found[0] if found else None))
+        made.append(replace(one, rule="no-longer", content=content, window=meant(found, bounded=False)))
     return made
 
 
@@ -182,7 +182,7 @@ def _found(row: Row, m: re.Match[str], subject: Subject, found: list[Window], co
         key or None,
         value,
         _asked(row, m, subject),
-        inside[0] if inside and row.name in ("deadline", "moved") else None,
+        meant(inside, bounded=False) if row.name in ("deadline", "moved") else None,
     )
 
 

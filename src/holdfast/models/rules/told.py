@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ...when import OPEN_START, OPEN_STOP, Window
+from ...when import Window, meant
 from .clauses import asks, hypothetical, reported
 from .found import Found, dated, sentence
 from .signs import noise, plain, pointing, signs, standalone, untrue, whole
@@ -67,9 +67,7 @@ def told(clause: str, cast: Cast, found: list[Window], before: str = "") -> list
         return [order]
     if (header := _HEADER.match(clause)) and not signs(header[0][:-2], False) and not _IT.search(clause):
         clause = clause[header.end() :]
-    when = next(
-        (w for w in found if w.text in clause and w.start.year != OPEN_START and w.stop.year != OPEN_STOP), None
-    )
+    when = meant([w for w in found if w.text in clause])
     if len(clause.split()) < 2 or noise(clause, bool(when)) or imperative(clause):
         return []
     fragment = _fragment(clause, cast)
@@ -127,7 +125,7 @@ def spoken(sentence_: str, cast: Cast, found: list[Window]) -> list[Found]:
         return []
     content, subject = _content(said, cast, cast.before)
     content = content or f'{cast.author.name} said: "{said}"'
-    when = next((w for w in found if w.start.year != OPEN_START and w.stop.year != OPEN_STOP), None)
+    when = meant(found)
     return [Found("fact", "spoken", subject, sentence(dated(content, found)), 0.0, None, "", (), when)]
 
 
