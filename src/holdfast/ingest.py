@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,20 +17,35 @@ from .once import first
 from .ports import Store
 from .records import Job, JobStatus, Once
 from .results import Receipt, Written
+from .spoken import spoken
 from .trail import about, note
-from .types import ROLES, Change, Json, Message, Part
+from .types import Change, Json, Message, Part
 
 LOOP_CHARS = 20_000
 """More text than this is analysed in a thread, so that others need not wait for it."""
-FIELDS = ("role", "content", "speaker", "timestamp", "agent", "metadata")
+PIECES = 4
+"""How many times as many messages the given ones may become, where some are too long for one."""
 
 
-async def ingest(store: Store, messages: Sequence[Message], *, once: Once | None = None) -> Receipt:
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is to be written down: messages of one session, which of the given ones each is, and how many say nothing.
+
+    Of a session without a name of which nothing is kept, the id is empty.
+    """
+
+    session_id: str
+    messages: tuple[Message, ...]
+    given: tuple[int, ...] = ()
+    skipped: int = 0
+
+
+async def ingest(store: Store, said: Checked, *, once: Once | None = None) -> Receipt:
     """One ingest, one change, one job. Messages that are known already change nothing."""
-    about(messages[0].session_id)
+    about(said.session_id)
     if (done := await first(store, once)) is not None:
-        return _receipt(messages, done.new, done.answer)
-    messages = await undated.dated(store, messages)
+        return receipt(said, done.new, done.answer)
+    messages = await undated.dated(store, said.messages)
     size = sum(len(message.content) for message in messages)
     parts = _parts(messages) if size < LOOP_CHARS else await asyncio.to_thread(_parts, messages)
     at = messages[0].created_at
@@ -41,17 +56,17 @@ async def ingest(store: Store, messages: Sequence[Message], *, once: Once | None
     except Conflict:
         if (done := await first(store, once)) is None:
             raise
-        return _receipt(messages, done.new, done.answer)
+        return receipt(said, done.new, done.answer)
     note(new=sorted(applied.new), job=job.id)
-    return _receipt(messages, applied.new, job.id)
+    return receipt(said, applied.new, job.id)
 
 
-def _receipt(messages: Sequence[Message], added: frozenset[str], job: str | None) -> Receipt:
+def receipt(said: Checked, added: frozenset[str] = frozenset(), job: str | None = None) -> Receipt:
     new, written = set(added), []
-    for message in messages:
-        written.append(Written(message.id, message.id in new))
+    for message, given in zip(said.messages, said.given, strict=True):
+        written.append(Written(message.id, message.id in new, given))
         new.discard(message.id)  # the same message twice in one list is new once
-    return Receipt(messages[0].session_id, tuple(written), pending=len(added), job=job)
+    return Receipt(said.session_id, tuple(written), pending=len(added), job=job, skipped=said.skipped)
 
 
 async def progress(store: Store, job: Job) -> JobStatus:
@@ -73,18 +88,24 @@ def _parts(messages: Sequence[Message]) -> tuple[Part, ...]:
 
 def checked(
     messages: object, *, session_id: object = None, agent: object = None, now: datetime, limit: int = names.MESSAGES
-) -> list[Message]:
+) -> Checked:
     """What the caller gave, as messages; everything is checked before anything is written."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
         raise InvalidInput(f"messages must be a list of messages, not {shown(messages)}.", field="messages")
     given = list(messages)
     if not 1 <= len(given) <= limit:
-        raise InvalidInput(f"messages has {len(given)} entries; give 1 to {limit}.", field="messages")
-    rows = [_fields(message, f"messages[{n}]") for n, message in enumerate(given)]
+        raise InvalidInput(
+            f"messages has {len(given)} entries; give 1 to {limit}.",
+            field="messages",
+            fix="Send them in several calls with the same session_id." if given else None,
+        )
+    said = spoken(given, PIECES * limit)
+    rows = [_fields(row, f"messages[{n}]") for n, row in zip(said.given, said.rows, strict=True)]
     pairs = [(row["role"], row["content"]) for row in rows]
-    session = names.session_id(pairs) if session_id is None else names.session(session_id)
+    named = names.session_id(pairs) if rows else ""
+    session = named if session_id is None else names.session(session_id)
     by = _name(agent, "agent")
-    return [
+    kept = (
         Message(
             id=names.message_id(session, row["role"], row["content"]),
             session_id=session,
@@ -97,7 +118,8 @@ def checked(
             metadata=row["metadata"],
         )
         for row in rows
-    ]
+    )
+    return Checked(session, tuple(kept), said.given, said.skipped)
 
 
 def metadata_of(value: object, field: str) -> dict[str, Json]:
@@ -125,22 +147,11 @@ def json_text(value: object, field: str, *, limit: int) -> str:
     return text
 
 
-def _fields(message: object, where: str) -> dict[str, Any]:
-    if not isinstance(message, Mapping):
-        raise InvalidInput(f"{where} must be an object with role and content, not {shown(message)}.", field=where)
-    for name in message:
-        if name not in FIELDS:
-            raise InvalidInput(
-                f"{where} has an unknown field {shown(name)}; a message has {', '.join(FIELDS)}.",
-                field=f"{where}.{name}",
-            )
-    role = message.get("role")
-    if role not in ROLES:
-        raise InvalidInput(f"{where}.role is {shown(role)}; use one of {', '.join(ROLES)}.", field=f"{where}.role")
+def _fields(message: Mapping[str, Any], where: str) -> dict[str, Any]:
     said = message.get("timestamp")
     return {
-        "role": role,
-        "content": names.text(message.get("content"), f"{where}.content", limit=names.CONTENT_BYTES),
+        "role": message["role"],
+        "content": message["content"],
         "speaker": _name(message.get("speaker"), f"{where}.speaker"),
         "timestamp": None if said is None else moment(said, f"{where}.timestamp"),
         "agent": _name(message.get("agent"), f"{where}.agent"),

@@ -51,11 +51,16 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
         wait: bool = False,
         idempotency_key: str | None = None,
     ) -> Receipt:
-        """Keep what was said. Found by search when this returns; with `wait`, digested into memories as well."""
+        """Keep what was said. Found by search when this returns; with `wait`, digested into memories as well.
+
+        Messages may have the shapes of OpenAI's and Anthropic's clients. Those without text are left out and counted.
+        """
         now = self._holdfast._clock()
         checked = ingest.checked(messages, session_id=session_id, agent=agent, now=now)
-        said = [(m.id, m.speaker, m.timestamp, m.metadata) for m in checked]
+        said = [(m.id, m.speaker, m.timestamp, m.metadata) for m in checked.messages]
         wanted = once(idempotency_key, "ingest", said)
+        if not said:
+            return ingest.receipt(checked)
         store = await self._written_to()
         async with self._holdfast._worker.expecting(self._who):
             receipt = await ingest.ingest(store, checked, once=wanted)
@@ -63,8 +68,9 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
             return receipt
         with stage("digest"):
             await self._holdfast._worker.settled(self._who, None)
-        resting = await store.resting_on([message.id for message in checked])
-        left = [item for item in await store.get([m.id for m in checked]) if isinstance(item, Message) and item.pending]
+        ids = [message.id for message in checked.messages]
+        resting = await store.resting_on(ids)
+        left = [item for item in await store.get(ids) if isinstance(item, Message) and item.pending]
         return replace(receipt, pending=len(left), memories=tuple(memory for memory in resting if memory.current))
 
     @traced

@@ -103,10 +103,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One message of an ingest: its id, and whether it was new."""
+    """One message of an ingest: its id, whether it was new, and which of the given ones it is, or is a piece of."""
 
     id: str
     new: bool
+    given: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,8 @@ class Receipt:
     memories: tuple[Memory, ...] = ()
     job: str | None = None
     """Poll it, or listen to events, to know when the rest is digested."""
+    skipped: int = 0
+    """How many of the given messages had no text, such as calls of tools."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ def _plain(value: Any) -> Any:
         return iso(value)
     if isinstance(value, timedelta):
         return value.total_seconds()
+    if hasattr(value, "model_dump"):  # a chat client's own object, in a message
+        return value.model_dump()
     if isinstance(value, Iterable):
         return [*value]
     raise TypeError(f"{value!r} is not JSON")

@@ -19,8 +19,8 @@ PURE = {
     "addressed", "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "entities",
     "entity_words", "errors", "features", "filters", "graphs", "happened", "identity", "kinds", "mappings",
     "moments", "names", "pack", "passages", "paths", "pattern_text", "patterns", "question", "quoted", "rank",
-    "reading", "reckon", "reconcile", "records", "relations", "results", "schemas", "sights", "spending", "statics",
-    "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
+    "reading", "reckon", "reconcile", "records", "relations", "results", "schemas", "sights", "spending",
+    "spoken", "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",

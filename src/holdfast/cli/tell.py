@@ -15,6 +15,7 @@ from ..errors import InvalidInput, NotFound, shown
 from ..moments import now
 from ..names import MESSAGES
 from ..results import Receipt, Written
+from ..spoken import spoken
 from ..sync import Profile
 from ..types import Memory
 from . import views
@@ -47,12 +48,15 @@ def ingest(
     given = conversation(_bytes(file), format, "standard input" if str(file) == "-" else str(file))
     session_id = given.session_id if session is None else session
     agent = given.agent if agent is None else agent
-    most = max(len(given.messages), MESSAGES)
+    rows = spoken(given.messages).rows  # no longer than one message may be, so that every batch is taken
+    most = max(len(given.messages), len(rows), MESSAGES)
     checked = said.checked(given.messages, session_id=session_id, agent=agent, now=now(), limit=most)
-    batches = [given.messages[n : n + MESSAGES] for n in range(0, len(given.messages), MESSAGES)]
-    name = checked[0].session_id
+    if not rows:
+        return Reply(said.receipt(checked), (Note(f"None of {count(checked.skipped, 'message')} has any text."),))
+    batches = [[*rows[n : n + MESSAGES]] for n in range(0, len(rows), MESSAGES)]
+    name = checked.session_id
     with place.memory() as memory:
-        receipt = _written(memory, batches, name, agent, quiet=place.as_json)
+        receipt = replace(_written(memory, batches, name, agent, quiet=place.as_json), skipped=checked.skipped)
         if not no_wait:
             digested(memory, quiet=place.as_json)
             # Twice is once: asking again changes nothing and tells what became of the messages.
@@ -199,6 +203,7 @@ def _counted(receipt: Receipt, *, waited: bool) -> str:
     known = len(receipt.messages) - new
     said = f"Session {receipt.session_id}: {count(new, 'new message')}"
     said += f", {known:,} known already" if known else ""
+    said += f", {receipt.skipped:,} without text" if receipt.skipped else ""
     said += f", {count(len(receipt.memories), 'memory')}" if waited else ""
     return said + (f", {receipt.pending:,} waiting to be digested." if receipt.pending else ".")
 

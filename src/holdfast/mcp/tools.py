@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from ..errors import InvalidInput
 from ..library import Source
@@ -79,14 +79,22 @@ class Forget(Identified):
     idempotency_key: Once = None
 
 
-class Said(Arguments):
-    role: Literal["user", "assistant", "system", "tool"]
-    content: str
-    timestamp: Annotated[str | None, Field(description="ISO 8601")] = None
+SAID: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "role": {"enum": ["user", "assistant", "system", "tool"], "type": "string"},
+        "content": {"type": ["string", "array"]},
+        "timestamp": {"type": "string", "description": "ISO 8601"},
+    },
+    "required": ["role"],
+}
+"""What a model needs to know of a message. Chat clients' own fields are taken too: ingest checks them all."""
 
 
 class Ingest(Arguments):
-    messages: Annotated[list[Said] | None, Field(min_length=1, max_length=500)] = None
+    messages: Annotated[
+        list[Annotated[dict[str, Any], WithJsonSchema(SAID)]] | None, Field(min_length=1, max_length=500)
+    ] = None
     url: str | None = None
     session_id: str | None = None
     idempotency_key: Once = None
@@ -201,12 +209,12 @@ async def _ingest(place: Place, given: Ingest) -> dict[str, Any]:
         return {"session_id": page.session_id, "new": 0, "known": 0, "document": page.id, "state": page.state}
     if given.messages is None or given.url is not None:
         raise InvalidInput("ingest: give messages or a url, one of them.", field="messages")
-    said = [message.model_dump(exclude_none=True) for message in given.messages]
     receipt = await place.profile.ingest(
-        said, session_id=given.session_id, agent=place.agent, idempotency_key=given.idempotency_key
+        given.messages, session_id=given.session_id, agent=place.agent, idempotency_key=given.idempotency_key
     )
     new = sum(message.new for message in receipt.messages)
-    return {"session_id": receipt.session_id, "new": new, "known": len(receipt.messages) - new}
+    told = {"session_id": receipt.session_id, "new": new, "known": len(receipt.messages) - new}
+    return told | ({"skipped": receipt.skipped} if receipt.skipped else {})
 
 
 def _item(found: Hit | Memory | Message) -> dict[str, Any]:

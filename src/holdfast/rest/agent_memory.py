@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import InvalidInput, NotFound, shown
+from ..names import CONTENT_BYTES, text
 from ..profile import LocalProfile
 from ..synthesis import LEVELS
 from ..types import Memory
@@ -180,6 +181,8 @@ async def delete_session(request: Request) -> Json:
 
 @router.post(OF + "/ingest", dependencies=[Depends(needs("write"))], response_model=Envelope)
 async def ingest(request: Request, body: Ingest, once: Once = None) -> Json:
+    for n, said in enumerate(body.messages):  # our own limits are wider
+        text(said.content, f"messages[{n}].content", limit=CONTENT_BYTES)
     messages = [said.model_dump(exclude_none=True) for said in body.messages]
     await (await profile_of(request)).ingest(messages, session_id=body.session_id, idempotency_key=once)
     return reply(None)

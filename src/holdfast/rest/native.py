@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request
-from pydantic import Field
+from pydantic import BaseModel, Field, WithJsonSchema
 from starlette.responses import Response, StreamingResponse
 
 from ..errors import InvalidInput
@@ -25,17 +25,20 @@ router = APIRouter(tags=["Native"])
 Match = Annotated[str | None, Header(alias="If-Match", description="Only if the memory still has this ETag.")]
 
 
-class Said(Body):
-    role: str
-    content: str
+class Said(BaseModel):
+    """As it is described; ingest checks it, since chat clients send fields of their own beside these."""
+
+    role: Literal["system", "user", "assistant", "tool", "document", "developer", "function"]
+    content: str | list[str | dict[str, Any]] | None = Field(description="Text, or a list of parts; null says nothing.")
     speaker: str | None = None
+    name: str | None = Field(None, description="The speaker's name, or the tool's.")
     agent: str | None = None
     timestamp: Moment = None
     metadata: dict[str, Any] | None = None
 
 
 class Ingest(Body):
-    messages: list[Said]
+    messages: list[Annotated[dict[str, Any], WithJsonSchema(Said.model_json_schema())]]
     session_id: str | None = None
     agent: str | None = None
     wait: bool = False
@@ -139,10 +142,9 @@ class Forget(Narrowed):
 
 @router.post(OF + "/ingest", dependencies=[Depends(needs("write"))], response_model=Receipt)
 async def ingest(request: Request, body: Ingest, once: Once = None) -> Json:
-    messages = [said.model_dump(exclude_none=True) for said in body.messages]
     profile = await profile_of(request)
     receipt = await profile.ingest(
-        messages, session_id=body.session_id, agent=body.agent, wait=body.wait, idempotency_key=once
+        body.messages, session_id=body.session_id, agent=body.agent, wait=body.wait, idempotency_key=once
     )
     return Json(plain(receipt))
 
