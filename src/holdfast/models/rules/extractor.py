@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ...ports import Embedder, Keys, no_keys
 from ...types import Draft, Message
 from ...when import windows
+from .cast import Cast
 from .clauses import LONGEST, sentences
 from .context import answered, corrected, joined_corrections, rescheduled
 from .foreign import english_dates, foreign, pieces, told_abroad
@@ -19,7 +20,7 @@ from .judge import DOUBT, GENERIC, Setting, judged, model
 from .reading import ordered_by_system, read, read_clause
 from .replies import reply
 from .spelt import spelt
-from .voice import Cast, Subject, speaking
+from .voice import Subject, speaking
 
 log = logging.getLogger("holdfast")
 REMEMBERED = 4
@@ -127,6 +128,7 @@ def _notes(message: Message, previous: Message | None, place: int, cast: Cast, n
         around = (message.role, message.speaker is not None, last.content, last.role, found.window is not None)
         return Note(found, Setting(said[number], number, len(said), *around), sources, trust, place, cast.author)
 
+    cast.begin(_heard(previous, message))
     said = [message.content]
     if previous and (statement := _reply(previous, message)):
         both = (previous.id, message.id)
@@ -182,6 +184,13 @@ def _before(said: list[str], i: int, other: str) -> str:
     if not i:
         return other
     return said[i - 1] if len(said[i - 1].split()) > 3 or not other else f"{other} {said[i - 1]}"
+
+
+def _heard(previous: Message | None, message: Message) -> str:
+    """What somebody else has said just before."""
+    if not previous or (previous.role, previous.speaker) == (message.role, message.speaker):
+        return ""
+    return previous.content
 
 
 def _last_said(previous: Message | None, message: Message) -> str:

@@ -6,8 +6,9 @@ import re
 from datetime import timedelta
 
 from ...when import Window, meant, phrase
+from .cast import Cast
 from .found import Found, dated, sentence
-from .voice import Cast, Subject, alone, is_past, main, theirs, third
+from .voice import Subject, alone, is_past, main, theirs, third
 
 _STRONG = re.compile(
     r"(?:have |has )?(?:visited|bought|purchased|went (?:to|on|hiking|skiing|camping)|started|"

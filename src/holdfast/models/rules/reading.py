@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...types import Message
 from ...when import Window, window, windows
+from .cast import Cast
 from .clauses import asks, bare, clauses, hypothetical, ironic, reported
 from .found import Found
 from .happened import happened
@@ -15,7 +16,7 @@ from .standing import lasting_question, standing
 from .stated import introduced, stated
 from .told import counted, promises, spoken, told
 from .values import taking_part
-from .voice import Cast, Subject, expanded
+from .voice import Subject, expanded
 from .words import listed
 
 _IFFY = re.compile(r"\b(?:if|suppose|imagine|pretend|let's say|hypothetically)\b", re.I)
@@ -60,12 +61,13 @@ def read(sentence: str, cast: Cast, message: Message, lower: bool) -> list[Found
     """What a sentence tells; `lower`: the message has no capitals to tell a name by."""
     if ironic(sentence):
         return []
-    spoken_before = cast.before
+    spoken_before, cast.here = cast.before, []
     made = _read(sentence, cast, message, lower)
-    if made or _IFFY.search(sentence):
-        return made
-    cast.before = spoken_before
-    return spoken(bare(sentence), cast, windows(sentence, message.said_at))
+    if not made and not _IFFY.search(sentence):
+        cast.before = spoken_before
+        made = spoken(bare(sentence), cast, windows(sentence, message.said_at))
+    cast.heed(sentence)
+    return made
 
 
 def _read(sentence: str, cast: Cast, message: Message, lower: bool) -> list[Found]:
@@ -85,6 +87,7 @@ def _read(sentence: str, cast: Cast, message: Message, lower: bool) -> list[Foun
     made: list[Found] = []
     for clause in whole[:8]:
         made += read_clause(clause, cast, message, lower)
+        cast.heed(clause)
         cast.before = clause if len(clause.split()) > 3 or not cast.before else f"{cast.before} {clause}"[-300:]
     return made
 

@@ -12,9 +12,10 @@ from dataclasses import replace
 from ...names import topic
 from ...when import Window, meant
 from . import about_people, about_things, about_ways
+from .cast import Cast
 from .found import Found, dated, sentence
 from .row import PROPER, Row
-from .voice import REGULAR, Cast, Subject, alone, main, theirs, third
+from .voice import REGULAR, Subject, alone, main, theirs, third
 from .words import CANONICAL, COUNTRIES, PARTNERS, RELATIONS, TECHNOLOGY
 
 _SAYS = (*about_people.ROWS, *about_ways.ROWS)

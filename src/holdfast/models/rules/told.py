@@ -11,12 +11,13 @@ import re
 from dataclasses import replace
 
 from ...when import Window, meant
+from .cast import Cast
 from .clauses import asks, hypothetical, reported
 from .found import Found, dated, sentence
 from .signs import noise, plain, pointing, signs, standalone, untrue, whole
 from .standing import imperative, standing
 from .values import amount, taking_part, valued
-from .voice import USER, Cast, Subject, is_past, main, theirs, third
+from .voice import USER, Subject, is_past, main, theirs, third
 
 _TO_DO = re.compile(
     r"^(?:.{0,120}?\b(?:put (?:that|it) on the list|(?:do not|don't|dont) let me forget)\b|"
@@ -73,7 +74,7 @@ def told(clause: str, cast: Cast, found: list[Window], before: str = "") -> list
     fragment = _fragment(clause, cast)
     if fragment and len(clause.split()) <= 3 and signs(clause, False) < 2 and not standalone(clause):
         return []
-    resolved = cast.last is not None and bool(_PERSON.match(clause))
+    resolved = bool(_PERSON.match(clause) and cast.parsed(clause))
     if not (signs(clause, bool(when) and not fragment) or resolved or _REMIND.match(clause)):
         return []
     content, subject = _content(clause, cast, before)
@@ -158,7 +159,7 @@ def _content(clause: str, cast: Cast, before: str) -> tuple[str, Subject]:
     parsed = cast.parsed(clause)
     if parsed and not (pointing(clause) and not parsed[0].first and parsed[0] is not cast.last):
         subject, rest = parsed
-        predicate = third(main(rest), subject.plural) if not re.search(r"\byou\b", rest, re.I) else ""
+        predicate = third(main(rest), subject.plural) if not re.search(r"\byour?\b", rest, re.I) else ""
         if predicate:
             return f"{subject.name} {predicate}", subject
         said = rest if subject.name == author.name else clause

@@ -15,28 +15,6 @@ from .words import RELATIONS, listed
 USER = "The user"
 _NOBODY = frozenset({"user", "human", "me", "customer", "client", "speaker", "unknown", "assistant"})
 _RELATION = "|".join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))
-_FIRST = re.compile(rf"(?:(?P<we>we|my (?:{_RELATION}) and i|i and my (?:{_RELATION}))|i)\s+(?P<rest>.+)", re.I)
-_WITH = re.compile(r"(?P<name>[A-Z][a-zà-ÿ]{1,20}) and (?:I|me)\s+(?P<rest>.+)")
-_THEIRS = re.compile(
-    rf"(?:my|our)\s+(?P<adj>(?:older|younger|little|big|best|twin|elder|late)\s+)?(?P<rel>{_RELATION})(?:,?\s+"
-    rf"(?P<name>(?-i:[A-Z][a-zà-ÿ]{{1,20}})),?)?\s+(?P<rest>(?!and\b|or\b).+)", re.I
-)  # fmt: skip
-_NAMED = re.compile(
-    r"(?P<name>[A-Z][a-zà-ÿ]{1,20}(?: [A-Z][a-zà-ÿ]{1,20})?)\s+(?P<rest>(?:lives?|works?|is|was|"
-    r"moved|got|has|speaks|"
-    r"loves|hates|prefers|drives|studies|no longer|doesn't|grew|started|joined|visited|bought|"
-    r"left|quit|gets|needs|wants|likes|owns|does|teaches|plays|goes|runs|will)\b.+)"
-)
-_GROUP = re.compile(r"(?:the|our|my) (?P<what>team|company|family|squad|group) (?P<rest>(?!is\b|was\b|name\b).+)", re.I)
-_PRONOUN = re.compile(r"(?P<who>she|he)\s+(?P<rest>.+)", re.I)
-_NOT_NAMES = frozenset(
-    listed(
-        "she he they we i you this that it there what who everything everyone nothing something today yesterday "
-        "tomorrow the my our your his her their these those here now life work english german spanish french "
-        "everyone nobody someone somebody weather python traffic lunch dinner breakfast all some most one docker "
-        "god also still just"
-    )
-)
 _CONTRACTED = [
     (re.compile(r"\b(i)'?m\b(?!')", re.I), r"\1 am"),
     (re.compile(r"\b(i|we|you|they)'ve\b", re.I), r"\1 have"),
@@ -53,9 +31,10 @@ _CONTRACTED = [
         r"\1 is ",
     ),
     (re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+)'s (?=(?:back|in|at|on|now|away|out|off|gone|from|an?)\b)"), r"\1 is "),
+    (re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+)'s (?=(?:got|been|moved|left|quit)\b)"), r"\1 has "),
     (re.compile(r"\b(?:have|has) got (?=an?\b|\w+ (?:kids|children|dogs|cats)\b)", re.I), "have "),
 ]
-_ADVERBS = re.compile(
+ADVERBS = re.compile(
     r"(?:(?:currently|now|just|still|also|actually|really|recently|already|originally|absolutely|"
     r"mostly|mainly|usually|always|"
     r"generally|typically|normally|personally|finally|truly|definitely|so|both|all|do(?! not)|"
@@ -96,54 +75,6 @@ def speaking(speaker: str | None) -> Subject:
     return Subject(name, topic(name).replace(".", "-").replace("/", "-") + ".")
 
 
-@dataclass(slots=True)
-class Cast:
-    """Who has been mentioned: the last third person, and names that stand for relations ("my sister Ana")."""
-
-    author: Subject
-    last: Subject | None = None
-    known: dict[str, Subject] | None = None
-    before: str = ""
-    """The sentence before the one that is read."""
-
-    def parsed(self, clause: str) -> tuple[Subject, str] | None:
-        """The clause's subject and what is said of it; None when nobody can tell whom it is about."""
-        if (m := _WITH.match(clause)) and m["name"].lower() not in _NOT_NAMES:
-            return Subject(f"{self.author.name} and {m['name']}", self.author.prefix, True), m["rest"]
-        if m := _FIRST.match(clause):
-            plural = bool(m["we"])
-            who = f"{self.author.name} and others" if plural else self.author.name
-            return Subject(who, self.author.prefix, plural), m["rest"]
-        if m := _GROUP.match(clause):
-            return Subject(f"{self.author.owner} {m['what'].lower()}", self.author.prefix, False, False), m["rest"]
-        if m := _THEIRS.match(clause):
-            return self._relative(m), m["rest"]
-        if (m := _PRONOUN.match(clause)) and self.last:
-            return self.last, m["rest"]
-        if (m := _NAMED.match(clause)) and m["name"].split()[0].lower() not in _NOT_NAMES:
-            self.last = (self.known or {}).get(m["name"]) or Subject(
-                m["name"], topic(m["name"]) + ".", False, m["name"] == self.author.name
-            )
-            return self.last, m["rest"]
-        return None
-
-    def learn(self, name: str, relation: str) -> None:
-        """From now on this name stands for the author's relation."""
-        subject = Subject(
-            f"{self.author.owner} {relation} {name}", f"{self.author.prefix}{topic(relation)}.", False, False
-        )
-        self.known = {**(self.known or {}), name: subject}
-
-    def _relative(self, m: re.Match[str]) -> Subject:
-        relation, name = m["rel"].lower(), m["name"]
-        words = " ".join(filter(None, ((m["adj"] or "").strip().lower(), relation, name)))
-        subject = Subject(f"{self.author.owner} {words}", f"{self.author.prefix}{topic(relation)}.", False, False)
-        if name:
-            self.known = {**(self.known or {}), name: subject}
-        self.last = subject
-        return subject
-
-
 def expanded(clause: str) -> str:
     """Without contractions that hide a verb: "I'm" becomes "I am"."""
     for pattern, plain in _CONTRACTED:
@@ -154,7 +85,7 @@ def expanded(clause: str) -> str:
 def main(rest: str) -> str:
     """What is said, from its main verb on."""
     for _ in range(3):
-        m = _ADVERBS.match(rest)
+        m = ADVERBS.match(rest)
         if not m:
             break
         rest = rest[m.end() :]

@@ -18,6 +18,14 @@ RELATIONS = frozenset(
         "assistant accountant lawyer"
     )
 )
+MANY = frozenset(
+    listed(
+        "sister brother son daughter kid child aunt uncle cousin niece nephew colleague coworker co-worker friend "
+        "roommate flatmate housemate neighbour neighbor teacher tutor coach trainer client ex sister-in-law "
+        "brother-in-law stepson stepdaughter dog cat puppy kitten parrot rabbit horse hamster pet godson goddaughter"
+    )
+)
+"""Of whom one person may well have several."""
 PARTNERS = frozenset(listed("wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee spouse"))
 COUNTED = listed(
     "kids? children child sons? daughters? brothers? sisters? siblings? dogs? cats? pets? cousins? nephews? "
