@@ -311,7 +311,10 @@ def test_two_speakers_have_their_own_keys() -> None:
 def test_third_persons_have_keys_under_their_relation() -> None:
     assert only("My sister lives in Porto").key == "sister.home-city"
     draft = only(("Maya:", "my sister Ana is allergic to peanuts"))
-    assert (draft.key, draft.content) == ("maya.sister.allergy-peanuts", "Maya's sister Ana is allergic to peanuts.")
+    assert (draft.key, draft.content) == (
+        "maya.sister-ana.allergy-peanuts",
+        "Maya's sister Ana is allergic to peanuts.",
+    )
 
 
 def test_she_is_the_last_person_mentioned() -> None:

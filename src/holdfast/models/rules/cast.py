@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from ...names import topic
-from .people import RELATION, Mention, given, mentioned, related
+from .people import NOBODY, RELATION, Mention, given, mentioned, of_name, related
 from .voice import REGULAR, Subject, is_past, main
 from .words import MANY, listed
 
@@ -39,7 +39,8 @@ _ANY_NAME = re.compile(
 """Verbs that make the subject of whatever name stands before them."""
 _LIVING = re.compile(
     r"(?:lives?|works? (?:at|for|as|in)|speaks|loves|hates|prefers|drives|studies|grew up|joined|visited|quit|likes|"
-    r"teaches|was born|is (?:married|allergic|vegan|vegetarian|pregnant|\d))\b",
+    r"teaches|was born|doesn't (?:eat|drink|like|live|work|speak|drive)|"
+    r"is (?:married|allergic|vegan|vegetarian|pregnant|\d))\b",
     re.I,
 )
 """What only people do, so that a name before it is a person's."""
@@ -111,9 +112,15 @@ class Cast:
         for mention in mentioned(text[:LONGEST]):
             if mention.who != self.author.name and not (mention.whose == "your" and not mention.name):
                 self._add(mention)
-        if (m := _NAMED.match(text)) and self._acts(m["name"], m["rest"]) and _LIVING.match(main(m["rest"])):
-            self._add(Mention(m["name"].split()[0], "", m["name"].split()[0]))
+        if (m := _NAMED.match(text)) and self.of_someone(text):
+            self._add(Mention(name := m["name"].split()[0], of_name(name), name))
         self.opening = self.opening and bool(_OF_PERSON.search(text))
+
+    def of_someone(self, clause: str) -> bool:
+        """Whether its subject is the name of a person."""
+        if not (m := _NAMED.match(clause)) or not self._acts(m["name"], m["rest"]):
+            return False
+        return given(m["name"]) or m["name"] in self.known or bool(_LIVING.match(main(m["rest"])))
 
     def _add(self, mention: Mention) -> None:
         known = next((m for m in (*self.people, *self.earlier) if m.same(mention)), mention)
@@ -139,7 +146,7 @@ class Cast:
 
     def _acts(self, name: str, rest: str) -> bool:
         """Whether the name is the subject of a verb."""
-        if any(word.lower() in _NOT_NAMES for word in name.split()):
+        if any(word.lower() in _NOT_NAMES or word.lower() in NOBODY for word in name.split()):
             return False
         said = main(rest)
         verb = said.split(" ")[0].lower()

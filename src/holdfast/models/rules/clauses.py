@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from .people import RELATION
+
 READ = 12_000
 SENTENCES = 120
 LONGEST = 400
@@ -96,6 +98,30 @@ _SPLIT = re.compile(
     re.I,
 )
 
+_ACTS = (
+    r"(?= (?:(?:just|finally|recently|also|now|already|then) )*(?:quit|left|used|works?|lives?|is|was|has|moved|joined|"
+    r"started|stopped|sold|no longer|doesn't|got|\w{3,}ed)\b)"
+)
+_WHO = re.compile(
+    rf"(?:(?:i|we|she|he)(?= [a-z])|(?:my|our|his|her) (?:[a-z]+ )?(?:{RELATION})\b(?:,? (?-i:[A-ZÀ-Þ][a-zà-ÿ]+),?)?"
+    rf"(?= [a-z])|(?-i:[A-ZÀ-Þ][a-zà-ÿ]{{1,20}}(?: [A-ZÀ-Þ][a-zà-ÿ]{{1,20}})?{_ACTS}))",
+    re.I,
+)
+"""Whom a clause is about."""
+_NEWS = re.compile(
+    r"(?:(?:am|is|are) (?:now|currently) (?:an? |at |in |with |on )?\w|(?:now|currently) (?:works?|lives?|am|is|are|"
+    r"runs?|drives?|uses?|owns?|stud(?:y|ies)|teach(?:es)?|plays?|speaks?|loves?|likes?|hates?|prefers?|eats?|drinks?)\b|"
+    r"(?:has|have) (?:since|now|recently|just) (?:joined|moved|started|switched|become|got|taken)\b|"
+    r"(?:works?|lives?) (?:at|in|for|as|with|near)\b|moved (?:back )?to\b|joined (?-i:[A-Z])|"
+    r"(?:started|starts|began) (?:working |a new job |a job )?(?:at|for|with) (?-i:[A-Z])|switched to\b)",
+    re.I,
+)
+"""What is so from now on, said of the subject of the clause before."""
+_OTHERS = re.compile(r"\b(?:who|which|that|because|when|while|if|everyone|they|you|he|she|it)\b|,", re.I)
+"""What brings another subject into a clause."""
+_GOES_ON = re.compile(rf"(?:work|live|moved|have|am|love|hate|drive|speak|study)\b|{_NEWS.pattern}", re.I)
+_AND_NEWS = re.compile(rf",?\s+(?:and|but|then|and then)\s+(?={_NEWS.pattern})", re.I)
+
 
 def clean(text: str) -> str:
     """Straight quotes, no code, no quoted lines."""
@@ -162,15 +188,25 @@ def clauses(sentence: str) -> list[str]:
     if asks(sentence) and parts:
         parts = [p for p in parts[:-1] if not asks(p)]
     made, subject = [], ""
-    for part in parts:
-        own = re.match(r"(?:i'm|i've|i|we're|we've|we|my|our)\b", part, re.I)
-        if own:
+    for part in (half for whole in parts for half in _halves(whole)):
+        if who := _WHO.match(part):
+            subject = who[0]
+        elif own := re.match(r"(?:i'm|i've|we're|we've|my|our)\b", part, re.I):
             subject = "we" if own[0].lower().startswith("we") else "I"
-        elif subject and re.match(r"(?:work|live|moved|have|am|love|hate|drive|speak|study)\b", part, re.I):
+        elif subject and (_GOES_ON if subject.lower() in ("i", "we") else _NEWS).match(part):
             part = f"{subject} {part}"
         if not asks(part):
             made.append(re.sub(r",?\s+(?:and|but|so|because)$", "", part.rstrip(" .!…,;:)")))
     return [c for c in made if len(c) > 3]
+
+
+def _halves(part: str) -> list[str]:
+    """ "Ana quit Acme and now works at Bolt" as two clauses, each with its subject."""
+    who = _WHO.match(part)
+    first, *more = _AND_NEWS.split(part)
+    if not who or not more or _OTHERS.search(first, who.end()):
+        return [part]
+    return [first, *(f"{who[0]} {half}" for half in more)]
 
 
 def ironic(sentence: str) -> bool:

@@ -74,7 +74,7 @@ _MEN = frozenset(
     )
 )
 _PET = frozenset(listed("dog cat puppy kitten parrot rabbit horse hamster pet"))
-_NOBODY = (
+NOBODY = (
     frozenset(COUNTRIES)
     | frozenset(LANGUAGES)
     | frozenset(NATIONALITIES)
@@ -180,7 +180,7 @@ def mentioned(text: str) -> list[Mention]:
 
 def _relative(m: re.Match[str]) -> Mention:
     relation, name, whose = related(m["rel"]), m["name"], m["whose"].lower()
-    if name and name.lower() in _NOBODY:
+    if name and name.lower() in NOBODY:
         name = None
     called = of_relation(relation) or (of_name(name) if name and relation not in _PET else "")
     return Mention(
@@ -195,7 +195,7 @@ def _kin(m: re.Match[str], text: str) -> Mention:
 
 def _named(m: re.Match[str], text: str) -> Mention | None:
     name, before = m["name"], text[max(0, m.start() - 20) : m.start()]
-    if name.lower() in _NOBODY or _PLACED.search(before):
+    if name.lower() in NOBODY or _PLACED.search(before):
         return None
     if given(name):
         return Mention(name, of_name(name), name)

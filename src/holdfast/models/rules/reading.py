@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...types import Message
 from ...when import Window, window, windows
 from .cast import Cast
+from .changes import in_two
 from .clauses import asks, bare, clauses, hypothetical, ironic, reported
 from .found import Found
 from .happened import happened
@@ -89,7 +90,7 @@ def _read(sentence: str, cast: Cast, message: Message, lower: bool) -> list[Foun
         made += read_clause(clause, cast, message, lower)
         cast.heed(clause)
         cast.before = clause if len(clause.split()) > 3 or not cast.before else f"{cast.before} {clause}"[-300:]
-    return made
+    return in_two(made)
 
 
 def _order_on_condition(sentence: str, author: Subject) -> Found | None:
@@ -132,7 +133,7 @@ def read_clause(clause: str, cast: Cast, message: Message, lower: bool = False) 
         clause, found = turned, windows(turned, message.said_at)
     if to_do := task(clause, cast.author, found):
         return [to_do]
-    noted = bool(_OF_NOTE.search(clause))
+    noted = bool(_OF_NOTE.search(clause) or cast.of_someone(clause))
     facts = stated(clause, cast, found, lower) if noted else []
     events = happened(clause, cast, found) if noted else []
     if not facts and not events:

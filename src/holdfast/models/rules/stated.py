@@ -13,8 +13,9 @@ from ...names import topic
 from ...when import Window, meant
 from . import about_people, about_things, about_ways
 from .cast import Cast
+from .changes import changed, left
 from .found import Found, dated, sentence
-from .row import PROPER, Row
+from .row import Row
 from .voice import REGULAR, Subject, alone, main, theirs, third
 from .words import CANONICAL, COUNTRIES, PARTNERS, RELATIONS, TECHNOLOGY
 
@@ -29,11 +30,6 @@ _NOT_ALLERGIC = re.compile(r"(?:am|is|are) not (?P<be>allergic to (?P<v>[\w-]+(?
 _STOPPED = re.compile(
     r"(?:have |has )?(?:stopped|quit|gave up) (?P<verb>eating|working|living|drinking|using|"
     r"driving|learning|studying) (?P<rest>.+)",
-    re.I,
-)
-_LEFT = re.compile(
-    r"(?:have |has )?(?:quit|left|resigned from|got fired from|was laid off from)(?: (?:my|the|"
-    r"his|her))?(?: (?:old )?(?:job|position|role))?(?: at| with| from)? " + PROPER,
     re.I,
 )
 _GERUND = {"living": "live", "using": "use", "driving": "drive", "learning": "am learning"}
@@ -75,6 +71,8 @@ def stated(clause: str, cast: Cast, found: list[Window], lower: bool) -> list[Fo
     if not parsed:
         return []
     subject, rest = parsed
+    if (halves := changed(main(rest))) and (begun := _positive(subject, halves[1], found, lower)):
+        return _denied(subject, f"no longer {halves[0]}", found, lower) + begun if halves[0] else begun
     return _denied(subject, rest, found, lower) or _positive(subject, main(rest), found, lower)
 
 
@@ -117,21 +115,6 @@ def _positive(subject: Subject, rest: str, found: list[Window], lower: bool) -> 
 
 def _denied(subject: Subject, rest: str, found: list[Window], lower: bool) -> list[Found]:
     """The facts that a clause ends."""
-    if m := _LEFT.match(main(rest)):
-        row = next(r for r in _SAYS if r.name == "employer")
-        return [
-            Found(
-                "fact",
-                "no-longer",
-                subject,
-                sentence(f"{subject.name} no longer works at {m['v']}"),
-                0.85,
-                "employer",
-                m["v"],
-                _asked(row, m, subject),
-                meant(found, bounded=False),
-            )
-        ]
     if m := _NOT_ALLERGIC.match(rest):
         said = sentence(f"{subject.name} is not allergic to {m['v']}")
         return [replace(one, rule="denied", content=said) for one in _positive(subject, f"am {m['be']}", [], lower)]
@@ -140,6 +123,8 @@ def _denied(subject: Subject, rest: str, found: list[Window], lower: bool) -> li
         positive = main(f"{m['be']} {m['rest']}" if m["be"] else m["rest"])
     elif m := _NOT_ANY_MORE.match(rest):
         positive = m["rest"]
+    elif ended := left(main(rest)):
+        positive = ended
     elif m := _STOPPED.match(rest):
         positive = f"{_GERUND.get(m['verb'].lower(), m['verb'].lower()[:-3])} {m['rest']}"
     else:

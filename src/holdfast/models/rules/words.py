@@ -59,6 +59,21 @@ COUNTRIES = frozenset(
     "the united states",
     "the philippines",
 }
+CITIES = frozenset(
+    listed(
+        "amsterdam antwerp athens atlanta auckland austin baltimore bangalore bangkok barcelona basel beijing belfast "
+        "belgrade berlin bern bilbao birmingham bologna bordeaux boston bremen brisbane bristol brooklyn brussels "
+        "bucharest budapest cairo calgary cambridge chicago cologne copenhagen cork dallas delhi denver detroit "
+        "dresden dubai dublin düsseldorf edinburgh eindhoven florence frankfurt geneva genoa ghent glasgow gothenburg "
+        "graz hamburg hanoi hanover helsinki houston istanbul jakarta kraków krakow kyiv kyoto lagos leeds leipzig "
+        "lille lima lisbon liverpool ljubljana london luxembourg lyon madrid malmö manchester marseille melbourne "
+        "miami milan minneapolis montreal moscow mumbai munich nairobi nantes naples nice nuremberg osaka oslo ottawa "
+        "oxford palermo paris perth philadelphia phoenix pittsburgh porto portland prague riga rome rotterdam "
+        "salzburg santiago seattle seoul seville shanghai sheffield singapore sofia stockholm stuttgart sydney taipei "
+        "tallinn tokyo toronto toulouse turin utrecht valencia vancouver venice vienna vilnius warsaw wellington "
+        "zagreb zurich zürich"
+    )
+) | {"new york", "san francisco", "los angeles", "cape town", "mexico city", "buenos aires", "tel aviv", "san diego"}
 LANGUAGES = listed(
     "english german french spanish portuguese italian dutch polish russian ukrainian czech greek turkish arabic "
     "hebrew hindi urdu bengali tamil mandarin cantonese chinese japanese korean vietnamese thai swedish "
