@@ -23,7 +23,8 @@ _LEFT = re.compile(
 )
 _TOOL = r"[\w'+#./-]+(?: (?-i:[A-Z0-9])[\w'+#./-]*){0,2}"
 _SWITCHED = re.compile(
-    r"(?:have |has )?(?:switched|migrated|moved(?: over)?)(?: (?:our |my |the )?(?P<k>(?!from\b|to\b|over\b)[\w-]+(?: (?!from\b|to\b)[\w-]+)?))?"
+    r"(?:have |has )?(?:switched|migrated|moved(?: over)?)"
+    r"(?: (?:our |my |the )?(?P<k>(?!from\b|to\b|over\b)[\w-]+(?: (?!from\b|to\b)[\w-]+)?))?"
     rf"(?: from (?:using )?(?P<w>{_TOOL}))? to (?:using )?(?P<v>{_TOOL})"
     r"(?: (?:for|as) (?:our |my |the )?(?P<k2>[\w -]+))?",
     re.I,
