@@ -13,6 +13,7 @@ import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from holdfast import statics
+from holdfast.models import local
 from holdfast.models.local import ArcticEmbedder, PotionEmbedder
 from holdfast.wordpiece import WordPiece
 
@@ -53,6 +54,23 @@ async def test_a_batch_gives_what_single_texts_give() -> None:
     together = await embedder.embed(texts)
     for text, vector in zip(texts, together, strict=True):
         assert (await embedder.embed([text]))[0] @ vector > 0.98  # int8 activations vary a little with padding
+
+
+def test_short_texts_are_embedded_together_and_long_ones_by_themselves() -> None:
+    lengths = [500, 30, 12, 500, 12, *[20] * 40]
+    batches = list(local._batches(lengths))
+    assert sorted(n for batch in batches for n in batch) == list(range(len(lengths)))
+    assert max(len(batch) for batch in batches) == 16
+    assert all(len(batch) * max(lengths[n] for n in batch) <= 512 for batch in batches)
+    assert [0] in batches
+    assert [3] in batches
+
+
+async def test_a_long_text_has_the_same_vector_whatever_it_comes_with() -> None:
+    embedder = ArcticEmbedder()
+    long, other = "the boat in the harbour of Porto " * 60, "a garden with old trees and a well " * 50
+    alone, together = (await embedder.embed([long]))[0], (await embedder.embed([other, long]))[1]
+    assert np.array_equal(alone, together)
 
 
 def test_maxsim_prefers_the_text_that_speaks_of_the_words() -> None:

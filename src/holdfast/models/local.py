@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,9 @@ from ..statics import weight
 from ..types import Floats
 from ..wordpiece import WordPiece
 
-_BATCH = 16
+_BATCH_TEXTS, _BATCH_TOKENS = 16, 512
+"""How much is run through the network together. Short texts gain by company; beyond a passage's length, the working
+memory of a batch leaves the cache, and 16 passages took twice the time and four times the memory of one by one."""
 # One thread for all local inference: onnxruntime and BLAS on two shared cores were up to 25 times slower with two.
 _thread = ThreadPoolExecutor(1, "holdfast-model")
 
@@ -59,9 +61,7 @@ class ArcticEmbedder:
         pieces = self._pieces
         ids = [[pieces.start, *pieces.ids(text)[: self._longest], pieces.end] for text in texts]
         found: list[Floats] = [np.zeros(0, np.float32)] * len(texts)
-        by_length = sorted(range(len(ids)), key=lambda n: len(ids[n]))
-        for start in range(0, len(ids), _BATCH):
-            batch = by_length[start : start + _BATCH]
+        for batch in _batches([len(each) for each in ids]):
             longest = len(ids[batch[-1]])
             tokens = np.array([ids[n] + [0] * (longest - len(ids[n])) for n in batch], np.int64)
             mask = np.array([[1] * len(ids[n]) + [0] * (longest - len(ids[n])) for n in batch], np.int64)
@@ -90,6 +90,18 @@ class PotionEmbedder:
             ids = [id for id in pieces.ids(text) if id != pieces.unknown]
             found.append(statics.table()[ids or [pieces.unknown]].mean(0))
         return list(_unit(np.array(found)))
+
+
+def _batches(lengths: list[int]) -> Iterator[list[int]]:
+    """Which texts go together: those of about the same length, so that little is padding."""
+    batch: list[int] = []
+    for n in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) == _BATCH_TEXTS or (len(batch) + 1) * lengths[n] > _BATCH_TOKENS):
+            yield batch
+            batch = []
+        batch.append(n)
+    if batch:
+        yield batch
 
 
 def _unit(rows: Floats) -> Floats:
