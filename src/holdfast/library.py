@@ -7,13 +7,13 @@ of conversations. A file is known by a hash of its bytes, a page by a hash of it
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from os import getpid
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ NAME_BYTES = 512
 SCRATCH = "holdfast-documents-"
 URL = re.compile(r"https?://\S+", re.I)
 _READ = 1024 * 1024
+_PATH = re.compile(r"/|~/|\.{1,2}/|[A-Za-z]:\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +80,16 @@ def _source(given: object) -> Source:
     if isinstance(given, bytes):
         return Source(data=given)
     if isinstance(given, Path):
-        return Source(path=given)
+        return Source(path=_no_folder(given))
     if not isinstance(given, str):
         raise InvalidInput(f"source is {shown(given)}; give a path, an address or a text.", field="source")
     if URL.fullmatch(given.strip()):
         return Source(url=given.strip())
-    if "\n" not in given and len(given.encode(errors="replace")) < 4096 and Path(given).is_file():
-        return Source(path=Path(given))
-    if not re.search(r"\s", given.strip()):  # a text has more than one word; this is a name that was mistyped
+    one_line = "\n" not in given and len(given.encode(errors="replace")) < 4096
+    if one_line and os.path.exists(given):  # False for what cannot be a name at all
+        return Source(path=_no_folder(Path(given)))
+    # A text has more than one word and does not begin as a path does: this is a name that was mistyped.
+    if not re.search(r"\s", given.strip()) or (one_line and _PATH.match(given)):
         raise InvalidInput(
             f"There is no file {shown(given)}, and it is no address.", field="source",
             fix="To add it as a text, give it as bytes.",
@@ -94,10 +97,19 @@ def _source(given: object) -> Source:
     return Source(data=names.text(given, "source", limit=2**40).encode())
 
 
+def _no_folder(path: Path) -> Path:
+    if path.is_dir():
+        raise InvalidInput(
+            f"{path} is a folder, and a document is one file.", field="source",
+            fix="Add its files one by one, or the folder with `holdfast add`.",
+        )  # fmt: skip
+    return path
+
+
 @contextmanager
 def scratch() -> Iterator[Path]:
     """A folder of our own for what is on its way; one that a crash left is swept at the next start."""
-    with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}{getpid()}-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}{os.getpid()}-") as folder:
         yield Path(folder)
 
 

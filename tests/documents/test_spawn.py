@@ -304,6 +304,31 @@ def test_formats_whose_library_is_missing_say_so_and_others_are_read(
         )
 
 
+LACKING = {
+    "a package that another needs": ("sys.modules['lxml_html_clean'] = None", "lxml_html_clean"),
+    "one that is looked for late": (
+        "import types\ndef late(*_, **__):\n    import no_package_is_called_so\n"
+        "sys.modules['trafilatura'] = types.SimpleNamespace(extract_with_metadata=late)",
+        "no_package_is_called_so",
+    ),
+}
+
+
+@needs_documents
+@pytest.mark.parametrize(("hiding", "named"), LACKING.values(), ids=LACKING.keys())
+def test_a_library_that_is_not_whole_is_no_fault_of_the_document(
+    hiding: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\n{hiding}")
+    environment = spawn._environment()
+    environment["PYTHONPATH"] = f"{tmp_path}:{environment['PYTHONPATH']}"
+    monkeypatch.setattr(spawn, "_environment", lambda: environment)
+    said = error_of(read(b"<html><body><p>The heron is a patient bird.</p></body></html>", tmp_path, "a.html"))
+    assert named in said
+    assert "pip install 'holdfast[documents]'" in said
+    assert "broken" not in said
+
+
 TEXT = st.text(max_size=300)
 MAYBE = TEXT | st.none()
 HEADINGS = st.lists(TEXT, max_size=10).map(tuple)

@@ -370,6 +370,17 @@ async def test_wrong_sources_are_told(tmp_path: Path) -> None:
         for wrong in ("missing.pdf", tmp_path / "missing.pdf", b"", "  ", 7, tmp_path / "large.txt"):
             with pytest.raises(InvalidInput):
                 await ana.add(wrong)
+        for folder in (tmp_path, str(tmp_path)):
+            with pytest.raises(InvalidInput, match=r"is a folder.*Add its files one by one"):
+                await ana.add(folder)
+        with pytest.raises(InvalidInput, match="There is no file '/my notes/"):
+            await ana.add("/my notes/birds.md")
+
+
+async def test_a_long_line_is_a_text(tmp_path: Path) -> None:
+    async with running(tmp_path) as memory:
+        added = await memory.profile("app", "ana").add("The heron is a patient bird, says the gull. " * 20, wait=True)
+        assert (added.state, added.chunks) == ("done", 1)
 
 
 async def test_a_repeated_request_changes_nothing_and_gets_the_first_answer(tmp_path: Path) -> None:

@@ -39,6 +39,11 @@ def main(path: str, name: str, limits: str) -> int:
         out.write(frames.failed("It is nested too deeply to be read."))
     except BrokenPipeError:
         return 1
+    except ImportError as error:  # one that its library looked for only when it was used
+        from .parse.source import unloaded
+
+        missing = unloaded(error)
+        out.write(frames.failed(missing.reason, missing.fix))
     except Exception as error:
         # The parsers are other people's, and a broken document may make them raise anything.
         out.write(frames.failed(f"It is broken: {_told(error)}", SAVE_AGAIN))

@@ -104,6 +104,8 @@ def parsed_part(source: Source, data: bytes, name: str, under: tuple[str, ...], 
         raise
     except DocumentError as error:
         notes.append(f"{under[-1]}: {error}")
+    except ImportError as error:
+        notes.append(f"{under[-1]}: {unloaded(error)}")
     except Exception as error:
         # The parsers are other people's, and a broken part may make them raise anything.
         notes.append(f"{under[-1]}: It is broken ({type(error).__name__}).")
@@ -127,12 +129,17 @@ def _told(pieces: Iterator[Piece], format: str) -> Iterator[Piece]:
 
 
 def library(name: str, extra: str = "documents") -> Any:
-    """An optional library, or how to get it."""
+    """An optional library, or how to get it: also where a part of it is missing."""
     try:
         return import_module(name)
-    except ModuleNotFoundError as missing:
-        if missing.name != name.split(".")[0]:
-            raise
-        raise DocumentError(
-            f"Reading this needs the library {name.split('.')[0]}.", fix=f"pip install 'holdfast[{extra}]'"
-        ) from None
+    except ImportError as missing:
+        raise unloaded(missing, extra) from None
+
+
+def unloaded(missing: ImportError, extra: str = "documents") -> DocumentError:
+    """It is not the document's fault: a package that reads it is not there, or not whole."""
+    fix = f"pip install 'holdfast[{extra}]'"
+    if isinstance(missing, ModuleNotFoundError) and missing.name:
+        return DocumentError(f"Reading this needs the library {missing.name.split('.')[0]}.", fix=fix)
+    why = " ".join(str(missing).split())[:300].rstrip(".")
+    return DocumentError(f"A library that reads this cannot be loaded: {why}.", fix=fix)
