@@ -6,6 +6,7 @@ takes the page away at once.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 from .errors import ReadOnly
@@ -13,6 +14,7 @@ from .moments import iso
 from .pack import tokens as counted
 from .ports import Store
 from .records import SUMMARY
+from .retention import PINNED
 from .types import All, Memory, Test
 
 TOKENS = 2_000
@@ -42,7 +44,10 @@ async def page(store: Store, now: datetime) -> str:
 
 
 async def summary(store: Store, *, session_id: str | None, now: datetime, tokens: int = TOKENS) -> str:
-    """Markdown: instructions, facts, recent events, open tasks, and how the last session ended."""
+    """Markdown: instructions, facts, recent events, open tasks, and how the last session ended.
+
+    What is said is said whole: a memory that does not fit is left out, and how many are is told.
+    """
     blocks: list[str] = []
     spent, allowed = 0, 0.0
     for title, kind, limit, share in SECTIONS:
@@ -52,24 +57,55 @@ async def summary(store: Store, *, session_id: str | None, now: datetime, tokens
             tests.append(Test("session_id", "eq", session_id))
         if kind == "event" and session_id is None:
             tests.append(Test("time", "gte", now - RECENT))
-        lines = [f"## {title}"]
-        for memory in await store.scan(All(tuple(tests)), now=now, limit=limit):
-            cost = counted(_line(memory)) + 1
-            if spent + cost > allowed:
-                break
+        lines, left = [f"## {title}"], 0
+        for memory in await _important(store, tests, now, limit):
+            line = _line(memory)
+            cost = counted(line) + 1
+            if not line or spent + cost > allowed:
+                left += 1
+                continue
             spent += cost
-            lines.append(_line(memory))
+            lines.append(line)
         if len(lines) > 1:
-            blocks.append("\n".join(lines))
+            blocks.append("\n".join([*lines, *([f"- ({left:,} more)"] if left else [])]))
     last = await _last_words(store, session_id, tokens - spent)
     return "\n\n".join([*blocks, *last])
 
 
+async def _important(store: Store, tests: list[Test], now: datetime, limit: int) -> list[Memory]:
+    """What is pinned, then what somebody said of a topic, then the rest; newest first among equals."""
+    pinned = await store.scan(All((*tests, Test(f"metadata.{PINNED}", "eq", True))), now=now, limit=limit)
+    newest = await store.scan(All(tuple(tests)), now=now, limit=limit)
+    known = {memory.id for memory in pinned}
+    return [*pinned, *sorted((each for each in newest if each.id not in known), key=_rank)]
+
+
+def _rank(memory: Memory) -> int:
+    return (memory.trust != "user") * 2 + (memory.key is None)
+
+
 def _line(memory: Memory) -> str:
+    """The memory as one line; empty when it has no end within one."""
+    text = whole(memory.content)
     when = f" ({iso(memory.occurred_at)[:10]})" if memory.occurred_at is not None else ""
-    return f"- {memory.summary}{when}"
+    return f"- {text}{when}" if text else ""
 
 
+LINE_CHARS = 400
+_END = re.compile(r"(?<![\s.][A-Z])(?<!\b[DMS][rst])(?<!\bMrs)(?<!\b[ei]\.[ge])[.!?][\"'”»)]*(?=\s)|[。！？]|(?=\n)")
+"""Where a sentence or a line ends; an initial or a title before a name does not end one."""
+
+
+def whole(text: str, most: int = LINE_CHARS) -> str:
+    """As many whole sentences as fit, on one line, with a mark when there are more; empty when not even one fits."""
+    text = text.strip()
+    if len(text) <= most:
+        return " ".join(text.split())
+    ends = [found.end() for found in _END.finditer(text, 0, most) if found.end()]
+    return f"{' '.join(text[: ends[-1]].split())} …" if ends else ""
+
+
+SAID_CHARS = 200
 LATELY = 1_000
 """How far back to look for the last thing that somebody said."""
 
@@ -88,5 +124,6 @@ async def _last_words(store: Store, session_id: str | None, tokens: int) -> list
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 140 else f"{line[:139]}…"
+    """Its first sentences; of what has none, the first words."""
+    start = " ".join(text[:SAID_CHARS].split())
+    return whole(text, SAID_CHARS) or whole(text) or f"{start.rpartition(' ')[0] or start} …"

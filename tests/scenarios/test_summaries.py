@@ -17,6 +17,7 @@ from holdfast.models.rules import QuotingSummariser
 from holdfast.pack import tokens
 from holdfast.profile import LocalProfile
 from holdfast.records import SUMMARY
+from holdfast.summary import whole
 from holdfast.testing import Asked, FrozenClock, HashingEmbedder, ModelServer, ScriptedExtractor
 from minds import Mind
 
@@ -189,3 +190,51 @@ async def test_a_cadence_that_makes_no_sense_is_refused(tmp_path: Path, bad: Any
     async with rolling("memory", tmp_path, FrozenClock()) as (_, ana):
         with pytest.raises(InvalidInput):
             await ana.set_summaries(bad)
+
+
+async def test_a_page_says_whole_sentences_and_tells_how_much_it_leaves_out(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    party = "The birthday party of the neighbours' children has to be after the school holidays, says Nora"
+    story = "The boat is called Gull. It lies in Porto. " + "It was painted by Marek long ago, all blue. " * 12
+    async with rolling("files", tmp_path, clock) as (_, ana):
+        for text in (party, story, "word " * 200):
+            await ana.remember(text)
+        said_by = [
+            {"role": "user", "content": "The valve costs 180 euros all in. " + "I would rather not, or later. " * 20}
+        ]
+        await ana.ingest(said_by, session_id="s", wait=True)
+        page = await ana.summary()
+        assert f"- {party}\n" in page
+        assert "- The boat is called Gull. It lies in Porto. It was painted" in page
+        assert "- (1 more)" in page
+        for line in page.splitlines():
+            assert not line.endswith("…") or line.endswith((". …", "? …", "! …")), line
+        short = await ana.summary(tokens=80)
+        assert f"- {party}\n" in short
+        assert "- (2 more)" in short
+
+
+async def test_what_matters_most_stands_first(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with rolling("files", tmp_path, clock) as (_, ana):
+        pinned = await ana.remember("The house key is with Rosa.")
+        await ana.pin(pinned.id)
+        for text, key in (("The user lives in Porto.", "home-city"), ("The sky was grey.", None)):
+            clock.advance(timedelta(minutes=1))
+            await ana.remember(text, key=key)
+        lines = (await ana.summary()).splitlines()
+        facts = lines[lines.index("## Facts") + 1 :]
+        assert facts == ["- The house key is with Rosa.", "- The user lives in Porto.", "- The sky was grey."]
+
+
+@pytest.mark.parametrize(
+    ("most", "kept"),
+    [
+        (45, "Dr. Braga said that St. Mary's is open. …"),
+        (90, "Dr. Braga said that St. Mary's is open. Mrs. Smith, e.g. her dog, came at 3.5 pm! …"),
+        (30, ""),
+    ],
+)
+def test_a_cut_is_made_where_a_sentence_ends(most: int, kept: str) -> None:
+    text = "Dr. Braga said that St. Mary's is open. Mrs. Smith, e.g. her dog, came at 3.5 pm! It was J. Doe's idea, so "
+    assert whole(text + "speak " * 20, most) == kept
