@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from test_cli import Run, data, run
 
+from holdfast.cli import progress
+
 __all__ = ["data", "run"]
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -30,6 +32,22 @@ def test_files_and_folders_are_read_and_found_with_their_heading(run: Run, tmp_p
     assert [each["name"] for each in listed] == ["birds.md"]
     (folder / "herons.txt").write_bytes((folder / "birds.md").read_bytes())
     assert [each["id"] for each in run("add", str(folder), "--json").json["documents"]] == [listed[0]["id"]] * 2
+
+
+def test_a_folder_tells_how_far_it_is_also_without_a_terminal(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for n in range(4):
+        (folder / f"{n}.md").write_text(f"# Bird {n}\n\nThe heron number {n} is a patient bird.\n")
+    said = run("add", str(folder))
+    assert said.out.count("done · markdown · 1 passage") == 4
+    told = said.err.splitlines()
+    assert "Adding: 4 of 4" in told
+    assert "Reading: 4 of 4 3.md" in told
 
 
 def test_standard_input_is_a_document_with_a_name(run: Run, tmp_path: Path) -> None:

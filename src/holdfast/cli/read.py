@@ -20,10 +20,11 @@ from . import views
 from .output import Block, Entry, Note, Reply, show
 from .place import Place, add
 from .progress import meter
-from .tell import count
+from .tell import count, digested
 from .transcript import parsed
 
 LOOK_SECONDS = 2.0
+POLL_SECONDS = 0.1
 FAILED = 2
 _URL = re.compile(r"https?://\S+", re.I)
 Seen = dict[Path, tuple[int, int]]
@@ -95,24 +96,39 @@ def documents(
 
 def _read(
     memory: Profile, listed: list[str | Path | bytes], name: str | None, about: Any, *, wait: bool, quiet: bool
-) -> Iterator[Document | InvalidInput]:
-    """Each that is taken, and why one of several is not."""
+) -> list[Document | InvalidInput]:
+    """Each that is taken, and why one of several is not. All are on disk before the first is waited for."""
     if name is not None and len(listed) != 1:
         raise InvalidInput("A name is for one document.", field="name")
-    for n, source in enumerate(listed, 1):
-        label = f"Reading {n} of {len(listed)}" if len(listed) > 1 else "Reading"
-        with meter(label, 100, quiet=quiet) as reading:
-
-            def told(document: Document, reading: Any = reading) -> None:
-                reading.reached(document.percent, note=f" {document.name} ({document.stage})")
-
-            given: Any = {"name": name, "metadata": about, "on_progress": told if wait else None}
+    taken: list[Document | InvalidInput] = []
+    with meter("Adding", len(listed), quiet=quiet) as adding:
+        for source in listed:
             try:
-                yield memory.add(source, **given)
+                taken.append(memory.add(source, name=name, metadata=about))
             except InvalidInput as wrong:
                 if len(listed) == 1:
                     raise
-                yield wrong
+                taken.append(wrong)
+            adding.reached(len(taken))
+    if not wait:
+        return taken
+    _followed(memory, [each for each in taken if isinstance(each, Document)], quiet=quiet)
+    digested(memory, quiet=quiet)
+    return [memory.document(each.id) if isinstance(each, Document) else each for each in taken]
+
+
+def _followed(memory: Profile, added: list[Document], *, quiet: bool) -> None:
+    """Wait until each is read, is given up or waits for another try."""
+    several = len(added) > 1
+    with meter("Reading", len(added) if several else 100, quiet=quiet) as reading:
+        for n, document in enumerate(added):
+            asked = time.monotonic()
+            while (now := memory.document(document.id)).state == "waiting" and now.error is None:
+                reading.reached(n if several else now.percent, note=f" {now.name} ({now.stage})")
+                took = time.monotonic() - asked
+                time.sleep(max(POLL_SECONDS, 5 * took))  # what is asked of a large one must not keep it from being read
+                asked = time.monotonic()
+            reading.reached(n + 1 if several else 100, note=f" {now.name}")
 
 
 def _sources(sources: Iterable[str]) -> Iterator[str | Path | bytes]:

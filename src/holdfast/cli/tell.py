@@ -184,18 +184,17 @@ def _written(memory: Profile, batches: list[list[Any]], session: str, agent: Any
 
 
 def digested(memory: Profile, *, quiet: bool) -> None:
-    """Wait for the worker, showing how far it is."""
+    """Wait for the worker, showing how far it is, in messages: each is digested, and its passages given a meaning."""
     if memory.settle(POLL_SECONDS):
         return
-    waiting = _waiting(memory)
-    with meter("Digesting", waiting, quiet=quiet) as digesting:
-        while not memory.settle(POLL_SECONDS):
-            digesting.reached(waiting - _waiting(memory))
-
-
-def _waiting(memory: Profile) -> int:
     stats = memory.stats()
-    return stats.pending + stats.unembedded
+    messages, work = stats.pending or stats.unembedded, stats.pending + stats.unembedded
+    with meter("Digesting", messages, quiet=quiet) as digesting:
+        while not memory.settle(POLL_SECONDS):
+            stats = memory.stats()
+            left = stats.pending + stats.unembedded
+            work = max(work, left)
+            digesting.reached(messages * (work - left) // max(work, 1))
 
 
 def _counted(receipt: Receipt, *, waited: bool) -> str:
