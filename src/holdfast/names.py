@@ -106,6 +106,15 @@ def message_id(session_id: str, role: str, content: str) -> str:
     return _hash([session_id, role, content])[:16].hex()
 
 
+DOCUMENT_SESSIONS = f"doc-{'_' * 32}.%"
+"""How SQL knows the sessions that hold a document's passages."""
+
+
+def of_document(session_id: str) -> bool:
+    """Whether a session holds a document's passages and is no conversation."""
+    return len(session_id) > 36 and session_id.startswith("doc-") and session_id[36] == "."
+
+
 def session_id(messages: Iterable[tuple[str, str]]) -> str:
     """The session of a conversation that came without one: (role, content) pairs in order."""
     return "auto-" + _hash([field for pair in messages for field in pair])[:16].hex()

@@ -295,6 +295,8 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
         found: dict[str, Session] = {}
         for message in await (await self._store()).said(None, limit=2**31):
             at, id = message.said_at, message.session_id
+            if names.of_document(id):
+                continue
             known = found.get(id, Session(id, 0, at, at))
             found[id] = Session(id, known.messages + 1, min(known.first, at), max(known.last, at))
         return tuple(found.values())

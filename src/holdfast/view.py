@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from .errors import AlreadyExists, Conflict, shown
 from .graphs import Graphs
+from .names import of_document
 from .ports import Journal, Store
 from .results import Page, Stats
 from .rollup import covering
@@ -125,7 +126,8 @@ class View:
             kinds[memory.kind] = kinds.get(memory.kind, 0) + 1
         return replace(
             whole, messages=len(said), memories=len(current), kinds=kinds, superseded=len(every) - len(current),
-            sessions=len({message.session_id for message in said}), pending=sum(message.pending for message in said),
+            sessions=len({m.session_id for m in said if not of_document(m.session_id)}),
+            pending=sum(message.pending for message in said),
             failing=sum(message.pending and message.failures > 0 for message in said),
             set_aside=sum(message.aside for message in said),
         )  # fmt: skip

@@ -15,7 +15,7 @@ from ..records import Once
 from ..results import Document
 from ..shelves import ELSEWHERE
 from ..types import Change
-from .made import AT, message, written
+from .made import AT, MODEL, message, written
 
 MINUTE = timedelta(minutes=1)
 
@@ -126,3 +126,9 @@ class ShelfContract:
         assert await store.shelf.get("doc-1") == document(1, state="done")
         assert await store.shelf.original("doc-1", 0) is None
         assert await store.shelf.original("doc-2", 0) == b"the words", "an earlier version's passage is not its own"
+
+    async def test_a_document_is_no_conversation(self, store: Store) -> None:
+        passages = [message(f"passage {n}", session=f"doc-{'0' * 32}.{n}", role="document") for n in (1, 12)]
+        await store.apply(written(*passages, message("hello"), message("hello", session="doc-tor's")))
+        stats = await store.stats(MODEL)
+        assert (stats.messages, stats.sessions) == (4, 2)

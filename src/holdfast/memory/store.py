@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from .. import cursors, filters
 from ..moments import by_day, micros
+from ..names import of_document
 from ..results import Page, Stats
 from ..types import (
     Applied,
@@ -150,7 +151,7 @@ class MemoryStore:
             memories=len(current),
             kinds={kind: current.count(kind) for kind in sorted(set(current))},
             superseded=len(self._memories()) - len(current),
-            sessions=len({message.session_id for message in self._messages()}),
+            sessions=len({m.session_id for m in self._messages() if not of_document(m.session_id)}),
             pending=len(self._state.wait_until),
             failing=sum(id in self._state.failures for id in self._state.wait_until),
             set_aside=len(self._state.aside),

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import cursors
 from ..moments import by_day, micros
+from ..names import DOCUMENT_SESSIONS
 from ..results import Page, Stats
 from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Vector, Where
 from ..vectors import unpacked
@@ -209,12 +210,13 @@ class PostgresStore:
             grouped = "SELECT kind, count(*) FROM memory WHERE profile = %s AND superseded_by IS NULL GROUP BY kind"
             kinds: dict[str, int] = dict(await query(db, grouped, (p,)))
             states = "SELECT count(*) FROM message WHERE profile = %s AND state = %s"
+            conversations = "SELECT count(DISTINCT session) FROM message WHERE profile = %s AND session NOT LIKE %s"
             return Stats(
                 messages=await one("SELECT count(*) FROM message WHERE profile = %s"),
                 memories=sum(kinds.values()),
                 kinds=kinds,
                 superseded=await one("SELECT count(*) FROM memory WHERE profile = %s AND superseded_by IS NOT NULL"),
-                sessions=await one("SELECT count(DISTINCT session) FROM message WHERE profile = %s"),
+                sessions=await one(conversations, DOCUMENT_SESSIONS),
                 pending=await one(states, "waiting"),
                 failing=await one(f"{states} AND failures > 0", "waiting"),
                 set_aside=await one(states, "aside"),

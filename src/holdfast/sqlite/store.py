@@ -11,6 +11,7 @@ import apsw
 
 from .. import cursors
 from ..moments import by_day, micros
+from ..names import DOCUMENT_SESSIONS
 from ..results import Page, Stats
 from ..types import Applied, Change, Item, Memory, Message, Part, Probe, Proposals, Vector, Where
 from ..vectors import unpacked
@@ -230,7 +231,7 @@ def _stats(db: apsw.Connection, model: str) -> Stats:
         memories=sum(kinds.values()),
         kinds=kinds,
         superseded=one("SELECT count(*) FROM memory WHERE superseded_by IS NOT NULL"),
-        sessions=one("SELECT count(DISTINCT session) FROM message"),
+        sessions=one("SELECT count(DISTINCT session) FROM message WHERE session NOT LIKE ?", DOCUMENT_SESSIONS),
         pending=one("SELECT count(*) FROM message WHERE state = 'waiting'"),
         failing=one("SELECT count(*) FROM message WHERE state = 'waiting' AND failures > 0"),
         set_aside=one("SELECT count(*) FROM message WHERE state = 'aside'"),
