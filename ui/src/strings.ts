@@ -154,6 +154,7 @@ curl -s ${root}v1/namespaces/app/profiles/ana/remember -H "authorization: Bearer
     selected: (n: number) => `${many(n, "memory", "memories")} selected`,
     deselect: "Deselect all",
     closeOrClear: "Close, or clear the search",
+    written: (ago: string) => `written ${ago}`,
     news: (n: number) => `Show ${many(n, "new memory", "new memories")}`,
     any: "Any",
     clear: "Clear filters",

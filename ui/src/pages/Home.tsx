@@ -11,7 +11,7 @@ import { Growth } from "../parts/Growth";
 import { Page } from "../parts/Page";
 import { Prose } from "../parts/Prose";
 import { Snippet } from "../parts/Snippet";
-import { Empty, Progress, Shown } from "../parts/States";
+import { Empty, Progress, Shown, Trouble } from "../parts/States";
 import { Ago, Tag } from "../parts/Tag";
 import { t } from "../strings";
 
@@ -26,6 +26,13 @@ export default function Home() {
   useChanges(["message.", "reset"], sessions.again, 3000); // it reads every message
   const counted = stats.value;
   const empty = counted !== undefined && counted.messages === 0 && counted.memories === 0;
+  if (counted === undefined && stats.failure !== null) {
+    return (
+      <Page title={of.name}>
+        <Trouble failure={stats.failure} again={() => [stats, summary, sessions].forEach((each) => each.again())} />
+      </Page>
+    );
+  }
   return (
     <Page title={of.name} about={counted && t.home.about(counted.memories, counted.sessions)} actions={<Live />}>
       {empty ? (

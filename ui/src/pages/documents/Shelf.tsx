@@ -103,7 +103,7 @@ export function Failed({ document, again }: { document: Document; again: () => v
   return (
     <div class="documents-failed small">
       <p>
-        {document.error} {document.fix}
+        {document.error} {document.fix !== null && !document.error?.includes(document.fix) && document.fix}
         {document.retry_at !== null && (
           <span class="quiet">
             {" "}

@@ -29,7 +29,7 @@ export function MemoryRow({ row, query, chosen, onChoose }: MemoryRowProps) {
         {row.pinned && <Icon name="pin" size={13} />}
         {row.old && <span>{t.memories.superseded}</span>}
         {row.channels && <span class="clip">{row.channels.map((name) => t.channels[name] ?? name).join(" · ")}</span>}
-        <span class="memory-row-when">{ago(row.at)}</span>
+        <span class="memory-row-when">{row.dated ? ago(row.at) : t.memories.written(ago(row.at))}</span>
       </span>
     </div>
   );

@@ -13,6 +13,8 @@ export interface Row {
   text: string;
   key: string | null;
   at: string;
+  /** Whether `at` is when it happened or was said; else it is when it was written down. */
+  dated: boolean;
   pinned: boolean;
   old: boolean;
   role: string | null;
@@ -23,12 +25,14 @@ export interface Row {
 const LONGEST = 240;
 
 function rowOf(item: Memory | Hit): Row {
+  const happened = "timestamp" in item ? item.timestamp : item.occurred_at;
   return {
     id: item.id,
     kind: item.kind,
     text: (item.summary || item.content).slice(0, LONGEST),
     key: item.key,
-    at: item.created_at,
+    at: happened ?? item.created_at,
+    dated: happened !== null,
     pinned: item.metadata.pinned === true,
     old: "superseded_by" in item && item.superseded_by !== null,
     role: "role" in item ? item.role : null,
