@@ -76,6 +76,7 @@ def test_one_that_cannot_be_read_says_why_and_is_tried_again(ui: Watched, server
     page = ui.go("documents", own)
     page.get_by_text("Could not be read").wait_for()
     page.get_by_text("The PDF is broken").wait_for()
+    assert page.locator(".documents-failed").inner_text().count("save it there once more") == 1
     page.get_by_role("button", name="Try again").click()
     page.get_by_text("It is being read again.").wait_for()
     page.get_by_text("Could not be read").wait_for()
@@ -87,6 +88,13 @@ def test_an_address_that_may_not_be_fetched_is_an_error_in_sight(ui: Watched, ow
     page.get_by_role("button", name="Add page").click()
     page.get_by_role("alert").wait_for()
     ui.expects("422", "400")
+
+
+def test_a_document_is_no_session_of_its_profile(ui: Watched, server: Server, own: str) -> None:
+    add(server, own, "manual.md", MANUAL)
+    page = ui.go("home", own)
+    page.get_by_text("No conversation yet.").wait_for()
+    page.get_by_text("1 memory from 0 sessions").wait_for()
 
 
 def test_a_document_is_forgotten_after_a_look_at_what_goes_along(ui: Watched, server: Server, own: str) -> None:

@@ -230,6 +230,26 @@ def test_an_empty_profile_teaches(ui: Watched, own: Own) -> None:
     ui.go("memories", own.name).get_by_text("/remember").wait_for()
 
 
+def test_a_list_tells_when_something_happened_or_else_when_it_was_written(ui: Watched) -> None:
+    page = ui.go("memories")
+    row = page.locator(".memory-row", has_text="met Hugo")
+    row.wait_for()
+    assert "20 Oct" in row.locator(".memory-row-when").inner_text()
+    written = page.locator(".memory-row", has_text="Coffee without sugar").locator(".memory-row-when").inner_text()
+    assert written.startswith("written ")
+
+
+def test_what_is_wrong_with_a_profile_is_told_once(ui: Watched) -> None:
+    error = {"code": "not_found", "message": "There is no profile 'ana' here.", "fix": None, "field": "profile"}
+    for route in ("stats", "summary", "sessions"):
+        ui.page.route(f"**/profiles/ana/{route}", lambda asked: asked.fulfill(status=404, json={"error": error}))
+    page = ui.go("home")
+    page.get_by_text("There is no profile 'ana' here.").wait_for()
+    assert page.get_by_role("alert").count() == 1
+    assert page.locator(".live-dot").count() == 0
+    ui.expects("404")
+
+
 def test_a_memory_that_is_not_there_says_so(ui: Watched) -> None:
     page = ui.go("memories/01M7FF9Y9Y6WFGGM584Z3DN4XF")
     page.get_by_text("There is no memory or message").wait_for()
