@@ -9,8 +9,8 @@ import json
 import re
 from typing import Any
 
-from holdfast.models.rules.secrets import redacted
 from holdfast.quoted import quoted
+from holdfast.redaction import redacted
 from holdfast.testing import Asked
 from minds import Mind, block, numbers
 

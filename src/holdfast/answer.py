@@ -119,7 +119,7 @@ class Looking:
 
     async def _dated(self, question: str, hits: Sequence[Hit]) -> Dated | None:
         """The best hit with its date, or the message it rests on; one that tells its own date is preferred."""
-        said = await verbatim(self.store, hits)
+        said = await verbatim(self.store, hits, question)
         found = [each for hit in (*hits, *said) if (each := dated(question, hit))]
         return next((each for each in found if each.told), found[0] if found else None)
 

@@ -230,7 +230,7 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
         when = self._when(reference_date, as_of)
         hits = await self._hits(query, filters.parse(**narrowed), CONTEXT_HITS, when)
         store = await self._store_at(when.as_of)
-        worded = await recall.verbatim(store, hits)
+        worded = await recall.verbatim(store, hits, query)
         worded = self._with_origins(await recall.rolled_up(store, worded) if summaries else worded)
         block = pack.packed(worded, tokens, asked_at=when.asked_at)
         asked(narrowed, tokens=tokens, summaries=summaries, reference_date=reference_date, as_of=as_of)

@@ -10,11 +10,13 @@ from typing import Any
 
 from . import told, words
 from .addressed import Addressed, addressed, may_address
+from .discreet import discreet
 from .filters import passes
 from .moments import micros
 from .ports import Embedder, Reranker, Store
 from .question import Asked, analysed
 from .rank import Ranked, ranked, reasons
+from .redaction import redacted
 from .results import Hit
 from .trail import append, followed, note, stage
 from .types import All, Floats, Item, Memory, Message, Probe, Proposals, Test, Where
@@ -65,6 +67,7 @@ async def search(store: Store, models: Models, question: Question, limit: int) -
         distinct, merged = _merged(order, items)
         hits = (await _reread(models.reranker, asked, distinct))[:limit]
         hits = await _brought_up_to_date(store, asked, _explained(hits, order), question)
+        hits = await discreet(store, hits, question.text)
     if about is not None and about.anything:
         hits = [_told_by_agent(hit) for hit in hits]
     if followed():
@@ -121,13 +124,18 @@ async def _reread(reranker: Reranker | None, asked: Asked, hits: list[Hit]) -> l
     if reranker is None or not hits:
         return hits
     try:
-        scores = await reranker.rerank(asked.text, [hit.content for hit in hits])
+        scores = await reranker.rerank(asked.text, [_sent(hit) for hit in hits])
         pairs = list(zip(scores, hits, strict=True))
     except Exception as failure:
         log.warning("keeping the ranker's order, the reranker failed: %s", failure)
         return hits
     read = [replace(hit, features={**hit.features, "rerank": float(score)}) for score, hit in pairs]
     return sorted(read, key=lambda hit: -hit.features["rerank"])
+
+
+def _sent(hit: Hit) -> str:
+    """A hit's text for a reranker, which may be anybody's."""
+    return hit.content if hit.message_id is None else redacted(hit.content)
 
 
 async def _brought_up_to_date(store: Store, asked: Asked, hits: list[Hit], question: Question) -> list[Hit]:
@@ -240,8 +248,9 @@ async def _with_tasks_sunk(store: Store, order: list[Ranked], items: dict[str, I
     return sorted(map(weight, order), key=lambda found: -found.score)
 
 
-async def verbatim(store: Store, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with each distilled memory replaced by the messages it rests on: a prompt wants what was said."""
+async def verbatim(store: Store, hits: Sequence[Hit], asked: str = "") -> list[Hit]:
+    """The hits with each distilled memory replaced by the messages it rests on: a prompt wants what was said, but for
+    its secrets."""
     sources = [source for hit in hits for source in hit.sources]
     said = {item.id: item for item in await store.get(sources) if isinstance(item, Message)}
     told: dict[str, Hit] = {}
@@ -250,7 +259,7 @@ async def verbatim(store: Store, hits: Sequence[Hit]) -> list[Hit]:
         why = {"score": hit.score, "channels": hit.channels, "features": hit.features, "reasons": hit.reasons}
         for each in [_hit_of(message, why) for message in messages] or [hit]:
             told.setdefault(each.id, each)
-    return list(told.values())
+    return await discreet(store, list(told.values()), asked)
 
 
 async def rolled_up(store: Store, hits: Sequence[Hit]) -> list[Hit]:

@@ -14,6 +14,7 @@ from .moments import iso
 from .pack import tokens as counted
 from .ports import Store
 from .records import SUMMARY
+from .redaction import redacted
 from .retention import PINNED
 from .types import All, Memory, Test
 
@@ -117,7 +118,9 @@ async def _last_words(store: Store, session_id: str | None, tokens: int) -> list
     if not last:
         return []
     messages = await store.said(last[0].session_id, before=2**62, limit=4)
-    lines = [f"- {message.speaker or message.role}: {_short(message.content)}" for message in messages]
+    around = ["", *(message.content for message in messages)]
+    texts = [redacted(message.content, last) for message, last in zip(messages, around, strict=False)]
+    lines = [f"- {each.speaker or each.role}: {_short(text)}" for each, text in zip(messages, texts, strict=True)]
     while lines and sum(counted(line) + 1 for line in lines) > tokens:
         lines.pop(0)
     return ["\n".join([f"## Last session ({iso(last[0].said_at)[:10]})", *lines])] if lines else []

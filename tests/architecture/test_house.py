@@ -19,13 +19,13 @@ PURE = {
     "addressed", "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "entities",
     "entity_words", "errors", "features", "filters", "graphs", "happened", "identity", "kinds", "mappings",
     "moments", "names", "pack", "passages", "paths", "pattern_text", "patterns", "question", "quoted", "rank",
-    "reading", "reckon", "reconcile", "records", "relations", "results", "schemas", "sights", "spending",
+    "reading", "reckon", "reconcile", "records", "redaction", "relations", "results", "schemas", "sights", "spending",
     "spoken", "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",
     "archive", "archive_checks", "archive_file", "export", "restore", "merging", "luggage", "unpacking",
-    "migrate", "restate", "graph", "entity_changes", "owned", "undated",
+    "migrate", "restate", "discreet", "graph", "entity_changes", "owned", "undated",
 }  # fmt: skip
 OUTER = {
     "live",

@@ -154,7 +154,7 @@ def _shown(call: _Call, text: str) -> str:
 
 def _keep(call: _Call) -> None:
     """What is kept without being asked is kept without the passwords and keys in it."""
-    from ..models.rules import redacted
+    from ..redaction import redacted
 
     most_bytes, most, most_said = TAIL[call.event]
     path = call.text("transcript_path") or os.environ.get("CURSOR_TRANSCRIPT_PATH", "")

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from .. import spoken
 from ..errors import InvalidInput, shown
 from ..moments import moment
-from ..names import CONTENT_BYTES, SESSION_CHARS
+from ..names import SESSION_CHARS
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +87,9 @@ def session_of(source: str, id: str) -> str:
     return name if len(name) <= SESSION_CHARS else f"{source}-{hashlib.sha256(id.encode()).hexdigest()[:32]}"
 
 
-def pieces(text: str, limit: int = CONTENT_BYTES) -> Iterator[str]:
-    """The text in pieces that a message can hold, cut where a paragraph, a line or a word ends."""
-    data = text.encode()
-    while len(data) > limit:
-        head = data[:limit].decode(errors="ignore")
-        cut = next((at + len(mark) for mark in ("\n\n", "\n", " ") if (at := head.rfind(mark)) > len(head) // 2), None)
-        piece = head if cut is None else head[:cut]
-        data = data[len(piece.encode()) :]
-        if piece.strip():
-            yield piece
-    if data.strip():
-        yield data.decode()
+def pieces(text: str) -> Iterator[str]:
+    """The text in pieces that a message can hold, without those that are only space."""
+    return (piece for piece in spoken.pieces(text) if piece.strip())
 
 
 def said(role: str, text: str, at: datetime | None, metadata: dict[str, Any]) -> list[dict[str, Any]]:

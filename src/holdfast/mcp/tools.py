@@ -17,6 +17,7 @@ from ..library import Source
 from ..moments import iso
 from ..notes import AsyncNotes
 from ..profile import LocalProfile
+from ..redaction import may_be_secret, redacted
 from ..results import Hit, Origin
 from ..types import Memory, Message
 from . import several
@@ -27,6 +28,7 @@ NOWHERE = Origin("", "")
 
 LONGEST_TITLE = 80
 MOST_TOKENS = 8_000
+MOST_BEFORE = 100_000
 
 
 class Arguments(BaseModel):
@@ -160,12 +162,22 @@ async def _search(place: Place, given: Search) -> dict[str, Any]:
 async def _fetch(place: Place, given: Identified) -> dict[str, Any]:
     profile, id, home = several.opened(place.shared, place.home, given.id, place.profile)
     found = await profile.get(id)
+    text = found.content if isinstance(found, Memory) else await _without_secrets(profile, found)
     about = {name: value for name, value in _item(found).items() if name not in ("id", "content")}
     return {
-        "id": found.id, "title": _title(found.content), "text": found.content,
+        "id": found.id, "title": _title(text), "text": text,
         "url": f"{place.uri}/memory/{found.id}" if home == place.home else several.link(home, found.id),
         "metadata": {**found.metadata, **about},
     }  # fmt: skip
+
+
+async def _without_secrets(profile: LocalProfile, message: Message) -> str:
+    """A message's text as a prompt may see it, as hits have it."""
+    before: list[str] = []
+    if may_be_secret(message.content):  # which what was said before it tells
+        said = await profile.messages(message.session_id, limit=MOST_BEFORE)
+        before = [each.content for each in said if each.position < message.position][-1:]
+    return redacted(message.content, " ".join(before))
 
 
 async def _context(place: Place, given: Context) -> dict[str, Any]:

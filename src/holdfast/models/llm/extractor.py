@@ -19,10 +19,10 @@ from ...alike import same
 from ...errors import ModelError
 from ...ports import Keys, no_keys
 from ...quoted import quoted
+from ...redaction import redacted
 from ...trail import append
 from ...types import SECOND_HAND, Draft, Message
 from ...when import window
-from ..rules.secrets import redacted
 from .chat import Ask, Chat
 from .prompt import fenced, prompt
 from .reading import answered

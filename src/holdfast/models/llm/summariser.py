@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ...errors import ModelError
 from ...ports import Summariser
 from ...quoted import quoted
+from ...redaction import redacted
 from ...types import Message, Turn
-from ..rules.secrets import redacted
 from .chat import Ask, Chat
 from .prompt import fenced, prompt
 from .reading import answered

@@ -14,9 +14,9 @@ from datetime import timedelta
 
 from ... import words
 from ...quoted import quoted
+from ...redaction import redacted
 from ...types import SECOND_HAND, Message
 from ...when import windows
-from ..rules.secrets import redacted
 
 TRUSTS = ("user", "agent", "document", "tool")
 """The strongest first."""

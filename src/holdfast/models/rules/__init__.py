@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .secrets import redacted
+from ...redaction import redacted
 
 if TYPE_CHECKING:
     from .extractor import RuleExtractor, drafts

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ...redaction import redacted
 from ...types import Draft
 from ...when import OPEN_START, OPEN_STOP, Window, phrase
-from .secrets import redacted
 from .voice import Subject, alone
 from .words import STOP
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ... import words
+from ...redaction import redacted
 from ...types import Turn
 from .clauses import sentences
-from .secrets import redacted
 
 SENTENCES = 6
 SHORTEST, LONGEST = 4, 60
