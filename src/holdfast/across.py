@@ -1,6 +1,7 @@
 """Several profiles asked at once: a person's, a team's, a project's. Ranked together, each hit with its origin.
 
-Whoever may not read one of them is told the same as if there were none. Each profile's own journal gets a trace of what
+Of one that nobody has written to, nothing is found. Whoever may not read one of them is told the same whether or not it
+is there. Each profile's own journal gets a trace of what
 was asked, with what was found in it and in no other.
 """
 
@@ -46,11 +47,11 @@ def _origin(home: str, given: object) -> Origin:
 
 
 def unreadable(n: int) -> NotFound:
-    """One answer for a profile that is not there and for one that may not be read: nobody learns which."""
+    """One answer for every profile that may not be read: nobody learns whether it is there."""
     return NotFound(
         f"profiles[{n}] is no profile that can be read here.",
         field=f"profiles[{n}]",
-        fix="Name profiles that exist and that the credential may read.",
+        fix="Name profiles that the credential may read.",
     )
 
 
@@ -154,10 +155,15 @@ class _Several(LocalProfile):
         self._profiles = profiles
         self._united: United | None = None
 
-    async def _store(self) -> Store:
+    async def _read(self) -> Store:
         if self._united is None:
-            self._united = United([await _opened(n, profile) for n, profile in enumerate(self._profiles)])
+            written = [await profile._is_written() for profile in self._profiles]
+            stores = [await profile._read() for profile in self._profiles]
+            self._united = United(stores, paying=written.index(True) if True in written else 0)
         return self._united
+
+    async def _is_written(self) -> bool:
+        return any([await profile._is_written() for profile in self._profiles])
 
     async def _caught_up(self) -> None:
         await asyncio.gather(*(profile._caught_up() for profile in self._profiles))
@@ -175,10 +181,3 @@ class _Several(LocalProfile):
             for n, profile in enumerate(self._profiles):
                 details = of_one(done.details, n) | {"across": len(self._profiles)}
                 profile._record(replace(done, details=details), error)
-
-
-async def _opened(n: int, profile: LocalProfile) -> Store:
-    try:
-        return await profile._store()
-    except NotFound:
-        raise unreadable(n) from None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from .errors import InvalidInput, NotFound, shown
+from .errors import InvalidInput, shown
 from .types import Json, Memory
 
 if TYPE_CHECKING:
@@ -69,12 +69,7 @@ class AsyncAgentMemory:
 
     async def get(self, kind: str, key: str, *, version: int | None = None) -> Item | None:
         """The current item of this kind and key, or None; its value as a `version` of the kind's schema has it."""
-        try:
-            page = await self._profile.list(kind=kind, key=key, limit=1, version=version)
-        except NotFound as absent:
-            if absent.field == "version":
-                raise
-            return None
+        page = await self._profile.list(kind=kind, key=key, limit=1, version=version)
         return item(page[0]) if len(page) else None
 
     async def search(
@@ -86,10 +81,7 @@ class AsyncAgentMemory:
         filters: Mapping[str, Any] | None = None,
     ) -> list[Item]:
         """The items that answer best, by meaning, words and key."""
-        try:
-            hits = await self._profile.search(query, limit=limit, filter=_items(kind, filters))
-        except NotFound:  # nothing was written about this entity
-            return []
+        hits = await self._profile.search(query, limit=limit, filter=_items(kind, filters))
         return [
             Item(
                 hit.id, hit.kind, hit.key, hit.content if hit.value is None else hit.value, hit.metadata, hit.version,
@@ -102,10 +94,7 @@ class AsyncAgentMemory:
         """Items, the most recent first."""
         if order_by != "recent":
             raise InvalidInput(f"order_by is {shown(order_by)}; the one order is 'recent'.", field="order_by")
-        try:
-            return [item(memory) for memory in await self._profile.list(kind=kind, limit=limit)]
-        except NotFound:
-            return []
+        return [item(memory) for memory in await self._profile.list(kind=kind, limit=limit)]
 
     async def delete(self, kind: str, key: str) -> bool:
         """Remove an item and its history for good; False when there was none."""

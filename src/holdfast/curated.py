@@ -85,7 +85,7 @@ class Curated(Reported):
     @traced
     async def review(self, *, limit: int = 20) -> tuple[Review, ...]:
         """What somebody should look at, most urgent first, each with the reason and what may be answered."""
-        return await review.waiting(await self._curating(), limit_of(limit))
+        return await review.waiting(await self._curating(reading=True), limit_of(limit))
 
     @traced
     async def resolve(self, id: str, answer: str, *, content: str | None = None) -> Edited:
@@ -96,7 +96,7 @@ class Curated(Reported):
     @traced
     async def edits(self, *, limit: int = 20) -> tuple[Edit, ...]:
         """What was changed on purpose lately, newest first: what `undo` takes back."""
-        return tuple(await (await self._store()).journal.edits(limit_of(limit, most=EDITS)))
+        return tuple(await (await self._read()).journal.edits(limit_of(limit, most=EDITS)))
 
     @traced
     async def undo(self, id: str | None = None, *, steps: int = 1, dry_run: bool = False) -> Undone:
@@ -119,13 +119,15 @@ class Curated(Reported):
         """
         many = limit_of(examples, most=100)
         if fix is None or dry_run:
-            return await audit.audit(await self._curating(rehearsed=True), fix, many)
+            return await audit.audit(await self._curating(rehearsed=True, reading=True), fix, many)
         async with self._writing():
             return await audit.audit(await self._curating(), fix, many)
 
-    async def _curating(self, wanted: Once | None = None, rehearsed: bool = False) -> Curating:
+    async def _curating(
+        self, wanted: Once | None = None, rehearsed: bool = False, *, reading: bool = False
+    ) -> Curating:
         now, kinds = self._holdfast._clock(), await self._kinds_in_use()
-        return Curating(await self._store(), now, kinds, wanted, rehearsed)
+        return Curating(await (self._read() if reading else self._store()), now, kinds, wanted, rehearsed)
 
     if TYPE_CHECKING:
 

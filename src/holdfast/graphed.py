@@ -88,7 +88,7 @@ class Graphed(Reported):
 
     async def entity_changes(self) -> tuple[EntityChange, ...]:
         """What was decided about entities and not undone, oldest first."""
-        return tuple(await (await self._store()).graph.changes())
+        return tuple(await (await self._read()).graph.changes())
 
     @traced
     async def undo_entity_change(self, id: str | None = None) -> EntityChange:
@@ -102,4 +102,4 @@ class Graphed(Reported):
 
     async def _seeing(self, as_of: Moment | None, past: bool) -> Seeing:
         then = None if as_of is None else moments.moment(as_of, "as_of")
-        return await graph.seeing(await self._store(), Scope(self._holdfast._clock(), then, past))
+        return await graph.seeing(await self._read(), Scope(self._holdfast._clock(), then, past))

@@ -55,12 +55,12 @@ class Kinded(Reported):
 
     async def kinds(self) -> tuple[KindInfo, ...]:
         """Every kind that has a schema, by name."""
-        found = await self._registered(await self._store())
+        found = await self._registered(await self._read())
         return tuple(found[name].info for name in sorted(found))
 
     async def kind(self, kind: str) -> KindInfo:
         """One kind's schemas, and how many memories are at each version."""
-        store = await self._store()
+        store = await self._read()
         held = await self._kind(store, kind)
         counts: dict[str, int] = {}
         async for memory in _of_kind(store, held.name):

@@ -100,10 +100,7 @@ class AsyncNotes:
 
     async def search(self, query: str, *, under: str = "", limit: int = 10) -> Found:
         """The notes on this path and on everything in it that answer best, by meaning, words and path."""
-        try:
-            hits = await self._profile.search(query, limit=limit, kind=KIND, filter=_under(self._key(under)))
-        except NotFound:  # nothing was ever written to this profile
-            return []
+        hits = await self._profile.search(query, limit=limit, kind=KIND, filter=_under(self._key(under)))
         return [
             Note(
                 _path(hit.key), text_of(hit.content, hit.value), hit.id, hit.version, hit.created_at, hit.metadata,
@@ -162,14 +159,11 @@ class AsyncNotes:
     async def _listed(self, **narrowed: Any) -> Memories:
         found: Memories = []
         cursor: str | None = None
-        try:
-            while True:
-                page = await self._profile.list(limit=PAGE, cursor=cursor, **narrowed)
-                found += page.items
-                if (cursor := page.cursor) is None:
-                    return found
-        except NotFound:  # nothing was ever written to this profile
-            return []
+        while True:
+            page = await self._profile.list(limit=PAGE, cursor=cursor, **narrowed)
+            found += page.items
+            if (cursor := page.cursor) is None:
+                return found
 
 
 def _under(key: str) -> dict[str, Any]:

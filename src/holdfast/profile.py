@@ -28,6 +28,7 @@ from .results import Answer, Context, Hit, Page, Receipt, Session, Stats
 from .shelved import Shelved
 from .streams import in_one_task
 from .synthesis import Asking, recalled
+from .thinking import Thinking
 from .told import asked, packing
 from .trail import following, note, stage
 from .types import Json, Memory, Message, Where
@@ -207,7 +208,7 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
             return await self._hits(text, where, count, when)
 
         with self._paying(store):
-            async for piece in recalled(store, find, self._holdfast._thinking, asking):
+            async for piece in recalled(store, find, await self._thinking(), asking):
                 if isinstance(piece, Answer):
                     cited = [citation.hit for citation in piece.citations]
                     note(confidence=round(piece.confidence, 3), cited=cited)
@@ -287,13 +288,13 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
     async def messages(self, session_id: str | None = None, *, limit: int = 1000) -> tuple[Message, ...]:
         """What was said, in order, in one session or in all."""
         session_id = None if session_id is None else names.session(session_id)
-        return tuple(await (await self._store()).said(session_id, limit=limit_of(limit, most=100_000)))
+        return tuple(await (await self._read()).said(session_id, limit=limit_of(limit, most=100_000)))
 
     @traced
     async def sessions(self) -> tuple[Session, ...]:
         """Every conversation, in the order in which they began."""
         found: dict[str, Session] = {}
-        for message in await (await self._store()).said(None, limit=2**31):
+        for message in await (await self._read()).said(None, limit=2**31):
             at, id = message.said_at, message.session_id
             if names.of_document(id):
                 continue
@@ -307,14 +308,14 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
         session_id = None if session_id is None else names.session(session_id)
         most = summary.TOKENS if tokens is None else _tokens(tokens)
         await self._caught_up()
-        store, now = await self._store(), self._holdfast._clock()
+        store, now = await self._read(), self._holdfast._clock()
         if session_id is None and tokens is None:
             return await summary.page(store, now)
         return await summary.summary(store, session_id=session_id, now=now, tokens=most)
 
     @traced
     async def stats(self) -> Stats:
-        return await (await self._store()).stats(self._holdfast._embedder.model)
+        return await (await self._read()).stats(self._holdfast._embedder.model)
 
     @traced
     async def redigest(
@@ -338,6 +339,11 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
     async def settle(self, timeout: float | None = None) -> bool:
         """Wait until everything written so far is digested; False when that takes longer than `timeout` seconds."""
         return await self._holdfast._settled(self._who, timeout)
+
+    async def _thinking(self) -> Thinking | None:
+        """The language model that answers; of what nobody has written, it is asked nothing."""
+        thinking = self._holdfast._thinking
+        return thinking if thinking is not None and await self._is_written() else None
 
     def _paying(self, store: Store) -> AbstractContextManager[None]:
         """Model calls inside are on this profile's account."""

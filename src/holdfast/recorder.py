@@ -78,6 +78,7 @@ class Recorder:
                 self._untidy[who] = 0
         except NotFound:
             self._tidied.pop(who, None)
+            self._untidy.pop(who, None)
         except Exception as failure:  # a trace must never stand in anybody's way
             log.warning("%d traces of %s/%s are lost: %s", len(traces), *who, failure)
 

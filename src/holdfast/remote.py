@@ -72,7 +72,7 @@ class RemoteHoldfast(RemoteAdministration):
         """How far the last write was; sent along, so that reads see it whoever answers them."""
 
     def profile(self, namespace: str, profile: str) -> RemoteProfile:
-        """One profile's memory. It appears at its first write; reading it before is an error."""
+        """One profile's memory. It appears at its first write; before, there is nothing in it."""
         return RemoteProfile(self, namespace, profile)
 
     def across(self, namespace: str, profiles: Places) -> RemoteAcross:

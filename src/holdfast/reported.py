@@ -42,7 +42,7 @@ class Reported:
 
     async def usage(self, month: str | None = None) -> tuple[Spent, ...]:
         """What language models were asked in a month such as 2026-11, or in all: calls and tokens by model and task."""
-        spent = await (await self._store()).journal.spent(month)
+        spent = await (await self._read()).journal.spent(month)
         thinking = self._holdfast._thinking
         if thinking is None or not (thinking.tariff.input or thinking.tariff.output):
             return tuple(spent)
@@ -50,7 +50,7 @@ class Reported:
 
     async def job(self, id: str) -> JobStatus:
         """How far the work is that an ingest left behind."""
-        store = await self._store()
+        store = await self._read()
         found = await store.journal.job(id_of(id))
         if found is None:
             raise NotFound(f"There is no job {shown(id)} in this profile.", field="id")
@@ -58,7 +58,7 @@ class Reported:
 
     async def jobs(self, *, limit: int = 20) -> tuple[JobStatus, ...]:
         """Newest first."""
-        store = await self._store()
+        store = await self._read()
         return tuple([await ingest.progress(store, job) for job in await store.journal.jobs(limit_of(limit))])
 
     async def traces(
@@ -71,11 +71,11 @@ class Reported:
     ) -> TracePage:
         """What was asked and written, newest first, of one session and turn when given."""
         await self._holdfast._recorder.flush(self._who)
-        return await (await self._store()).journal.traces(session_id, turn_id, limit_of(limit), cursor)
+        return await (await self._read()).journal.traces(session_id, turn_id, limit_of(limit), cursor)
 
     async def trace(self, id: str) -> Trace:
         await self._holdfast._recorder.flush(self._who)
-        found = await (await self._store()).journal.trace(id_of(id))
+        found = await (await self._read()).journal.trace(id_of(id))
         if found is None:
             raise NotFound(f"There is no trace {shown(id)} in this profile.", field="id")
         return found
@@ -83,7 +83,7 @@ class Reported:
     async def _named_in(self, id: str) -> list[Item]:
         """The memories and messages that a trace names, as they are now; those forgotten since are not there."""
         ids = {text for text in named((await self.trace(id)).details) if ID.fullmatch(text)}
-        return await (await self._store()).get(sorted(ids))
+        return await (await self._read()).get(sorted(ids))
 
     def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT) -> AsyncIterator[Event | None]:
         """What changes, as it changes, from event `after` or from now on; None after each quiet `heartbeat` seconds."""
@@ -95,7 +95,7 @@ class Reported:
             async for event in told:
                 if event is None:
                     yield None
-                elif (seen := await seen_of(event, await self._store())) is not None:
+                elif (seen := await seen_of(event, await self._read())) is not None:
                     yield seen
 
     def as_agent(self, agent: str, *, reads: Reads = "all") -> Self:
@@ -117,16 +117,33 @@ class Reported:
             self._holdfast._recorder.add(self._who, done, error)
 
     async def _store(self) -> Store:
+        """What is there to be changed. Raises NotFound for a profile that nobody has written to."""
         if self._holdfast._closed:
             raise Closed("This Holdfast was closed.")
         return self._seen(await self._holdfast._vault.open(*self._who, create=False))
+
+    async def _read(self) -> Store:
+        """What is there to be read: of a profile that nobody has written to, nothing. It does not appear by it."""
+        try:
+            return await self._store()
+        except NotFound:
+            from .wiring import unwritten  # late: wiring knows every backend, and this module must not
+
+            return self._seen(unwritten())
+
+    async def _is_written(self) -> bool:
+        try:
+            await self._store()
+        except NotFound:
+            return False
+        return True
 
     def _seen(self, store: Store) -> Store:
         return store if self._sight == Sight() else View(store, self._sight)
 
     async def _store_at(self, as_of: datetime | None) -> Store:
         """The store as it stood at that moment."""
-        store = await self._store()
+        store = await self._read()
         return store if as_of is None else Past(store, as_of)
 
     def _when(self, reference: Moment | None, as_of: Moment | None) -> When:

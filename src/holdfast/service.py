@@ -125,7 +125,7 @@ class AsyncHoldfast:
         await self.close()
 
     def profile(self, namespace: str, profile: str) -> LocalProfile:
-        """One profile's memory. It appears, with its namespace, at its first write; reading it before is an error."""
+        """One profile's memory. It appears, with its namespace, at its first write; before, there is nothing in it."""
         return LocalProfile(self, names.namespace(namespace), names.profile(profile))
 
     def across(self, namespace: str, profiles: Places) -> AsyncAcross:

@@ -74,12 +74,12 @@ class Shelved(Kept):
     @traced
     async def documents(self, *, limit: int = 100) -> tuple[Document, ...]:
         """What was added, newest first, with how far each is."""
-        return tuple(await (await self._store()).shelf.listed(limit_of(limit, most=100_000)))
+        return tuple(await (await self._read()).shelf.listed(limit_of(limit, most=100_000)))
 
     @traced
     async def document(self, id: str) -> Document:
         """One document: its stage, what it says of itself, and why it failed if it did."""
-        store = await self._store()
+        store = await self._read()
         return await library.counted(store, await library.found(store, id_of(id)))
 
     @traced
@@ -101,7 +101,7 @@ class Shelved(Kept):
         """
         if not isinstance(after, int) or not 0 <= after < 2**62:
             raise InvalidInput(f"after is {shown(after)}; give the position of a passage.", field="after")
-        return tuple(await library.passages(await self._store(), id_of(id), after, limit_of(limit)))
+        return tuple(await library.passages(await self._read(), id_of(id), after, limit_of(limit)))
 
     @traced
     async def original(self, id: str) -> bytes:
@@ -112,7 +112,7 @@ class Shelved(Kept):
         """The same, a megabyte at a time."""
 
         async def run() -> AsyncIterator[bytes]:
-            async for piece in library.pieces(await self._store(), id_of(id)):
+            async for piece in library.pieces(await self._read(), id_of(id)):
                 yield piece
 
         return run()

@@ -281,7 +281,7 @@ class Holdfast(_Front):
         return cls(loop.run(_made(lambda: RemoteHoldfast(url, token, timeout=timeout))), loop)
 
     def profile(self, namespace: str, profile: str) -> Profile:
-        """One profile's memory. It appears, with its namespace, at its first write; reading it before is an error."""
+        """One profile's memory. It appears, with its namespace, at its first write; before, there is nothing in it."""
         return Profile(self._inner.profile(namespace, profile), self._loop, self)
 
     def across(self, namespace: str, profiles: Places) -> Across:

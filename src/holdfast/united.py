@@ -59,8 +59,9 @@ def _own(value: Any, n: int) -> Any:
 class United:
     """A Store over several. What only a writer or a worker asks for is refused."""
 
-    def __init__(self, stores: Sequence[Store]) -> None:
+    def __init__(self, stores: Sequence[Store], *, paying: int = 0) -> None:
         self._stores = stores
+        self._paying = paying
 
     async def get(self, ids: Sequence[str]) -> list[Item]:
         found = {item.id: item for item in await self._each(ids, lambda store, own: store.get(own))}
@@ -110,8 +111,8 @@ class United:
 
     @property
     def journal(self) -> Journal:
-        """The first profile's, on whose account models are asked."""
-        return self._stores[0].journal
+        """Of the profile on whose account models are asked: the first that there is."""
+        return self._stores[self._paying].journal
 
     @property
     def shelf(self) -> Shelf:

@@ -11,9 +11,10 @@ from typing import Any, cast
 from .config import Settings
 from .errors import Busy, InvalidInput, NotFound, shown
 from .library import Rules
+from .memory.store import MemoryStore
 from .models.local import ArcticEmbedder, PotionEmbedder
 from .models.rules import QuotingSummariser, RuleExtractor
-from .ports import Embedder, Extractor, Summariser, Vault
+from .ports import Embedder, Extractor, Store, Summariser, Vault
 from .sqlite.vault import SqliteVault
 from .thinking import Thinking
 
@@ -63,6 +64,11 @@ def vault(chosen: Settings) -> Vault:
     """The database that the settings name, or the data folder; originals of documents elsewhere if they say so."""
     outside = _originals(chosen)
     return outside(_vault(chosen), True)
+
+
+def unwritten() -> Store:
+    """What a profile holds before its first write."""
+    return MemoryStore()
 
 
 def _originals(chosen: Settings) -> Callable[[Vault, bool], Vault]:

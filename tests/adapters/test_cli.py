@@ -73,6 +73,18 @@ def process(*arguments: str | bytes, stdin: bytes = b"", **environment: str) -> 
     return Said(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
 
+def test_on_a_new_install_every_question_finds_nothing_and_makes_nothing(run: Run, data: Path) -> None:
+    for command in (["recall", "Where do I live?"], ["search", "boat"], ["context", "boat"], ["list"], ["summary"],
+                    ["stats"], ["profiles"], ["documents"], ["graph"], ["notes", "list"], ["usage"], ["kinds"],
+                    ["audit"], ["review"], ["undo", "--list"]):  # fmt: skip
+        told = run(*command)
+        assert (told.code, told.err) == (0, ""), command
+    assert run("profiles", "--json").json == {"profiles": []}
+    assert run("search", "boat", "--with", "team", "--json").json == {"hits": []}
+    assert run("namespaces", "--json").json == {"namespaces": []}
+    assert run("get", "01NOBODY").code == 3
+
+
 def test_a_transcript_becomes_memories_that_recall_cites(run: Run) -> None:
     told = run("ingest", "--session", "s1", stdin=CHAT)
     assert told.code == 0

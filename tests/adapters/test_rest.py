@@ -159,6 +159,10 @@ def test_the_contract_from_first_to_last(service: Service) -> None:
          10001, "/messages/0/role"),
         ("GET", "/namespaces/support/profiles/alice/memories?per_page=1001", None, 400, 10001, "/per_page"),
         ("GET", "/namespaces/support/profiles/alice/memories/nothing", None, 404, 10007, "/id"),
+        ("POST", "/namespaces/support/profiles/nobody/recall", {"query": "x"}, 404, 10007, "/profile"),
+        ("POST", "/namespaces/support/profiles/nobody/summary", {}, 404, 10007, "/profile"),
+        ("GET", "/namespaces/support/profiles/nobody/memories", None, 404, 10007, "/profile"),
+        ("GET", "/namespaces/nowhere/profiles/nobody/memories", None, 404, 1003, "/namespace"),
         ("GET", "/nothing", None, 404, 10003, None),
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from databases import database
-from holdfast import AsyncHoldfast, InvalidInput, NotFound, Origin, acting
+from holdfast import AsyncHoldfast, InvalidInput, Origin, acting
 from holdfast.postgres.vault import PostgresVault
 from holdfast.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
@@ -164,17 +164,6 @@ async def test_each_profile_has_its_own_trace_and_nothing_of_the_others(memory: 
         assert any(id in named for id in own)
         assert not any(id in named for other, theirs in ids.items() if other != name for id in theirs)
         assert "\\x00" not in named
-
-
-async def test_an_absent_profile_is_refused_and_nobody_else_is_read(memory: Any) -> None:
-    await told(memory)
-    seen = len((await memory.profile("app", "ada").traces(limit=100)).items)
-    for absent in ("nobody", ("nowhere", "ada")):
-        with pytest.raises(NotFound) as refused:
-            await memory.across("app", ["ada", absent]).search("bicycle")
-        assert refused.value.field == "profiles[1]"
-        assert "can be read here" in str(refused.value)
-    assert len((await memory.profile("app", "ada").traces(limit=100)).items) == seen
 
 
 @pytest.mark.parametrize("profiles", [[], "ada", [1], [("a", "b", "c")], ["x"] * 0, [f"p{n}" for n in range(51)]])

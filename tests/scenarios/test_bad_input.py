@@ -273,12 +273,6 @@ def test_an_unknown_id_is_not_found(memory: Holdfast, alice: Profile, verb: str)
     refused(memory, lambda: getattr(alice, verb)("01NOBODY"), NotFound, "id", "01NOBODY")
 
 
-@pytest.mark.parametrize("verb", ["stats", "list", "messages", "summary"])
-def test_reading_an_unknown_profile_is_not_found_and_creates_nothing(memory: Holdfast, verb: str) -> None:
-    refused(memory, lambda: getattr(memory.profile("app", "bob"), verb)(), NotFound, "profile", "bob")
-    refused(memory, lambda: getattr(memory.profile("nowhere", "bob"), verb)(), NotFound, "namespace", "nowhere")
-
-
 def test_a_bad_first_write_creates_neither_profile_nor_namespace(memory: Holdfast) -> None:
     bob = memory.profile("elsewhere", "bob")
     refused(memory, lambda: bob.ingest([]), InvalidInput, "messages")

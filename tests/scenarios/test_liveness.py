@@ -232,13 +232,14 @@ def test_the_synchronous_front_works_inside_a_running_loop_and_from_many_threads
         memory.namespaces()
 
 
-async def test_reading_a_deleted_profile_is_not_found(tmp_path: Path) -> None:
+async def test_of_a_deleted_profile_nothing_is_left(tmp_path: Path) -> None:
     async with running(tmp_path) as memory:
         alice = memory.profile("app", "alice")
-        await alice.remember("x")
+        kept = await alice.remember("x")
         await memory.delete_profile("app", "alice")
+        assert (await alice.stats()).memories == 0
         with pytest.raises(NotFound):
-            await alice.stats()
+            await alice.get(kept.id)
 
 
 def test_two_values_in_one_ingest_are_history_and_the_later_is_the_answer(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from ..errors import InvalidInput, shown
+from ..errors import InvalidInput, NotFound, shown
 from . import views
 from .output import Block, Note, Reply, Table
 from .place import Place, add
@@ -20,7 +20,10 @@ MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 def profiles(place: Place) -> Reply:
     """List a namespace's profiles."""
     with place.folder() as holdfast:
-        found = holdfast.profiles(place.namespace)
+        try:
+            found = holdfast.profiles(place.namespace)
+        except NotFound:  # a namespace comes with its first profile
+            found = []
     rows = tuple((each.name, views.minute(each.created_at)) for each in found)
     blocks: tuple[Block, ...] = (Table(rows, ("profile", "created")),) if rows else (Note("No profiles yet."),)
     return Reply({"profiles": found}, blocks)

@@ -169,12 +169,9 @@ class HoldfastStore(BaseStore):
 
     async def _hits(self, op: SearchOp, limit: int) -> list[Hit]:
         query = (op.query or "").encode()[:QUERY_BYTES].decode(errors="ignore")
-        try:
-            hits: list[Hit] = await self._profile.search(
-                query, limit=limit, kind=self._kind, key_prefix=_prefix(op.namespace_prefix)
-            )
-        except NotFound:  # nothing was ever written to this profile
-            return []
+        hits: list[Hit] = await self._profile.search(
+            query, limit=limit, kind=self._kind, key_prefix=_prefix(op.namespace_prefix)
+        )
         return hits
 
     async def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
@@ -186,22 +183,14 @@ class HoldfastStore(BaseStore):
         return short[op.offset : op.offset + op.limit]
 
     async def _head(self, steps: Namespace) -> Memory | None:
-        try:
-            page = await self._profile.list(kind=self._kind, key=keyed(steps), limit=1)
-        except NotFound:  # nothing was ever written to this profile
-            return None
+        page = await self._profile.list(kind=self._kind, key=keyed(steps), limit=1)
         return page[0] if len(page) else None
 
     async def _every(self, namespace: Namespace) -> AsyncIterator[Memory]:
         """All items in a namespace and below it, newest first."""
         cursor: str | None = None
         while True:
-            try:
-                page = await self._profile.list(
-                    kind=self._kind, key_prefix=_prefix(namespace), limit=PAGE, cursor=cursor
-                )
-            except NotFound:  # nothing was ever written to this profile
-                return
+            page = await self._profile.list(kind=self._kind, key_prefix=_prefix(namespace), limit=PAGE, cursor=cursor)
             for memory in page:
                 yield memory
             if (cursor := page.cursor) is None:

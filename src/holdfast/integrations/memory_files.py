@@ -171,15 +171,12 @@ class MemoryFiles:
     async def _listed(self, *, limit: int | None = None, **narrowed: Any) -> list[Memory]:
         found: list[Memory] = []
         cursor: str | None = None
-        try:
-            while True:
-                page = await self._profile.list(limit=limit or PAGE, cursor=cursor, **narrowed)
-                found += page.items
-                cursor = page.cursor
-                if cursor is None or limit is not None:
-                    return found
-        except NotFound:  # nothing was ever written to this profile
-            return []
+        while True:
+            page = await self._profile.list(limit=limit or PAGE, cursor=cursor, **narrowed)
+            found += page.items
+            cursor = page.cursor
+            if cursor is None or limit is not None:
+                return found
 
 
 def resolved(path: str) -> Steps:

@@ -119,9 +119,7 @@ class _Host:
                 place = Place(guest.profile, guest.kind_of, guest.uri, guest.agent, guest.home, guest.shared)
                 told = await tool.act(place, checked(tool, params.arguments))
             except HoldfastError as wrong:
-                if tool.nothing is None or not _unwritten(wrong):
-                    return _failed(wrong)
-                told = tool.nothing
+                return _failed(wrong)
         return types.CallToolResult(content=[_text(told)], structured_content=told)
 
     async def list_prompts(self, _: Any, __: Any) -> types.ListPromptsResult:
@@ -159,7 +157,7 @@ class _Host:
             _check_right(guest, "read")
             what, _, id = _within(guest, uri).partition("/")
             if what == "summary" and not id:
-                text, kind = await _summary(guest.profile), "text/plain"
+                text, kind = await guest.profile.summary(), "text/plain"
             elif what == "memory" and id:
                 place = Place(guest.profile, guest.kind_of, guest.uri)
                 told = await NAMED["fetch"].act(place, checked(NAMED["fetch"], {"id": unquote(id)}))
@@ -268,19 +266,9 @@ def _ids(burst: list[Event]) -> Iterator[str]:
         yield from (str(each) for each in (held.get("id"), held.get("by"), *held.get("ids", ())) if each)
 
 
-async def _summary(profile: LocalProfile) -> str:
-    try:
-        return await profile.summary()
-    except NotFound:
-        return ""  # it appears at its first write
-
-
 async def context_prompt(profile: LocalProfile, topic: str | None) -> str:
     """What is remembered, as the beginning of a conversation."""
-    try:
-        known = (await profile.context(topic, tokens=1500)).text if topic else await profile.summary()
-    except NotFound:
-        known = ""
+    known = (await profile.context(topic, tokens=1500)).text if topic else await profile.summary()
     return f"What you remember from earlier conversations:\n\n{known}" if known else "You remember nothing of this yet."
 
 
@@ -315,11 +303,6 @@ def _check_right(guest: Guest, right: str) -> None:
         raise Forbidden(
             f"The credential {guest.credential} may not {right} here.", fix="Use one with this right in this profile."
         )
-
-
-def _unwritten(wrong: HoldfastError) -> bool:
-    """Whether it is only that nobody wrote to the profile yet: a new conversation begins with a look at nothing."""
-    return isinstance(wrong, NotFound) and wrong.field in ("profile", "namespace")
 
 
 def _within(guest: Guest, uri: str) -> str:

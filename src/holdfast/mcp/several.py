@@ -13,7 +13,6 @@ from ..errors import Forbidden, NotFound
 from ..results import Origin
 
 T = TypeVar("T")
-_ABSENT = re.compile(r"profiles\[(\d+)\]")
 _LINK = re.compile(r"holdfast://([^/]+)/([^/]+)/memory/(.+)")
 
 
@@ -50,23 +49,13 @@ def called(name: str, home: Origin, known: Sequence[Origin]) -> Origin | None:
 
 
 async def asked(shared: Shared, home: Origin, profiles: Sequence[str] | None, ask: Callable[[Any], Awaitable[T]]) -> T:
-    """What all of them say, or those that are named. Profiles that nobody has written to yet are passed over, unless
-    they are named."""
-    known = (home, *shared.readable)
-    if profiles is not None:
-        chosen = [called(name, home, shared.readable) for name in profiles]
-        if None in chosen:
-            raise unreadable(chosen.index(None))
-        return await ask(shared.across([place for place in chosen if place is not None]))
-    left = list(known)
-    while True:
-        try:
-            return await ask(shared.across(left))
-        except NotFound as absent:
-            number = _ABSENT.fullmatch(absent.field or "")
-            if number is None or len(left) == 1:
-                raise NotFound("Nothing was written yet.", field="profile") from None
-            del left[int(number[1])]
+    """What all of them say, or those that are named."""
+    if profiles is None:
+        return await ask(shared.across([home, *shared.readable]))
+    chosen = [called(name, home, shared.readable) for name in profiles]
+    if None in chosen:
+        raise unreadable(chosen.index(None))
+    return await ask(shared.across([place for place in chosen if place is not None]))
 
 
 def written_to(shared: Shared, home: Origin, name: str | None, own: Any) -> Any:

@@ -139,8 +139,6 @@ class Tool:
     right: str
     act: Act
     output: dict[str, Any]
-    nothing: dict[str, Any] | None = None
-    """Its answer before the profile's first write."""
     idempotent: bool = True
 
     @property
@@ -282,11 +280,11 @@ COUNT: dict[str, Any] = {"type": "integer"}
 TOOLS = (
     Tool(
         "recall", "Answer a question from memory, with sources; empty when nothing supports an answer.",
-        Query, "read", _recall, _object(answer=TEXT, sources=MANY), {"answer": "", "sources": []},
+        Query, "read", _recall, _object(answer=TEXT, sources=MANY),
     ),
     Tool(
         "search", "Find memories and past messages about something, best first.",
-        Search, "read", _search, _object(results=MANY), {"results": []},
+        Search, "read", _search, _object(results=MANY),
     ),
     Tool(
         "fetch", "One memory or message in full, by the id that search gave, or the url.",
@@ -294,11 +292,11 @@ TOOLS = (
     ),
     Tool(
         "get_context", "A block of what is known about a topic, to read before answering, within a token budget.",
-        Context, "read", _context, _object(context=TEXT, tokens=COUNT), {"context": "", "tokens": 0},
+        Context, "read", _context, _object(context=TEXT, tokens=COUNT),
     ),
     Tool(
         "list_memories", "Memories, newest first; pass the cursor on for more.",
-        Listing, "read", _list, _object(memories=MANY), {"memories": []},
+        Listing, "read", _list, _object(memories=MANY),
     ),
     Tool(
         "remember", "Keep one thing on purpose: a preference, decision, event, instruction or task.",
@@ -310,7 +308,7 @@ TOOLS = (
     ),
     Tool(
         "enter_directory", "What was noted on a directory and the files in it: ask when you begin to work there.",
-        Directory, "read", _enter, _object(notes=TEXT, more=COUNT), {"notes": "", "more": 0},
+        Directory, "read", _enter, _object(notes=TEXT, more=COUNT),
     ),
     Tool(
         "write_note", "Note on a file or directory what is going on there; replaces the note before.",

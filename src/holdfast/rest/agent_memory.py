@@ -122,7 +122,10 @@ async def profile_of(request: Request) -> LocalProfile:
         raise InvalidInput(
             f"profile {shown(name)} is not a name: 1 to {PROFILE_CHARS} of a-z, 0-9 and inner hyphens.", field="profile"
         )
-    return await gate.profile_of(request)
+    found = await gate.profile_of(request)
+    if request.state.reading:
+        await found._store()  # the contract's 404, where Holdfast's own API finds nothing
+    return found
 
 
 @router.post(ROOT + "/namespaces", dependencies=[Depends(needs("admin"))], status_code=201, response_model=Envelope)

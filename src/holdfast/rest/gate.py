@@ -22,7 +22,7 @@ from .. import trail
 from ..access import Access
 from ..credentials import Credential
 from ..errors import Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unauthorised
-from ..names import PROFILE_BYTES, text
+from ..names import NAMESPACE, PROFILE_BYTES, text
 from ..ports import Rates
 from ..profile import LocalProfile
 from ..records import Caller
@@ -96,6 +96,7 @@ def needs(right: str | None, *, bound: bool = False, among: bool = False) -> Cal
                 fix="Use one with this right in this namespace and profile.",
             )
         request.state.namespace = namespace
+        request.state.reading = right == "read"
         request.state.sight = _sight(request, credential)
         trail.act(_caller(request, credential))
         return credential
@@ -169,9 +170,15 @@ async def _signed_in(request: Request) -> Credential | None:
 
 
 async def profile_of(request: Request) -> LocalProfile:
-    """The profile that the request was let into; a namespace is never implicit over HTTP."""
-    space = await request.app.state.holdfast.namespace(request.state.namespace)
-    return seen_profile(request, space.name, segment(request, "profile"))
+    """The profile that the request was let into. A namespace is never made by it: where there is none, there is nothing
+    to read, and nothing can be written."""
+    named: str = request.state.namespace
+    try:
+        named = (await request.app.state.holdfast.namespace(named)).name
+    except NotFound:
+        if not request.state.reading or not NAMESPACE.fullmatch(named):  # or an id that was pasted
+            raise
+    return seen_profile(request, named, segment(request, "profile"))
 
 
 def seen_profile(request: Request, namespace: str, profile: str) -> LocalProfile:
