@@ -63,7 +63,15 @@ class AsyncAgentMemory:
         It is found by its text, or by `content` where that says it better; by words and key only without `embed`.
         """
         kept = await self._profile.remember(
-            content, kind=kind, key=key, value=value, metadata=metadata, embed=embed, ttl=ttl, trust="agent"
+            content,
+            kind=kind,
+            key=key,
+            value=value,
+            metadata=metadata,
+            embed=embed,
+            ttl=ttl,
+            trust="agent",
+            topic=False,
         )
         return item(kept)
 

@@ -65,6 +65,7 @@ async def _remembered(profile: Taking, thing: Statement) -> Memory:
     given = {
         "key": thing.key, "value": thing.value, "metadata": thing.metadata, "session_id": thing.session_id,
         "agent": thing.agent, "occurred_at": thing.occurred_at, "expires_at": thing.expires_at,
+        "topic": False,  # an export does not tell what came after what
     }  # fmt: skip
     return await profile.remember(thing.content, kind=thing.kind, **given)
 

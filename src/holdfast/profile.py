@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Unpack
 
-from . import filters, ingest, moments, names, pack, recall, redigest, remember, spending, summary
+from . import filters, ingest, moments, names, pack, recall, redigest, remember, spending, summary, topics
 from .carrying import Carrying
 from .curated import Curated
 from .digest import keys_of
@@ -90,12 +90,14 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
         expires_at: Moment | None = None,
         ttl: float | timedelta | None = None,
         embed: bool = True,
+        topic: bool = True,
         idempotency_key: str | None = None,
     ) -> Memory:
         """Keep one thing on purpose. A key that is taken is superseded; the same thing twice is one memory.
 
-        Without kind and key it is a fact, or what a language model, when there is one, files it as. Without `embed` it
-        is found by its words and its key only.
+        Without kind and key it is a fact, or what a language model, when there is one, files it as; without one, a
+        plain statement about one thing gets that topic as its key, unless `topic` is False. Without `embed` it is found
+        by its words and its key only.
         """
         now = self._holdfast._clock()
         given = {
@@ -104,12 +106,15 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
             "ttl": ttl, "embed": embed,
         }  # fmt: skip
         wish = remember.checked(content, "fact" if kind is None else kind, now, **given)
-        wanted = once(idempotency_key, "remember", content, "fact" if kind is None else kind, given)
+        asked_for = given if topic else given | {"topic": False}
+        wanted = once(idempotency_key, "remember", content, "fact" if kind is None else kind, asked_for)
         store = await self._written_to()
         thinking = self._holdfast._thinking
         if thinking is not None and kind is None and key is None and value is None:
             with self._paying(store):
                 wish = await remember.filed(wish, thinking.filer, keys_of(store, now))
+        elif topic:
+            wish = await topics.filed(wish, self._holdfast._extractor, now)
         if wish.expires_at is None:
             wish = replace(wish, expires_at=(await self._holdfast._policy(self._who)).expiry(wish.kind, now))
         async with self._writing():

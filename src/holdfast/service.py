@@ -25,6 +25,7 @@ from .recorder import Recorder
 from .results import Namespace, ProfileInfo
 from .retention import SETTING, Policy, policy
 from .thinking import Thinking
+from .topics import Topics
 from .types import Json, Message
 from .worker import Worker
 
@@ -179,6 +180,8 @@ class AsyncHoldfast:
         if self._thinking is not None:
             return None
         at = self._clock()
+        if isinstance(self._extractor, Topics) and (known := await self._extractor.topic(content, at)):
+            return known.kind
         said = Message("classified", "classified", "user", content, at, timestamp=at)
         found = await self._extractor.extract([said], [])
         return max(found, key=lambda draft: draft.confidence).kind if found else "fact"

@@ -25,7 +25,7 @@ PURE = {
 VERBS = {
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",
     "archive", "archive_checks", "archive_file", "export", "restore", "merging", "luggage", "unpacking",
-    "migrate", "restate", "discreet", "graph", "entity_changes", "owned", "undated",
+    "migrate", "restate", "discreet", "graph", "entity_changes", "owned", "undated", "topics",
 }  # fmt: skip
 OUTER = {
     "live",

@@ -78,15 +78,19 @@ def remember(
     session: Session = None,
     agent: Agent = None,
     ttl: Annotated[str | None, typer.Option(metavar="SPAN", help="Forget after: 90, 15m, 12h, 30d, 4w.")] = None,
+    no_topic: Annotated[bool, typer.Option("--no-topic", help="Without --key, give it no key.")] = False,
 ) -> Reply:
     """Keep one thing on purpose."""
     about = None if metadata is None else parsed(metadata, "metadata", "metadata")
     with place.memory() as memory:
         kept: Memory = memory.remember(
-            text, kind=kind, key=key, metadata=about, session_id=session, agent=agent, ttl=seconds(ttl)
-        )
+            text, kind=kind, key=key, metadata=about, session_id=session, agent=agent, ttl=seconds(ttl),
+            topic=not no_topic,
+        )  # fmt: skip
+        before = memory.history(kept.id)[1:2] if kept.version > 1 and key is None else ()
         memory.settle(SETTLE_SECONDS)  # its meaning is found by the next command, which then need not wait
-    return Reply(kept, views.memories([kept]))
+    replaced = [Note(f"In place of: {old.content}") for old in before]
+    return Reply(kept, (*views.memories([kept]), *replaced))
 
 
 def forget(

@@ -42,7 +42,9 @@ class Search(Body):
 async def write(request: Request, body: Write, once: Once = None) -> Json:
     """Write a value under its kind and key; a key that is taken is overwritten, and its history kept."""
     profile = await profile_of(request)
-    return Json(plain(item(await profile.remember(**dict(body), trust="agent", idempotency_key=once))), 201)
+    return Json(
+        plain(item(await profile.remember(**dict(body), trust="agent", topic=False, idempotency_key=once))), 201
+    )
 
 
 @router.get(OF + "/items/{kind}/{key}", dependencies=[Depends(needs("read"))], response_model=Item)

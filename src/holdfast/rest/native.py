@@ -58,6 +58,7 @@ class Remember(Body):
     expires_at: Moment = None
     ttl: float | None = None
     embed: bool = True
+    topic: bool = True
 
 
 class Revision(Body):

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from ...ports import Embedder, Keys, no_keys
 from ...types import Draft, Message
@@ -60,6 +61,12 @@ class RuleExtractor:
         if self._embedder is not None:
             found = await self._reread(self._embedder, found)
         return _drafts(found, self._least)
+
+    async def topic(self, text: str, at: datetime) -> Draft | None:
+        """What one statement is about, all of it, where a rule knows that for sure."""
+        from .topic import topic_of  # late: it reads statements as this module does
+
+        return await asyncio.to_thread(topic_of, text, at)
 
     async def _reread(self, embedder: Embedder, found: list[Judged]) -> list[Judged]:
         """Judged again by meaning, where the words leave a doubt; by words alone when the embedder fails."""
