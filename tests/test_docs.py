@@ -221,7 +221,7 @@ def test_the_guide_names_every_setting() -> None:
 
 def test_the_command_page_shows_every_command_and_option() -> None:
     page = text_of("docs/cli.md")
-    for command in app.registered_commands:
+    for command in app().registered_commands:
         assert f"$ holdfast {command.name}" in page
         given = inspect.signature(command.callback).parameters.values()  # type: ignore[arg-type]
         hints = get_type_hints(command.callback, include_extras=True)  # type: ignore[arg-type]

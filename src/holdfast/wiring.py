@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,10 +14,11 @@ from .errors import Busy, InvalidInput, NotFound, shown
 from .library import Rules
 from .memory.store import MemoryStore
 from .models.local import ArcticEmbedder, PotionEmbedder
-from .models.rules import QuotingSummariser, RuleExtractor
-from .ports import Embedder, Extractor, Store, Summariser, Vault
+from .models.rules import QuotingSummariser
+from .ports import Embedder, Extractor, Keys, Store, Summariser, Vault, no_keys
 from .sqlite.vault import SqliteVault
 from .thinking import Thinking
+from .types import Draft, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,28 @@ class Wired:
     decay: float | None
     thinking: Thinking | None = None
     documents: Rules = field(default_factory=Rules)
+
+
+class _Rules:
+    """The rules, loaded when there is something to read: whoever only looks does without."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    @cached_property
+    def _extractor(self) -> Extractor:
+        from .models.rules import RuleExtractor
+
+        return RuleExtractor(self._embedder)
+
+    @property
+    def name(self) -> str:
+        return self._extractor.name
+
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
+        return await self._extractor.extract(messages, before, keys)
 
 
 def wired(
@@ -51,7 +75,7 @@ def wired(
     return Wired(
         vault(chosen),
         model,
-        extractor or RuleExtractor(model),
+        extractor or _Rules(model),
         chosen.trace_days,
         QuotingSummariser(),
         chosen.decay_days,

@@ -27,6 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .hook import run  # not by way of typer: a hook's start is most of its cost
 
         return run(given[1:], leave=arguments is None)
+    if given == ["--version"]:
+        from .. import __version__
+
+        print(__version__)
+        return 0
     as_json = "--json" in given[: given.index("--") if "--" in given else None]
     _warn_in_one_line(as_json)
     try:
@@ -49,7 +54,7 @@ def _run(arguments: list[str]) -> int:
     from .app import app
 
     try:
-        return app(arguments, prog_name="holdfast", standalone_mode=False) or 0
+        return app(arguments[0] if arguments else None)(arguments, prog_name="holdfast", standalone_mode=False) or 0
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as wrong:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InvalidInput
-from ..records import Edit
-from ..results import Audit, Edited, Finding, Review
 from . import views
 from .find import Filter, Id, Kind, Limit
 from .output import Block, Entry, Note, Reply, Table
@@ -16,6 +14,10 @@ from .place import Place, add
 from .tell import count
 from .tell import seconds as span
 from .transcript import parsed
+
+if TYPE_CHECKING:
+    from ..records import Edit
+    from ..results import Audit, Edited, Finding, Review
 
 Content = Annotated[str | None, typer.Option("--content", metavar="TEXT", help="What it says.")]
 Key = Annotated[str | None, typer.Option("--key", metavar="KEY", help="What it is about.")]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidInput, shown
-from ..graphs import drawn
 from . import views
 from .output import Block, Entry, Note, Reply, Table
 from .place import Place, add
@@ -57,6 +56,8 @@ def graph(
                 profile.path(given[0], given[1], as_of=as_of, past=past) if two
                 else profile.graph(given[0] if given else None, depth=depth, as_of=as_of, past=past, limit=limit)
             )  # fmt: skip
+            from ..graphs import drawn
+
             return Reply(drawn(found), _drawn(found))
         if action == "list":
             listed = profile.entities(given[0] if given else None, as_of=as_of, limit=limit)

@@ -12,10 +12,12 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..announced import Door, announce, withdraw
-from ..service import AsyncHoldfast
+
+if TYPE_CHECKING:
+    from ..service import AsyncHoldfast
 
 HERE = "127.0.0.1"
 QUEUE = 128

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InvalidInput
-from ..retention import Retained
 from .output import Block, Note, Reply, Table
 from .place import Place, add
 from .tell import count
 from .transcript import parsed
+
+if TYPE_CHECKING:
+    from ..retention import Retained
 
 Rules = Annotated[
     str | None, typer.Option("--set", metavar="JSON|FILE", help="Lay these rules down; none removes them.")

@@ -6,16 +6,17 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import Busy, InvalidInput
-from ..remote import RemoteHoldfast
-from ..results import Origin
-from ..service import AsyncHoldfast
 from .place import Data, NamespaceName, ProfileName
 from .way import Along, Way
+
+if TYPE_CHECKING:
+    from ..remote import RemoteHoldfast
+    from ..results import Origin
 
 Others = Annotated[
     list[str] | None,
@@ -42,6 +43,7 @@ async def _serve(data: str | None, namespace: str, profile: str, others: list[st
 
     from ..mcp.server import Guest, server
     from ..mcp.several import Shared
+    from ..results import Origin
 
     async with Way(data, namespace, _named(data)) as way:
         with suppress(Busy):  # a client that must wait for the first answer gives up later than one without a server
@@ -80,6 +82,8 @@ def _named(data: str | None) -> RemoteHoldfast | None:
             "HOLDFAST_URL is a secret URL, which needs no command.", field="HOLDFAST_URL",
             fix="Give the client the URL itself, with /mcp at its end; `holdfast connect` does it.",
         )  # fmt: skip
+    from ..service import AsyncHoldfast
+
     return AsyncHoldfast.connect(url, os.environ.get("HOLDFAST_TOKEN", ""))
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InvalidInput, shown
-from ..notes import Note as OnPath
-from ..sync import Notes
 from .output import Block, Entry, Note, Reply
 from .place import Place, add
 from .views import minute
+
+if TYPE_CHECKING:
+    from ..notes import Note as OnPath
+    from ..sync import Notes
 
 ACTIONS = ("list", "enter", "read", "write", "search", "history", "move", "remove")
 
@@ -28,6 +30,8 @@ def notes(
     agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who writes this.")] = None,
 ) -> Reply:
     """Notes on files and folders: `enter` tells what was going on in one."""
+    from ..sync import Notes
+
     if action not in ACTIONS:
         raise InvalidInput(f"action is {shown(action)}; use one of {', '.join(ACTIONS)}.", field="action")
     if (text is None) == (action in ("write", "search", "move")):

@@ -8,20 +8,21 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import HoldfastError, InvalidInput
-from ..library import is_ours
-from ..results import Document
-from ..sync import Profile
 from . import views
 from .output import Block, Entry, Note, Reply, show
 from .place import Place, add
 from .progress import meter
 from .tell import count, digested
 from .transcript import parsed
+
+if TYPE_CHECKING:
+    from ..results import Document
+    from ..sync import Profile
 
 LOOK_SECONDS = 2.0
 POLL_SECONDS = 0.1
@@ -43,6 +44,8 @@ def add_documents(
     Text, Markdown, HTML, PDF, Office files, mail, EPUB, pictures, code, archives of these. The same file twice is one
     document; a page that changed replaces what it said before.
     """
+    from ..results import Document
+
     about = None if metadata is None else parsed(metadata, "metadata", "metadata")
     seen = _looked(sources) if watch else {}  # before they are read: what changes meanwhile is read again
     listed = [*_sources(sources)]
@@ -148,6 +151,8 @@ def _sources(sources: Iterable[str]) -> Iterator[str | Path | bytes]:
 
 def _files(folder: Path) -> Iterator[Path]:
     """What is in a folder and below, without what is hidden, and without data folders of ours."""
+    from ..library import is_ours
+
     for path in sorted(folder.rglob("*")):
         hidden = any(step.startswith(".") for step in path.relative_to(folder).parts)
         if path.is_file() and path.stat().st_size and not hidden and not is_ours(path):
@@ -173,7 +178,7 @@ def _watch(
 def _again(memory: Profile, path: Path, about: Any, known: dict[Path, Document], place: Place) -> None:
     try:
         (document,) = _read(memory, [path], None, about, wait=True, quiet=place.as_json)
-        assert isinstance(document, Document)
+        assert not isinstance(document, InvalidInput)
     except HoldfastError as wrong:  # it may be half written, or gone again; the next look tells
         print(f"{path}: {wrong}", file=sys.stderr)
         return

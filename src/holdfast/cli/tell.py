@@ -6,23 +6,23 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .. import ingest as said
 from ..errors import InvalidInput, NotFound, shown
 from ..moments import now
 from ..names import MESSAGES
-from ..results import Receipt, Written
-from ..spoken import spoken
-from ..sync import Profile
-from ..types import Memory
 from . import views
 from .output import Note, Reply
 from .place import Place, add
 from .progress import meter
 from .transcript import conversation, parsed
+
+if TYPE_CHECKING:
+    from ..results import Receipt, Written
+    from ..sync import Profile
+    from ..types import Memory
 
 Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="Session the text belongs to.")]
 Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who writes this.")]
@@ -45,6 +45,9 @@ def ingest(
 
     JSON (a list of messages, or {"messages": [...], "session_id": "..."}), JSON Lines, or "Name: text" lines.
     """
+    from .. import ingest as said
+    from ..spoken import spoken
+
     given = conversation(_bytes(file), format, "standard input" if str(file) == "-" else str(file))
     session_id = given.session_id if session is None else session
     agent = given.agent if agent is None else agent
@@ -174,6 +177,8 @@ def _bytes(file: Path) -> bytes:
 
 
 def _written(memory: Profile, batches: list[list[Any]], session: str, agent: Any, *, quiet: bool) -> Receipt:
+    from ..results import Receipt
+
     total = sum(map(len, batches))
     written: list[Written] = []
     pending = 0

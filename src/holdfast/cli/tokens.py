@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..credentials import Credential, Grant
 from ..errors import InvalidInput, NotFound, shown
-from ..records import Act, Reach
 from .output import Block, Note, Reply, Table
 from .place import Place, add
 from .views import minute
+
+if TYPE_CHECKING:
+    from ..credentials import Credential, Grant
+    from ..records import Act, Reach
 
 SCOPES = ("profile", "namespace", "everywhere")
 Id = Annotated[str, typer.Argument(metavar="ID", help="A credential's id, as `holdfast tokens` shows it.")]
@@ -98,6 +100,8 @@ def _rights(text: str) -> list[str]:
 
 
 def _grant(namespace: str, text: str) -> Grant:
+    from ..credentials import Grant
+
     profile, sign, rights = text.rpartition("=")
     if not sign or not profile:
         raise InvalidInput(f"grant is {shown(text)}; write it like team=read,write.", field="grant")

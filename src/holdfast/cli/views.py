@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from ..moments import iso
-from ..results import Answer, Document, Hit, Stats
-from ..spending import Spent
-from ..types import Memory, Message
 from .output import Block, Entry, Note, Table, one_line
+
+if TYPE_CHECKING:
+    from ..results import Answer, Document, Hit, Stats
+    from ..spending import Spent
+    from ..types import Memory, Message
 
 NOTHING_KNOWN = "Nothing known about that."
 

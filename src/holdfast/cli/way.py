@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..announced import Door, answering, owner
 from ..config import Settings
 from ..errors import AlreadyExists, Busy, Closed, Forbidden, Unreachable
-from ..moments import now
-from ..records import Event
 
 if TYPE_CHECKING:
+    from ..records import Event
     from ..remote import RemoteHoldfast
     from ..service import AsyncHoldfast
     from ..sync import Holdfast
@@ -192,6 +191,9 @@ class Along:
 
     async def events(self, **given: Any) -> AsyncIterator[Event | None]:
         """As a profile's; after a change of who has the folder, word that anything may have changed."""
+        from ..moments import now
+        from ..records import Event
+
         while True:
             held = await self._way.reached()
             with suppress(Unreachable):

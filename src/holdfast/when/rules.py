@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from .counted import (
     adjoining_day,
@@ -176,6 +177,7 @@ _RULES: tuple[tuple[Iterable[str], str, Builder], ...] = (
 )
 
 
+@cache  # not at import: most commands read no dates, and compiling takes as long as many of them
 def _by_opener() -> dict[str, list[tuple[re.Pattern[str], Builder]]]:
     by_opener: dict[str, list[tuple[re.Pattern[str], Builder]]] = {}
     for openers, pattern, build in _RULES:
@@ -185,9 +187,6 @@ def _by_opener() -> dict[str, list[tuple[re.Pattern[str], Builder]]]:
     return by_opener
 
 
-_BY_OPENER = _by_opener()
-
-
 def rules_for(word: str) -> list[tuple[re.Pattern[str], Builder]]:
     """The rules this word may open, in the order to try them."""
-    return _BY_OPENER.get(_DIGITS if word[0].isdigit() else word.lower(), [])
+    return _by_opener().get(_DIGITS if word[0].isdigit() else word.lower(), [])
