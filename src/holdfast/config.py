@@ -137,7 +137,7 @@ def _models(found: dict[str, object]) -> dict[str, Any]:
     """What the settings say of models; keys may come from the variables that providers' own tools read."""
     embedder, llm = str(found.get("embedder") or "arctic"), _maybe(found.get("llm"))
     if ":" not in embedder:
-        _choice("embedder", embedder, EMBEDDERS)
+        _choice("embedder", embedder, EMBEDDERS, "or a vendor's, such as openai:text-embedding-3-small")
     mine = {name: _maybe(found.get(name)) for name in ("llm_key", "llm_url", "llm_price", "llm_ceiling")}
     mine["embedder_key"], mine["embedder_url"] = _maybe(found.get("embedder_key")), _maybe(found.get("embedder_url"))
     for setting, spec in (("llm", llm), ("embedder", embedder)):
@@ -246,9 +246,10 @@ def _truth(name: str, value: object) -> bool:
     raise InvalidInput(f"The setting {name} is {shown(value)}; use true or false.", field=name)
 
 
-def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+def _choice(name: str, value: object, choices: tuple[str, ...], more: str = "") -> str:
     if value not in choices:
-        raise InvalidInput(f"The setting {name} is {shown(value)}; use one of {', '.join(choices)}.", field=name)
+        known = f"{', '.join(choices)}{more and ', '}{more}"
+        raise InvalidInput(f"The setting {name} is {shown(value)}; use one of {known}.", field=name)
     return str(value)
 
 

@@ -195,7 +195,7 @@ class Curating:
             raise InvalidInput(f"ids is {shown(ids)}; give a list of memory ids.", field="ids")
         wanted = list(dict.fromkeys(ids))
         if not least <= len(wanted) <= MOST_MERGED:
-            raise InvalidInput(f"ids names {len(wanted)}; give {least} to {MOST_MERGED} memories.", field="ids")
+            raise InvalidInput(f"{len(wanted)} different ids are given; give {least} to {MOST_MERGED}.", field="ids")
         found = {item.id: item for item in await self.store.get(wanted)}
         heads = []
         for id in wanted:

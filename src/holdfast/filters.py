@@ -66,9 +66,9 @@ def _shorthand(name: str, value: object) -> Where:
         case "key_prefix":
             return _test("key", "prefix", value)
         case "since":
-            return _test("time", "gte", value)
+            return _test("time", "gte", moment(value, name))
         case "until":
-            return _test("time", "lt", value)
+            return _test("time", "lt", moment(value, name))
         case _:
             return _test(name, "in" if isinstance(value, list | tuple | set) else "eq", value)
 

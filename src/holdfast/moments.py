@@ -28,9 +28,9 @@ def moment(value: object, field: str) -> datetime:
             raise TypeError
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, OverflowError, OSError):
+        others = "" if isinstance(value, str) else ", Unix seconds or a datetime"
         raise InvalidInput(
-            f"{field}: {shown(value)} is no point in time; give ISO 8601 (2025-03-04T18:20:00Z), Unix seconds "
-            "or a datetime.",
+            f"{field}: {shown(value)} is no point in time; give ISO 8601 (2025-03-04, 2025-03-04T18:20:00Z){others}.",
             field=field,
         ) from None
 

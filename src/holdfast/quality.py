@@ -30,6 +30,14 @@ _CHAT = frozenset(
         "hi hello hey thanks thank ok okay sure yes no yeah nope bye goodbye please great cool nice lol haha welcome"
     )
 )
+_LIGHT = frozenset(
+    words.question_words("take takes took taking now right currently already still down up about around")
+)
+"""Words that say neither what it is about nor what is said of it."""
+_LIKED = frozenset(words.question_words("like likes love loves enjoy enjoys adore adores"))
+_HATES = ("hate", "hates", "dislike", "dislikes", "detest", "detests", "loathe", "loathes")
+_DISLIKED = frozenset(words.question_words(" ".join(_HATES)))
+LIKING = "like"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ class Read:
     memory: Memory
     stems: frozenset[str]
     frame: frozenset[str]
-    """Its stems without numbers and names."""
+    """Its stems without numbers, names and light words; liking and disliking are one, and told apart by `denies`."""
     names: frozenset[str]
     numbers: frozenset[str]
     denies: bool
@@ -51,8 +59,11 @@ def read(memory: Memory) -> Read:
     stems = frozenset(words.question_words(text))
     named = {stem for name in names for stem in words.tokens(name)}
     frame = frozenset(stem for stem in stems if not stem[0].isdigit()) - named
+    liking, disliking = frame & _LIKED, frame & _DISLIKED
+    about = (frame - liking - disliking) | ({LIKING} if liking or disliking else set())
+    denies = any(word.casefold() not in _HATES for word in _NEGATED.findall(text)) != bool(disliking)
     numbers = frozenset(_NUMBER.findall(text))
-    return Read(memory, stems, frame, frozenset(names), numbers, _NEGATED.search(text) is not None)
+    return Read(memory, stems, (about - _LIGHT) or about, frozenset(names), numbers, denies)
 
 
 def duplicates(memories: Sequence[Memory]) -> list[list[Memory]]:

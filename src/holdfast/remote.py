@@ -23,7 +23,7 @@ from . import errors, trail
 from .archive_file import Archive
 from .bookmarks import later
 from .carrying import Exported, Seen, all_of, archived, by_line, chunked, source, written
-from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable
+from .errors import Closed, Forbidden, HoldfastError, InvalidInput, NotFound, TooMany, Unreachable, shown
 from .foreign import brought
 from .profile import LocalProfile
 from .reading import read
@@ -60,6 +60,8 @@ class RemoteHoldfast(RemoteAdministration):
     """Memory for many profiles on a server: `RemoteHoldfast(url, token)`; close it, or use `async with`."""
 
     def __init__(self, url: str, token: str, *, timeout: float = SECONDS) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise InvalidInput(f"The address is {shown(url)}; write it like http://127.0.0.1:8420.", field="url")
         if not token or not token.isascii():
             raise InvalidInput("The token is empty or not ASCII; give the one that the server printed.", field="token")
         self._http = httpx.AsyncClient(

@@ -43,8 +43,10 @@ async def resolve(curating: Curating, id: str, answer: str, content: str | None)
     known = (await _entry(curating.store, head)).answers if _reason(head) is not None else ANSWERS
     if answer not in known:
         raise InvalidInput(f"answer is {shown(answer)}; use one of {', '.join(known)}.", field="answer")
-    if (answer == "edit") != (content is not None):
-        raise InvalidInput("content goes with the answer edit, and only with it.", field="content")
+    if answer == "edit" and content is None:
+        raise InvalidInput("The answer is edit, and content, which is the new text, is missing.", field="content")
+    if answer != "edit" and content is not None:
+        raise InvalidInput(f"content is for the answer edit, and the answer is {shown(answer)}.", field="content")
     if answer == "replace":
         other = await _other(curating.store, head)
         if other is None:

@@ -208,6 +208,25 @@ async def test_a_change_that_a_conversation_confirmed_stays(where: str, tmp_path
             await ana.undo()
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "clash"),
+    [
+        ("I love coffee", "I hate coffee", True),
+        ("Ben likes olives", "Ben doesn't like olives", True),
+        ("Ben likes olives", "Ben does not hate olives", False),
+        ("Ana likes dogs", "Ana dislikes cats", False),
+        ("Tests take 14 minutes right now", "Tests are down to 4 minutes", True),
+        ("Tests take 14 minutes on the big runner", "Tests are down to 4 minutes", False),
+    ],
+)
+async def test_an_audit_sees_what_cannot_both_be_true(tmp_path: Path, one: str, other: str, clash: bool) -> None:
+    async with kept("memory", tmp_path, FrozenClock()) as ana:
+        for text in (one, other):
+            await ana.remember(text)
+        found = {each.name: each.count for each in (await ana.audit()).findings}
+        assert (found["contradictions"], found["duplicates"]) == (2 if clash else 0, 0)
+
+
 @everywhere
 async def test_an_audit_finds_and_mends_and_is_undone(where: str, tmp_path: Path) -> None:
     clock = FrozenClock()

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import HoldfastError, InvalidInput
+from .output import ReaderGone
 
 INTERRUPTED = 130
 READER_GONE = 141
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return refused.exit
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGone):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python's own flush complains at exit
         return READER_GONE
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, NotFound, shown
 from . import views
 from .find import Filter, Id, Kind, Limit
-from .output import Block, Entry, Note, Reply, Table
+from .output import Block, Entry, Note, Reply, Table, one_line
 from .place import Place, add
 from .tell import count
 from .tell import seconds as span
@@ -18,11 +19,14 @@ from .transcript import parsed
 if TYPE_CHECKING:
     from ..records import Edit
     from ..results import Audit, Edited, Finding, Review
+    from ..sync import Profile
 
 Content = Annotated[str | None, typer.Option("--content", metavar="TEXT", help="What it says.")]
 Key = Annotated[str | None, typer.Option("--key", metavar="KEY", help="What it is about.")]
 NewKind = Annotated[str | None, typer.Option("--as-kind", metavar="KIND", help="Make it this kind.")]
 Metadata = Annotated[str | None, typer.Option(metavar="JSON", help="Fields to set; null removes one.")]
+LONGEST = 60
+NO_CHANGE = "Nothing to undo."
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")]
 
 
@@ -73,6 +77,8 @@ def merge(
 
     Without --content it says what the best of them says.
     """
+    if len(set(ids)) < 2:
+        raise InvalidInput("Give two or more different ids: the memories that are to become one.", field="ids")
     with place.memory() as memory:
         return _edited(memory.merge(ids, content=content, key=key, kind=as_kind))
 
@@ -83,6 +89,8 @@ def split(
     into: Annotated[list[str], typer.Argument(metavar="TEXT TEXT…", help="What each part says.")],
 ) -> Reply:
     """Make several memories of one."""
+    if len(into) < 2:
+        raise InvalidInput("Give two or more texts, one for each part.", field="into")
     with place.memory() as memory:
         return _edited(memory.split(id, into))
 
@@ -90,9 +98,11 @@ def split(
 def mark(
     place: Place,
     id: Id,
-    wrong: Annotated[bool, typer.Option("--wrong/--right", help="What it is.")] = False,
+    wrong: Annotated[bool | None, typer.Option("--wrong/--right", help="What it is; say one of them.")] = None,
 ) -> Reply:
     """Say that a memory is right, or wrong: it moves a little in search."""
+    if wrong is None:
+        raise InvalidInput("Say what it is.", field="wrong", fix="Add --right or --wrong.")
     with place.memory() as memory:
         return _edited(memory.mark(id, right=not wrong))
 
@@ -109,11 +119,22 @@ def review(
     """Show what somebody should look at, most urgent first; answer one."""
     with place.memory() as memory:
         if id is not None:
-            if answer is None:
-                raise InvalidInput("Say what it is: right, wrong, keep, edit or replace.", field="answer")
-            return _edited(memory.resolve(id, answer, content=content))
+            _check_answer(answer, content)
+            return _edited(memory.resolve(id, str(answer), content=content))
         waiting = memory.review(limit=limit)
     return Reply({"review": waiting}, tuple(map(_waiting, waiting)) or (Note("Nothing waits."),))
+
+
+def _check_answer(answer: str | None, content: str | None) -> None:
+    if answer is None:
+        raise InvalidInput("Say what it is: right, wrong, keep, edit or replace.", field="answer")
+    if answer == "edit" and content is None:
+        raise InvalidInput("Say what it should say instead.", field="content", fix="Add --content TEXT.")
+    if answer != "edit" and content is not None:
+        raise InvalidInput(
+            f"--content is the new text of a memory, and the answer is {shown(answer)}.", field="content",
+            fix="Answer edit, or leave out --content.",
+        )  # fmt: skip
 
 
 def undo(
@@ -121,13 +142,14 @@ def undo(
     id: Annotated[str | None, typer.Argument(metavar="[CHANGE]", help="A change; without one, the last.")] = None,
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="How many of the last changes.")] = 1,
     show: Annotated[bool, typer.Option("--list", help="Show what can be undone.")] = False,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many changes to list.")] = 20,
     dry_run: DryRun = False,
 ) -> Reply:
     """Take back what was remembered, edited, merged, split, marked or mended. A forget cannot be undone."""
     with place.memory() as memory:
         if show:
-            edits = memory.edits(limit=200)
-            return Reply({"edits": edits}, _log(edits))
+            edits = memory.edits(limit=limit)
+            return Reply({"edits": edits}, _log([(each, _says(memory, each)) for each in edits]))
         done = memory.undo(id, steps=steps, dry_run=dry_run)
     verb = "Would undo" if dry_run else "Undid"
     told = ", ".join(f"{each.verb} of {views.minute(each.at)}" for each in done.edits)
@@ -148,7 +170,7 @@ def audit(
     """
     with place.memory() as memory:
         found = memory.audit(fix=fix, dry_run=dry_run)
-    return Reply(found, _audited(found))
+    return Reply(found, _audited(found, fix, dry_run))
 
 
 def _edited(done: Edited) -> Reply:
@@ -162,22 +184,42 @@ def _waiting(entry: Review) -> Entry:
     return Entry(entry.memory.content, about, "•")
 
 
-def _log(edits: tuple[Edit, ...]) -> tuple[Block, ...]:
+def _log(edits: list[tuple[Edit, str]]) -> tuple[Block, ...]:
     rows = [
-        (each.id, views.minute(each.at), each.verb, str(len(each.made) + len(each.judged)), "gone" if each.gone else "")
-        for each in edits
+        (each.id, views.minute(each.at), each.verb, str(len(each.made) + len(each.judged)), says)
+        for each, says in edits
     ]
-    return (Table(tuple(rows), ("change", "when", "what", "memories", "")),) if rows else (Note("Nothing to undo."),)
+    return (Table(tuple(rows), ("change", "when", "what", "memories", "text")),) if rows else (Note(NO_CHANGE),)
 
 
-def _audited(found: Audit) -> tuple[Block, ...]:
+def _says(memory: Profile, change: Edit) -> str:
+    """What the first memory of a change says, as far as it is still there."""
+    for id in (*(each[0] for each in change.made), *(each[0] for each in change.judged)):
+        with suppress(NotFound):
+            text = one_line(memory.get(id).content)
+            return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return "(forgotten since)" if change.gone or change.verb == "forget" else ""
+
+
+def _audited(found: Audit, fix: str | None, dry_run: bool) -> tuple[Block, ...]:
+    """The findings; or what was done about one of them, with what is left to do."""
+    if fix is not None and found.fixed is not None:
+        return _mended(found, found.fixed, fix, dry_run)
     told: list[Block] = [f"{count(found.memories, 'memory')}."]
     for each in found.findings:
         told.append(f"{each.name}: {each.count:,} ({each.share:.1%})")
         told += _examples(each)
-    if found.fixed is not None:
-        told += _edited(found.fixed).blocks
     return tuple(told)
+
+
+def _mended(found: Audit, done: Edited, fix: str, dry_run: bool) -> tuple[Block, ...]:
+    about = next(each for each in found.findings if each.name == fix)
+    others = ", ".join(f"{each.name} {each.count:,}" for each in found.findings if each.count and each.name != fix)
+    left = (Note(f"Left as they are: {others}. See: holdfast audit"),) if others else ()
+    if not about.count:
+        return (f"There was nothing to mend: {fix} 0.", *left)
+    verb = "Would mend" if dry_run else "Mended"
+    return (f"{verb} {fix}: {count(about.count, 'memory')}, which now read:", *_edited(done).blocks, *left)
 
 
 def _examples(finding: Finding) -> list[Block]:

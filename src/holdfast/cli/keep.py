@@ -58,8 +58,12 @@ def _rules(given: str) -> Any:
 def _read(file: Path) -> str:
     try:
         return file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as bad:
-        raise InvalidInput(f"{file} cannot be read: {bad}.", field="set") from None
+    except OSError as bad:
+        raise InvalidInput(
+            f"{file} cannot be read: {bad.strerror}.", field="set", fix="Give a file, or the rules themselves as JSON."
+        ) from None
+    except UnicodeDecodeError as bad:
+        raise InvalidInput(f"{file} is not valid UTF-8 at byte {bad.start}.", field="set") from None
 
 
 def _shown(held: Any) -> tuple[Block, ...]:

@@ -22,6 +22,10 @@ _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t
 }
 
 
+class ReaderGone(Exception):
+    """Whoever read our output reads no more. No OSError, for which typer would end with a status of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A thing, and a quiet line about it."""

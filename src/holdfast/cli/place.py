@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InvalidInput
-from .output import Reply, show
+from ..errors import InvalidInput, NotFound
+from .output import ReaderGone, Reply, show
 from .project import named
 from .way import opened
 
@@ -37,6 +38,7 @@ ProfileName = Annotated[
         callback=named,
     ),
 ]
+_NUMBERED = re.compile(r"profiles\[(\d+)\]")
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
@@ -65,9 +67,24 @@ class Place:
         """The profile, or with others of its namespace, all of them together."""
         with self.folder() as holdfast:
             if others:
-                yield holdfast.across(self.namespace, [self.profile, *others])
+                with self._named([self.profile, *others]):
+                    yield holdfast.across(self.namespace, [self.profile, *others])
             else:
                 yield holdfast.profile(self.namespace, self.profile)
+
+    @contextmanager
+    def _named(self, profiles: Sequence[str]) -> Iterator[None]:
+        """Call a profile that is missing by its name, not by its number."""
+        try:
+            yield
+        except NotFound as absent:
+            number = _NUMBERED.fullmatch(absent.field or "")
+            if number is None:
+                raise
+            raise NotFound(
+                f"There is no profile {profiles[int(number[1])]!r} in namespace {self.namespace!r}.",
+                field="with" if int(number[1]) else "profile", fix="`holdfast profiles` lists them.",
+            ) from None  # fmt: skip
 
 
 def _common(*, data: Data = None, namespace: NamespaceName = "default", profile: ProfileName = "default",
@@ -89,8 +106,11 @@ def add(app: typer.Typer, name: str, act: Act) -> None:
     def run(**given: Any) -> int:
         place = Place(**{parameter.name: given[parameter.name] for parameter in _COMMON})
         arguments = {name: _utf8(value, name) for name, value in given.items() if name in mine}
-        reply = act(place, **arguments)
-        show(reply, as_json=place.as_json)
+        try:
+            reply = act(place, **arguments)
+            show(reply, as_json=place.as_json)
+        except BrokenPipeError:
+            raise ReaderGone from None
         return reply.exit
 
     parameters = [*own, *_COMMON]

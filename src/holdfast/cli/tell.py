@@ -14,7 +14,8 @@ from ..errors import InvalidInput, NotFound, shown
 from ..moments import now
 from ..names import MESSAGES
 from . import views
-from .output import Note, Reply
+from .find import Filter, Kind
+from .output import Block, Entry, Note, Reply
 from .place import Place, add
 from .progress import meter
 from .transcript import conversation, parsed
@@ -22,7 +23,7 @@ from .transcript import conversation, parsed
 if TYPE_CHECKING:
     from ..results import Receipt, Written
     from ..sync import Profile
-    from ..types import Memory
+    from ..types import Forgotten, Memory
 
 Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="Session the text belongs to.")]
 Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who writes this.")]
@@ -31,6 +32,9 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 POLL_SECONDS = 0.2
 SETTLE_SECONDS = 2.0
+NOTHING = "There was nothing to forget."
+SHOWN = 20
+"""How much of what would be forgotten a dry run shows."""
 
 
 def ingest(
@@ -72,7 +76,7 @@ def ingest(
 
 def remember(
     place: Place,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT|-", help="What to remember; - for standard input.")],
     kind: Annotated[
         str | None, typer.Option(metavar="KIND", help="fact (the default), event, instruction, task or your own.")
     ] = None,
@@ -84,6 +88,7 @@ def remember(
     no_topic: Annotated[bool, typer.Option("--no-topic", help="Without --key, give it no key.")] = False,
 ) -> Reply:
     """Keep one thing on purpose."""
+    text = _read() if text == "-" else text
     about = None if metadata is None else parsed(metadata, "metadata", "metadata")
     with place.memory() as memory:
         kept: Memory = memory.remember(
@@ -100,21 +105,66 @@ def forget(
     place: Place,
     id: Annotated[str | None, typer.Argument(metavar="[ID]", help="A memory or a message.")] = None,
     session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Forget a whole session.")] = None,
+    person: Annotated[
+        str | None, typer.Option("--person", metavar="NAME", help="Forget what somebody said and whatever names them.")
+    ] = None,
+    kind: Kind = None,
+    filter: Filter = None,
     profile_data: Annotated[bool, typer.Option("--profile-data", help="Delete the whole profile.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")] = False,
     yes: Yes = False,
 ) -> Reply:
-    """Remove a memory, a session or a whole profile for good.
+    """Remove a memory, a session, a person, what matches --kind and --filter, or a whole profile for good.
 
     A memory goes with all its versions and the messages it rests on.
     """
-    if sum((id is not None, session is not None, profile_data)) != 1:
-        raise InvalidInput("Give one of: an id, --session or --profile-data.", field="id")
+    many = bool(kind) or filter is not None
+    if sum((id is not None, session is not None, person is not None, many, profile_data)) != 1:
+        raise InvalidInput(
+            "Give one of: an id, --session, --person, --profile-data, or --kind and --filter.", field="id"
+        )
     if profile_data:
+        if dry_run:
+            raise InvalidInput("Deleting a profile has no dry run.", field="dry_run", fix="See: holdfast stats")
         return _forget_profile(place, yes)
+    where = None if filter is None else parsed(filter, "filter", "filter")
+
+    def go(memory: Profile, rehearsed: bool) -> Forgotten:
+        if id is not None:
+            return memory.forget(id, dry_run=rehearsed)
+        if session is not None:
+            return memory.forget_session(session, dry_run=rehearsed)
+        if person is not None:
+            return memory.forget_person(person, dry_run=rehearsed)
+        return memory.forget_where(kind=kind or None, filter=where, dry_run=rehearsed)
+
     with place.memory() as memory:
-        gone = memory.forget(id) if id is not None else memory.forget_session(str(session))
-    counts = f"Forgot {count(len(gone.memories), 'memory')} and {count(len(gone.messages), 'message')}."
-    return Reply(gone, (counts if gone.memories or gone.messages else Note("There was nothing to forget."),))
+        if dry_run:
+            gone = go(memory, True)
+            return Reply(gone, (_gone(gone, "Would forget"), *_about_to_go(memory, gone)))
+        if person is not None or many:
+            asked = _gone(go(memory, True), "Forget")
+            if asked != NOTHING and not confirm(f"{asked[:-1]} for good?", yes=yes, as_json=place.as_json):
+                return Reply(None, (Note("Nothing was forgotten."),))
+        gone = go(memory, False)
+    return Reply(gone, (_gone(gone, "Forgot"),))
+
+
+def _gone(gone: Forgotten, verb: str) -> str:
+    if not gone.memories and not gone.messages:
+        return NOTHING
+    return f"{verb} {count(len(gone.memories), 'memory')} and {count(len(gone.messages), 'message')}."
+
+
+def _about_to_go(memory: Profile, gone: Forgotten) -> tuple[Block, ...]:
+    """What some of it says."""
+    some = [memory.get(each) for each in (*gone.memories, *gone.messages)[:SHOWN]]
+    more = len(gone.memories) + len(gone.messages) - len(some)
+    told = tuple(
+        Entry(each.content, f"{getattr(each, 'kind', 'message')} · {views.day(each.created_at)} · {each.id}", "•")
+        for each in some
+    )
+    return (*told, Note(f"And {more:,} more.")) if more else told
 
 
 def redigest(
@@ -165,11 +215,23 @@ def _forget_profile(place: Place, yes: bool) -> Reply:
     return Reply(gone, (f"Deleted profile {place.profile!r}; its key is destroyed.",))
 
 
+def _read() -> str:
+    """A text from standard input, without the line break at its end."""
+    try:
+        return _typed("Type what to remember; end with Ctrl-D.").decode().rstrip("\r\n")
+    except UnicodeDecodeError as bad:
+        raise InvalidInput(f"Standard input is not valid UTF-8 at byte {bad.start}.", field="text") from None
+
+
+def _typed(hint: str) -> bytes:
+    if sys.stdin.isatty():
+        print(hint, file=sys.stderr)
+    return sys.stdin.buffer.read()
+
+
 def _bytes(file: Path) -> bytes:
     if str(file) == "-":
-        if sys.stdin.isatty():
-            print('Type "Name: text" lines; end with Ctrl-D.', file=sys.stderr)
-        return sys.stdin.buffer.read()
+        return _typed('Type "Name: text" lines; end with Ctrl-D.')
     try:
         return file.read_bytes()
     except OSError as bad:

@@ -17,8 +17,8 @@ from ..errors import AlreadyExists, Busy
 from ..service import AsyncHoldfast
 from .app import Limits, app_of
 
-FIRST = ("default", "me")
-"""The namespace and profile that a first start makes ready."""
+FIRST = ("default", "default")
+"""The namespace and profile that a first start makes ready: those of a command that names none."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than load balancers keep theirs, so that it is never us who close a connection they are about to use."""
 LAST_CALL_SECONDS = 0.1
