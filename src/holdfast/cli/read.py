@@ -44,8 +44,6 @@ def add_documents(
     Text, Markdown, HTML, PDF, Office files, mail, EPUB, pictures, code, archives of these. The same file twice is one
     document; a page that changed replaces what it said before.
     """
-    from ..results import Document
-
     about = None if metadata is None else parsed(metadata, "metadata", "metadata")
     seen = _looked(sources) if watch else {}  # before they are read: what changes meanwhile is read again
     listed = [*_sources(sources)]
@@ -57,12 +55,14 @@ def add_documents(
     with place.memory() as memory:
         read = _read(memory, listed, name, about, wait=not no_wait, quiet=place.as_json)
         tried = [*zip(listed, read, strict=True)]
-        done = [document for _, document in tried if isinstance(document, Document)]
+        done = [document for _, document in tried if not isinstance(document, InvalidInput)]
         refused = {_called(source): str(wrong) for source, wrong in tried if isinstance(wrong, InvalidInput)}
         reply = Reply({"documents": done, "refused": refused}, (*_told(done), *_refused(refused)))
         if watch:
             show(reply, as_json=place.as_json)
-            known = {path: each for path, each in tried if isinstance(path, Path) and isinstance(each, Document)}
+            known = {
+                path: each for path, each in tried if isinstance(path, Path) and not isinstance(each, InvalidInput)
+            }
             _watch(memory, about, known, place, lambda: _looked(sources), seen)
             return Reply({"documents": []})
     failed = refused or any(document.state == "failed" for document in done)
@@ -115,9 +115,9 @@ def _read(
             adding.reached(len(taken))
     if not wait:
         return taken
-    _followed(memory, [each for each in taken if isinstance(each, Document)], quiet=quiet)
+    _followed(memory, [each for each in taken if not isinstance(each, InvalidInput)], quiet=quiet)
     digested(memory, quiet=quiet)
-    return [memory.document(each.id) if isinstance(each, Document) else each for each in taken]
+    return [each if isinstance(each, InvalidInput) else memory.document(each.id) for each in taken]
 
 
 def _followed(memory: Profile, added: list[Document], *, quiet: bool) -> None:
