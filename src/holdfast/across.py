@@ -165,8 +165,8 @@ class _Several(LocalProfile):
     async def _is_written(self) -> bool:
         return any([await profile._is_written() for profile in self._profiles])
 
-    async def _caught_up(self) -> None:
-        await asyncio.gather(*(profile._caught_up() for profile in self._profiles))
+    async def _caught_up(self) -> bool:
+        return all(await asyncio.gather(*(profile._caught_up() for profile in self._profiles)))
 
     def _with_origins(self, hits: list[Hit]) -> list[Hit]:
         def named(hit: Hit) -> Hit:

@@ -35,7 +35,7 @@ from .types import Json, Memory, Message, Where
 
 Hits = list[Hit]
 CATCH_UP_SECONDS = 0.5
-"""How long a read waits for the meaning of what was just written; words are found at once."""
+"""How much work a read waits for, so that what was just written is understood; words are found at once."""
 CONTEXT_HITS = 60
 
 
@@ -209,14 +209,19 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
         level, length = asking.level, asking.length
         asked(narrowed, limit=asking.limit, thinking_level=level, response_length=length, as_of=when.as_of)
 
+        ready: list[bool] = []
+
         async def find(text: str, count: int) -> Hits:
-            return await self._hits(text, where, count, when)
+            with stage("wait"):
+                ready.append(await self._caught_up())
+            return await self._found(text, where, count, when)
 
         with self._paying(store):
             async for piece in recalled(store, find, await self._thinking(), asking):
                 if isinstance(piece, Answer):
                     cited = [citation.hit for citation in piece.citations]
                     note(confidence=round(piece.confidence, 3), cited=cited)
+                    piece = replace(piece, pending=not all(ready))
                 yield piece
 
     @traced
@@ -361,10 +366,13 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
             yield
 
     async def _hits(self, query: str, where: Where | None, limit: int, when: When) -> Hits:
-        text = names.text(query, "query", limit=names.QUERY_BYTES)
-        store = await self._store_at(when.as_of)
         with stage("wait"):
             await self._caught_up()
+        return await self._found(query, where, limit, when)
+
+    async def _found(self, query: str, where: Where | None, limit: int, when: When) -> Hits:
+        text = names.text(query, "query", limit=names.QUERY_BYTES)
+        store = await self._store_at(when.as_of)
         question = recall.Question(text, where, when.asked_at, when.as_of or self._holdfast._clock())
         return await recall.search(store, self._holdfast._models, question, limit)
 
@@ -372,8 +380,8 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
         """The hits as a prompt shows them; of one profile, nobody has to be told which."""
         return hits
 
-    async def _caught_up(self) -> None:
-        await self._holdfast._worker.caught_up(self._who, CATCH_UP_SECONDS)
+    async def _caught_up(self) -> bool:
+        return await self._holdfast._worker.caught_up(self._who, CATCH_UP_SECONDS)
 
 
 def _tokens(tokens: object) -> int:

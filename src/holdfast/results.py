@@ -87,6 +87,8 @@ class Answer:
     citations: tuple[Citation, ...]
     hits: tuple[Hit, ...]
     confidence: float = 0.0
+    pending: bool = False
+    """Whether something that was written before was still being digested; asked again later, it may know more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .config import Settings
 from .errors import Busy, InvalidInput, NotFound, shown
@@ -19,6 +19,9 @@ from .ports import Embedder, Extractor, Keys, Store, Summariser, Vault, no_keys
 from .sqlite.vault import SqliteVault
 from .thinking import Thinking
 from .types import Draft, Message
+
+if TYPE_CHECKING:
+    from .models.rules import RuleExtractor
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class _Rules:
         self._embedder = embedder
 
     @cached_property
-    def _extractor(self) -> Extractor:
+    def _extractor(self) -> RuleExtractor:
         from .models.rules import RuleExtractor
 
         return RuleExtractor(self._embedder)
@@ -55,6 +58,9 @@ class _Rules:
         self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
     ) -> list[Draft]:
         return await self._extractor.extract(messages, before, keys)
+
+    async def topic(self, text: str, at: datetime) -> Draft | None:
+        return await self._extractor.topic(text, at)
 
 
 def wired(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -32,6 +33,10 @@ IDLE_SECONDS = 5.0
 LOOK_SECONDS = 10.0
 """How often to look for work that failed, that is lent to somebody else, or that another process left behind."""
 PEEK_SECONDS = 0.05
+FIRST_SECONDS = 30.0
+"""How long the first work of a process, which loads the models, is waited for at most."""
+SLOWED = 10
+"""How many times longer than on a machine of one's own a read waits for work on a busy one."""
 TOUR_SECONDS = 3600.0
 """How often every profile is visited for what has expired or is kept no longer."""
 STOP_SECONDS = 3.0
@@ -79,6 +84,9 @@ class Worker:
         self._task: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._stopping = False
+        self._works_elsewhere = thinking is not None or not embedder.model.startswith("local/")
+        """Whether the time that work takes is spent somewhere else; then nobody waits longer for it."""
+        self._warm = self._works_elsewhere
 
     async def start(self) -> None:
         if self._task is not None:
@@ -115,12 +123,31 @@ class Worker:
             return False
         return True
 
-    async def caught_up(self, who: Who, timeout: float | None) -> None:
-        """Wait for what was written through this process, no longer than `timeout` seconds."""
+    async def caught_up(self, who: Who, patience: float | None) -> bool:
+        """Wait for what was written through this process; False when `patience` ended before.
+
+        Patience is in seconds of work, which take longer on a busy machine; loading the models does not count.
+        """
         due = self._due.get(who)
-        if due is not None:
+        since = began = time.monotonic()
+        spent = time.process_time()
+        while due is not None and not due.done.is_set():
+            if not self._warm and time.monotonic() - since < FIRST_SECONDS:
+                began, spent = time.monotonic(), time.process_time()
+            left = None if patience is None else self._left(patience, began, spent)
+            if left == 0:
+                return False
             with suppress(TimeoutError):
-                await asyncio.wait_for(due.done.wait(), timeout)
+                await asyncio.wait_for(due.done.wait(), left)
+        return True
+
+    def _left(self, patience: float, began: float, spent: float) -> float:
+        """How long to wait before looking again; 0 when it was enough."""
+        waited = time.monotonic() - began
+        if waited < patience:
+            return PEEK_SECONDS if not self._warm else patience - waited
+        idle = self._works_elsewhere or waited >= SLOWED * patience
+        return 0 if idle or time.process_time() - spent >= patience else PEEK_SECONDS
 
     def forget(self, who: Who) -> None:
         """The profile is deleted."""
@@ -167,6 +194,7 @@ class Worker:
             known = isinstance(failure, HoldfastError)
             log.warning("digesting %s/%s stopped: %s", *who, failure, exc_info=not known)
             more = 0
+        self._warm = self._warm or more > 0
         if not more and due.asked == asked and self._due.get(who) is due:
             self._finish(who)
 

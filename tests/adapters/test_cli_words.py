@@ -117,6 +117,15 @@ def test_forgetting_one_can_be_rehearsed(shell: Shell) -> None:
     assert shell(f"holdfast forget {made}").stdout == "Forgot 1 memory and 0 messages.\n"
 
 
+def test_a_cold_start_answers_from_what_was_just_written(shell: Shell) -> None:
+    """With the model that takes longest to load, and nothing digested before the question."""
+    asked = shell(
+        "unset HOLDFAST_EMBEDDER; echo 'user: We moved to Lisbon last week.' | holdfast ingest - --no-wait > /dev/null; "
+        "holdfast recall 'Where do I live?'"
+    )
+    assert asked.stdout.startswith("The user lives in Lisbon.\n")
+
+
 def test_an_address_without_a_scheme_is_told_at_once() -> None:
     for connect in (AsyncHoldfast.connect, Holdfast.connect):
         with pytest.raises(InvalidInput, match=r"'127.0.0.1:8499'; write it like http://"):

@@ -249,3 +249,62 @@ def test_two_values_in_one_ingest_are_history_and_the_later_is_the_answer(tmp_pa
         assert alice.recall("Where do I live?").answer == "The user lives in Lisbon."
         versions = alice.history(alice.list(key="home-city")[0].id)
         assert [version.content for version in versions] == ["The user lives in Lisbon.", "The user lives in Porto."]
+
+
+class Loading(HashingEmbedder):
+    """Of this machine, and slow to begin."""
+
+    model = "local/hashing/64"
+
+    def __init__(self) -> None:
+        self._loaded = False
+
+    async def embed(self, texts: Sequence[str]) -> list[Floats]:
+        if not self._loaded:
+            await asyncio.sleep(2)
+            self._loaded = True
+        return await super().embed(texts)
+
+
+class Held(Topics):
+    """Digests when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = asyncio.Event()
+
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+    ) -> list[Draft]:
+        await self.go.wait()
+        return await super().extract(messages, before, keys)
+
+
+async def test_the_first_read_of_a_process_waits_for_the_models(tmp_path: Path) -> None:
+    async with running(tmp_path, embedder=Loading(), extractor=Topics()) as memory:
+        ana = memory.profile("app", "ana")
+        await ana.ingest(said("one"), session_id="s")
+        await ana.ingest(said("two"), session_id="t")
+        assert {each.content for each in (await ana.list()).items} == {"knows one", "knows two"}
+        assert not (await ana.recall("what is known?")).pending
+
+
+async def test_an_answer_says_when_something_was_still_to_be_digested(tmp_path: Path) -> None:
+    held = Held()
+    async with running(tmp_path, extractor=held) as memory:
+        ana = memory.profile("app", "ana")
+        await ana.ingest(said("The harbour bridge opens in June"))
+        assert (await ana.recall("Who is the mayor?")).pending
+        assert (await memory.across("app", ["ana"]).recall("Who is the mayor?")).pending
+        held.go.set()
+        assert await ana.settle(20)
+        assert not (await ana.recall("Who is the mayor?")).pending
+
+
+async def test_what_stands_for_the_rules_has_everything_they_have(tmp_path: Path) -> None:
+    from holdfast.models.rules import RuleExtractor
+    from holdfast.wiring import wired
+
+    parts = wired(tmp_path, embedder=HashingEmbedder())
+    assert {name for name in dir(RuleExtractor) if name[0] != "_"} <= set(dir(parts.extractor))
+    await parts.vault.close()

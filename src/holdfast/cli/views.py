@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..types import Memory, Message
 
 NOTHING_KNOWN = "Nothing known about that."
+NOT_YET = "Nothing known about that yet; what was written last is still being digested."
 
 
 def minute(at: datetime) -> str:
@@ -104,7 +105,7 @@ def about_document(document: Document) -> str:
 def answer(found: Answer) -> tuple[Block, ...]:
     """The answer, then what it rests on."""
     if not found.answer:
-        return (Note(NOTHING_KNOWN),)
+        return (Note(NOT_YET if found.pending else NOTHING_KNOWN),)
     by_id = {(hit.id, hit.origin): hit for hit in found.hits}
     named = [(citation.hit, citation.origin) for citation in found.citations]
     cited = [by_id[each] for each in named if each in by_id]
