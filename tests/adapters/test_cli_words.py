@@ -120,7 +120,7 @@ def test_forgetting_one_can_be_rehearsed(shell: Shell) -> None:
 def test_a_cold_start_answers_from_what_was_just_written(shell: Shell) -> None:
     """With the model that takes longest to load, and nothing digested before the question."""
     asked = shell(
-        "unset HOLDFAST_EMBEDDER; echo 'user: We moved to Lisbon last week.' | holdfast ingest - --no-wait > /dev/null; "
+        "unset HOLDFAST_EMBEDDER; echo 'user: We moved to Lisbon.' | holdfast ingest - --no-wait > /dev/null; "
         "holdfast recall 'Where do I live?'"
     )
     assert asked.stdout.startswith("The user lives in Lisbon.\n")
