@@ -53,7 +53,10 @@ def malformed(tool: str, dice: random.Random) -> dict[str, Any]:
         wrong += ("no such thing", "FACT", "2026-13-45")
     if field == "messages":
         wrong = ("tea", 5, {}, [], [None], ["tea"], [[]], [{}], [{"role": "user"}], at["messages"] * 501)
-    required = field in ("query", "content", "id", "messages", "role")
+    said = tool == "ingest" and field == "content"  # may say nothing, and may be a list of parts
+    if said:
+        wrong = tuple(each for each in wrong if each not in ("", " \n", [], ["tea"]))
+    required = field in ("query", "content", "id", "messages", "role") and not said
     match dice.randrange(8):
         case 0:
             at[dice.choice(("colour", "query ", "__class__", "Content", "\ud800", ""))] = "red"

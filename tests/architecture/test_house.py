@@ -17,7 +17,7 @@ ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "
          "objects", "web")  # fmt: skip
 PURE = {
     "addressed", "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "entities",
-    "entity_words", "errors", "features", "filters", "graphs", "happened", "identity", "kinds", "mappings",
+    "entity_words", "errors", "features", "filters", "graphs", "happened", "identity", "kinds", "malformed", "mappings",
     "moments", "names", "pack", "passages", "paths", "pattern_text", "patterns", "question", "quoted", "rank",
     "reading", "reckon", "reconcile", "records", "redaction", "relations", "results", "schemas", "sights", "spending",
     "spoken", "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",

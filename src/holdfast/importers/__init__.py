@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from ..errors import InvalidInput
 from . import chatgpt, claude, langgraph, markdown, mem0, supermemory
 from .found import Conversation, Found, Statement, unreadable
 from .sources import Source, elements, files
@@ -33,10 +34,19 @@ def detected(source: Source) -> str:
         for format, reader in READERS.items():
             if isinstance(first, dict) and reader.knows(first):
                 return format
-        raise unreadable(f"{name} is no export that is known here; say which with --format.")
+        raise _unknown(name)
     if source.folder is None and not source.name.lower().endswith(markdown.SUFFIXES):
-        raise unreadable(f"{source.name} is no export that is known here; say which with --format.")
+        raise _unknown(source.name)
     return "markdown"
+
+
+def _unknown(name: str) -> InvalidInput:
+    return InvalidInput(
+        f"{name} is no archive, and no export that is known here: {', '.join(FORMATS)}.",
+        field="path",
+        fix="Name its format if it is one of these. A conversation (messages, or `Name: text` lines) is for ingest, "
+        "any other text for add.",
+    )
 
 
 def _all(source: Source, format: str) -> Iterator[Found]:

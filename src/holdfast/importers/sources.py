@@ -26,7 +26,7 @@ class Source:
     def __init__(self, place: Path | BinaryIO) -> None:
         self.folder = place if isinstance(place, Path) else None
         self.file = None if isinstance(place, Path) else place
-        self.name = str(getattr(place, "name", "the file"))
+        self.name = str(getattr(place, "name", None) or "The file")  # what is sent has no name
 
 
 def files(source: Source) -> Iterator[tuple[str, BinaryIO]]:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from ..errors import InvalidInput
 from ..library import Source
+from ..malformed import malformed
 from ..moments import iso
 from ..notes import AsyncNotes
 from ..profile import LocalProfile
@@ -148,7 +149,9 @@ class Tool:
 
 async def _recall(place: Place, given: Query) -> dict[str, Any]:
     answer = await place.ask(given, lambda known: known.recall(given.query))
-    return {"answer": answer.answer, "sources": [_item(hit) for hit in answer.hits[: len(answer.citations) or 5]]}
+    cited = {each.hit for each in answer.citations}  # without an answer nothing is a source of it
+    sources = [hit for hit in answer.hits if hit.id in cited] or answer.hits[: len(cited)]
+    return {"answer": answer.answer, "sources": [_item(hit) for hit in sources]}
 
 
 async def _search(place: Place, given: Search) -> dict[str, Any]:
@@ -365,6 +368,5 @@ def checked(tool: Tool, given: dict[str, Any] | None) -> Arguments:
     try:
         return tool.arguments.model_validate(given or {})
     except ValidationError as wrong:
-        first = wrong.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(step) for step in first["loc"]) or "arguments"
-        raise InvalidInput(f"{tool.name}: {where}: {first['msg']}.", field=where) from None
+        said, field = malformed(wrong.errors(include_url=False), tool.arguments)
+        raise InvalidInput(f"{tool.name}: {said}", field=field or "arguments") from None

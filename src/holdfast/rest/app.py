@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fastapi import Depends, FastAPI
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from .. import __version__
 from ..errors import HoldfastError
@@ -29,6 +29,7 @@ from . import (
     mcp,
     native,
     notes,
+    reference,
     secret_url,
     web,
 )
@@ -67,6 +68,7 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
     app.state.mcp = mcp.Hosted(holdfast, limits.origins)
     for router in (*ROUTERS, web.router):
         app.include_router(router)
+    app.state.routes = [route for router in ROUTERS for route in router.routes]
     _tell_of_itself(app)
     failures.install(app)
     describe(app)
@@ -81,6 +83,11 @@ def app_of(holdfast: AsyncHoldfast, limits: Limits = Limits()) -> FastAPI:
 
 
 def _tell_of_itself(app: FastAPI) -> None:
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        """The API, to read."""
+        return HTMLResponse(reference.page(app.openapi()), headers={"content-security-policy": reference.POLICY})
+
     @app.get("/healthz", tags=["Service"], response_model=Health)
     async def healthz() -> Json:
         """The process answers."""

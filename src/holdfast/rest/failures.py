@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from ..errors import (
@@ -26,6 +27,8 @@ from ..errors import (
     TooMany,
     Unauthorised,
 )  # fmt: skip
+from ..malformed import malformed
+from . import ways
 from .gate import NoSuchPath
 from .wire import Json
 
@@ -82,7 +85,8 @@ async def ours(request: Request, wrong: Exception) -> Json:
         code = NO_NAMESPACE
     after = wrong.after if isinstance(wrong, TooMany) else SECONDS_TO_WAIT
     headers = {"retry-after": str(after)} if status in (429, 503) else None
-    return failure(request, status, code, wrong.code, str(wrong), wrong.field, headers, wrong.fix)
+    fix = wrong.fix or (ways.meant(request) if isinstance(wrong, NotFound) and wrong.field == "id" else None)
+    return failure(request, status, code, wrong.code, str(wrong), wrong.field, headers, fix)
 
 
 def blamed(request: Request, wrong: Exception) -> Json:
@@ -100,16 +104,32 @@ async def _malformed(request: Request, wrong: Exception) -> Json:
     if first["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
         said = "The body must be JSON: send the header content-type: application/json."
         return failure(request, 400, 10001, "invalid_input", said, None)
-    where = [str(part) for part in first["loc"][1:]]  # the first says whether it is in the body, the query, a header
-    said = f"{'.'.join(where) or 'The body'}: {first['msg']}"
-    return failure(request, 400, 10001, "invalid_input", said, ".".join(where) or None)
+    # The first step says whether it is in the body, the query, a header.
+    errors = [{**each, "loc": each["loc"][1:]} for each in wrong.errors() if each["loc"][0] == first["loc"][0]]
+    said, field = malformed(errors, _body(request) if first["loc"][0] == "body" else None)
+    return failure(request, 400, 10001, "invalid_input", said, field)
+
+
+def _body(request: Request) -> Any:
+    """What the route's body should be."""
+    route = request.scope.get("route")
+    fields = route.dependant.body_params if isinstance(route, APIRoute) else []
+    return fields[0].field_info.annotation if len(fields) == 1 else None
 
 
 async def _unknown(request: Request, wrong: Exception) -> Json:
     assert isinstance(wrong, HTTPException)
-    if wrong.status_code == 404 or (wrong.status_code == 405 and request.url.path.startswith(PREFIX)):
-        return failure(request, 404, 10003, "no_such_path", f"There is no {request.method} {request.url.path}.", None)
-    return failure(request, wrong.status_code, 10000, "http", str(wrong.detail), None, dict(wrong.headers or {}))
+    path, headers = request.url.path, dict(wrong.headers or {})
+    if wrong.status_code == 404 or (wrong.status_code == 405 and path.startswith(PREFIX)):
+        said, fix = f"There is no {request.method} {path}.", None if path.startswith(PREFIX) else ways.below(request)
+        return failure(request, 404, 10003, "no_such_path", said, None, fix=fix)
+    if wrong.status_code == 405 and (takes := ways.methods(request)):
+        said, fix = f"{path} does not take {request.method}.", f"Use {' or '.join(takes)}."
+        return failure(request, 405, 10000, "no_such_method", said, None, {"allow": ", ".join(takes)}, fix)
+    if wrong.status_code == 400 and isinstance(wrong.__cause__, UnicodeDecodeError | RecursionError):
+        why = "nested too deeply" if isinstance(wrong.__cause__, RecursionError) else "not valid UTF-8"
+        return failure(request, 400, 10001, "invalid_input", f"The body is {why}.", None, headers)
+    return failure(request, wrong.status_code, 10000, "http", str(wrong.detail), None, headers)
 
 
 def _pointer(field: str) -> str:

@@ -30,6 +30,7 @@ from ..sent import READS, named_reads
 from ..sights import Sight, agent_of, reads_of
 from .segments import segment
 from .signin import cookie_token, refuse_strangers
+from .ways import refuse_unknown_query
 
 ULID = 26
 
@@ -99,6 +100,7 @@ def needs(right: str | None, *, bound: bool = False, among: bool = False) -> Cal
         request.state.reading = right == "read"
         request.state.sight = _sight(request, credential)
         trail.act(_caller(request, credential))
+        refuse_unknown_query(request)
         return credential
 
     check.need = Need(right, among)  # type: ignore[attr-defined]
