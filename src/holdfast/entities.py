@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .entity_words import NOUNS, ORDINARY, ROLES, SUFFIXES, TITLES
+from .entity_words import FEMALE, MALE, NOUNS, ORDINARY, PLACES, ROLES, SUFFIXES, TITLES
+from .given_names import MEN, WOMEN
 from .graphs import USER
 
 LONGEST = 2_000
@@ -18,16 +19,19 @@ LONGEST = 2_000
 MOST = 12
 """Names of one statement that count."""
 
+_TITLED = r"(?:Dr|Mr|Mrs|Ms|Prof|St)\. "
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ]"
 _WORD = rf"{_CAPITAL}[\w&+#]*(?:[-.](?=\w)[\w+#]+)*"
 NAME = (
-    rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\. )?{_WORD}(?:['\u2019]s(?= (?:Hospital|School|College|University|Church)\b))?"
+    rf"(?:St\. {_WORD}['\u2019]s(?! [a-z]+ (?:is|was|has|and)\b)|(?:{_TITLED})?{_WORD})"
+    rf"(?:['\u2019]s(?= (?:Hospital|School|College|University|Church)\b))?"
     rf"(?: (?:(?:of|de|da|do|del|van|von|la|the) )?(?:(?:St)\. )?{_WORD})*"
 )
 _ROLE = "|".join(sorted(ROLES, key=len, reverse=True))
 _OWNED = rf"(?:(?:ex|late|younger|older|elder|little|big|best|good|close|new|old|former|twin)[- ])?(?P<role>{_ROLE})\b"
 _FOUND = re.compile(
     rf"(?P<user>\b[Tt]he user\b|\bUser\b|\bI\b(?!['.])|\b[Mm]y\b|\b[Mm]e\b)"
+    rf"|(?P<hers>\b[Hh](?:er|is)\b(?= {_OWNED.replace('?P<role>', '')}))"
     rf"|`(?P<code>[\w./:@+-]{{2,60}})`"
     rf"|\b[Tt]he (?P<thing>(?:[a-z][\w-]* ){{1,2}}?(?:{'|'.join(NOUNS)}))\b"
     rf"|(?P<name>\b{NAME})"
@@ -40,10 +44,19 @@ _SUBJECT = re.compile(
 _ANIMATE = re.compile(
     r" (?:(?:also|really|just|recently|still|and others) )*(?:said|says|loves|likes|hates|enjoys|wants|wanted|thinks|"
     r"feels|felt|believes|hopes|plans|prefers|went|got|took|told|asked|met|married|lives|works|studies|started|volunteered|"
-    r"decided|bought|cooked|learned|is (?:a (?:big )?fan|going|hosting|planning|learning|trying|excited|worried|happy)|"
+    r"decided|bought|cooked|learned|approves|approved|called|texted|emailed|taught|teaches|promised|agreed|suggested|"
+    r"recommended|invited|reminded|retired|is \d{1,3}(?: years old)?(?=[.,;!]|$| now)|turned \d{1,3}\b|"
+    r"is (?:lactose|allergic|vegan|vegetarian|pregnant|married|sick|ill)|"
+    r"is (?:a (?:big )?fan|going|hosting|planning|learning|trying|excited|worried|happy)|"
     r"is an? [a-z]+(?:er|or|ist|ian|ect|yst)|has (?:a (?:son|daughter|sister|brother|dog|cat)|been)|has had|had)\b"
 )
-_OF_ROLE = re.compile(rf"['\u2019]s {_OWNED}|(?<=[Mm]y) {_OWNED.replace('?P<role>', '?P<mine>')}")
+_TRAVEL = re.compile(
+    r"\b(?:fl(?:y|ies|ew|ying|own|ight|ights)|travel(?:s|led|ed|ling|ing)?|trip|drive|drives|drove|driving|move[sd]?|"
+    r"moving|relocat(?:ed|es|ing)|holiday|vacation|honeymoon) (?:to|in|from|via) $"
+)
+_OF_ROLE = re.compile(
+    rf"['\u2019]s {_OWNED}|(?:(?<=[Mm]y)|(?<=[Hh]er)|(?<=[Hh]is)) {_OWNED.replace('?P<role>', '?P<mine>')}"
+)
 _NAMED = re.compile(rf",? (?P<name>{NAME})")
 _GERUNDS = re.compile(r"(?:ings|tions|ments|nesses|ities)$")
 
@@ -67,12 +80,24 @@ def spans(text: str, me: str | None = USER) -> list[Span]:
     found: list[Span] = []
     at = 0
     while len(found) < MOST and (m := _FOUND.search(text, at)):
-        span = _span(text, m, me)
+        span = _theirs(m, found) if m["hers"] else _span(text, m, me)
         at = m.end()
         if span is not None:
             found.append(span)
             at = _roles(text, found, span.stop)
     return found
+
+
+def _theirs(m: re.Match[str], found: list[Span]) -> Span | None:
+    """Whose brother "her brother" is: of whoever was named before, if that can only be one."""
+    fits = {each.shown: each for each in found if each.type == "person" and _fits(m["hers"], each)}
+    held = next(iter(fits.values())) if len(fits) == 1 else None
+    return None if held is None else Span(*m.span(), held.shown, held.type)
+
+
+def _fits(pronoun: str, span: Span) -> bool:
+    names, roles = (MEN, MALE) if pronoun.casefold() == "her" else (WOMEN, FEMALE)
+    return span.role not in roles and span.shown.split(" ")[0] not in names
 
 
 def _span(text: str, m: re.Match[str], me: str | None) -> Span | None:
@@ -104,7 +129,16 @@ def _named(text: str, start: int, name: str) -> Span | None:
     if len(shown) < 2 or (doubtful and (not _SUBJECT.match(text, stop) or _GERUNDS.search(shown))):
         return None
     type = _type(words)
-    return Span(start, stop, shown, "person" if type == "other" and _ANIMATE.match(text, stop) else type)
+    if type == "other":
+        type = "person" if _ANIMATE.match(text, stop) else _known(text, start, words)
+    return Span(start, stop, shown, type)
+
+
+def _known(text: str, start: int, words: list[str]) -> str:
+    """What a name is that is a name everywhere; and where one travels, there is a place."""
+    if " ".join(words).casefold() in PLACES or _TRAVEL.search(text, max(0, start - 40), start):
+        return "place"
+    return "person" if words[0] in WOMEN | MEN and all(word[1:].islower() for word in words) else "other"
 
 
 def _starts(text: str, at: int) -> bool:
@@ -117,6 +151,8 @@ def _type(words: list[str]) -> str:
         return "project"
     if words[0] in TITLES:
         return "person"
+    if words[0] == "St." and words[-1].endswith(("'s", "\u2019s")):
+        return "organisation"
     return SUFFIXES.get(words[-1].casefold(), "other") if len(words) > 1 else "other"
 
 

@@ -43,6 +43,51 @@ SUFFIXES: dict[str, str] = {
 }
 """What a name of several words ends in → the type."""
 
+PLACES = frozenset(
+    _all(
+        "",
+        """
+        afghanistan albania algeria argentina armenia australia austria azerbaijan bangladesh belgium bolivia bosnia
+        brazil bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus czechia denmark ecuador egypt
+        england estonia ethiopia finland france germany ghana greece guatemala haiti honduras hungary iceland india
+        indonesia iran iraq ireland israel italy jamaica japan kazakhstan kenya kosovo kuwait laos latvia lebanon libya
+        lithuania luxembourg madagascar malaysia malta mexico moldova mongolia montenegro morocco mozambique myanmar
+        namibia nepal netherlands nicaragua nigeria norway oman pakistan panama paraguay peru philippines poland
+        portugal qatar romania russia rwanda scotland senegal serbia singapore slovakia slovenia somalia spain sudan
+        sweden switzerland syria taiwan tanzania thailand tunisia turkey uganda ukraine uruguay usa uk uzbekistan
+        venezuela vietnam wales yemen zambia zimbabwe europe africa asia bavaria catalonia california texas
+        amsterdam ankara antwerp athens auckland baghdad bangkok barcelona basel beijing beirut belfast belgrade berlin
+        bern bilbao birmingham bogotá bogota bologna bordeaux boston bratislava bremen brisbane bristol bruges
+        brussels bucharest budapest cairo calgary cambridge canberra cardiff casablanca chengdu chicago cologne
+        copenhagen dakar damascus delhi denver detroit dhaka dortmund dresden dubai dublin dubrovnik durban düsseldorf
+        edinburgh eindhoven essen faro frankfurt fukuoka galway gdansk geneva genoa ghent glasgow gothenburg granada
+        graz grenoble groningen guangzhou hamburg hanoi hannover havana heidelberg helsinki hiroshima hongkong houston
+        innsbruck islamabad istanbul jakarta jerusalem johannesburg karachi kathmandu kiev kyiv kobe krakow kraków
+        kyoto lagos lahore lausanne leeds leiden leipzig lille lisbon liverpool ljubljana london lyon maastricht madrid
+        málaga malaga malmö manchester manila marrakesh marseille melbourne miami minneapolis minsk montevideo
+        montpellier montreal moscow mumbai munich nagoya nairobi nantes naples nara newcastle nicosia nottingham
+        nuremberg osaka oslo ottawa oxford palermo paris philadelphia pisa pittsburgh podgorica porto prague pristina
+        quito reykjavik riga rome rotterdam salzburg santiago sapporo sarajevo seattle seoul seville shanghai shenzhen
+        sheffield skopje stockholm strasbourg stuttgart sydney taipei tallinn tartu tbilisi tehran thessaloniki
+        tirana tokyo toledo toronto toulouse trieste turin utrecht valencia vancouver venice verona vienna vilnius
+        warsaw wellington wroclaw yerevan zagreb zanzibar zaragoza zurich zürich
+        """,
+    )
+) | {
+    "new york", "new york city", "los angeles", "san francisco", "san diego", "las vegas", "new orleans", "new zealand",
+    "south africa", "south korea", "saudi arabia", "sri lanka", "costa rica", "puerto rico", "united states",
+    "united kingdom", "united arab emirates", "hong kong", "são paulo", "sao paulo", "rio de janeiro", "buenos aires",
+    "mexico city", "cape town", "tel aviv", "ho chi minh city", "kuala lumpur", "new delhi", "st. petersburg",
+    "den haag", "the hague", "northern ireland", "addis ababa",
+}  # fmt: skip
+"""Countries and cities that are hardly ever anything else."""
+
+MALE = frozenset(_all("", "brother husband boyfriend fiancé fiance father dad papa son uncle nephew grandfather"))
+FEMALE = frozenset(
+    _all("", "sister wife girlfriend fiancée fiancee mother mom mum mama daughter aunt niece grandmother grandma")
+)
+"""Roles that a he has, and those that a she has."""
+
 TITLES = ("Dr.", "Mr.", "Mrs.", "Ms.", "Prof.")
 
 ORDINARY = frozenset(

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from .entity_words import TITLES
 from .errors import InvalidInput, NotFound, ReadOnly, shown
-from .graphs import USER, WITH, Entity, Graph, Link, Mention, Scope, Tie, folded
+from .graphs import BARE, USER, WITH, Entity, Graph, Link, Mention, Scope, Tie, folded
 from .identity import Identity
+from .lasting import denied, lasting, linked, titled
 from .ports import Store
 from .relations import VERSION, read
 from .types import Memory
@@ -24,6 +26,8 @@ READ_OF_EACH = 400
 """How many of a name's newest ties are followed; more make an answer `truncated`."""
 DESCRIBED_BY = 3
 """How many of a name's newest mentions say how it is written and of which type it is."""
+MOST_READ = 20
+"""How many of a name's newest mentions say whether it is somebody's."""
 FARTHEST = 6
 MOST_VISITED = 2_000
 READ_ON_THE_WAY = 100
@@ -60,27 +64,32 @@ class Seeing:
         names = [name for entity in sorted(wanted) for name in self.identity.names(entity)]
         ties = await self.store.graph.ties(names, self.scope, each)
         busy = Counter(name for tie in ties for name in (tie.subject, tie.object))
-        found = [link for tie in ties if (link := self._link(tie)) and {link.subject, link.object} & wanted]
+        seen = [(link, denied(tie)) for tie in ties if (link := self._link(tie))]
+        found = [(link, no) for link, no in seen if {link.subject, link.object} & wanted]
+        holding = lasting(found, self.scope.as_of or self.scope.now, past=self.scope.past)
         kept: dict[tuple[object, ...], Link] = {}
-        for link in sorted(found, key=lambda link: link.relation == WITH):
+        for link in sorted(holding, key=lambda link: link.relation == WITH):
             ends = tuple(sorted((link.subject, link.object))) if link.relation == WITH else (link.subject, link.object)
-            kept.setdefault((*ends, link.relation, link.until), link)
+            kept.setdefault((*ends, link.relation, link.until, link.ended), link)
         return list(kept.values()), all(busy[name] < each for name in names)
 
     def _link(self, tie: Tie) -> Link | None:
         one, other = (self.identity.of(name, tie.memory) for name in (tie.subject, tie.object))
-        return None if one == other else Link(one, tie.relation, other, tie.memory, tie.since, tie.until)
+        if one == other or titled([(tie.subject, tie.object)], TITLES):
+            return None
+        return linked(tie, one, other)
 
     async def mentions(self, entity: str, limit: int) -> list[Mention]:
         found = await self.store.graph.mentions(self.identity.names(entity), self.scope, limit)
-        return [each for each in found if self.identity.of(each.name, each.memory) == entity]
+        return [each for each in found if each.type != BARE and self.identity.of(each.name, each.memory) == entity]
 
     async def described(self, entities: Sequence[str]) -> dict[str, Entity]:
         """What is known of these entities, in this order; those that no memory mentions are left out."""
         names = {name: None for entity in entities for name in self.identity.names(entity)}
         told: dict[str, list[Mention]] = {entity: [] for entity in entities}
         for each in await self.store.graph.mentions(list(names), self.scope, DESCRIBED_BY):
-            told.get(self.identity.of(each.name, each.memory), []).append(each)
+            if each.type != BARE:
+                told.get(self.identity.of(each.name, each.memory), []).append(each)
         groups = [self.identity.names(entity) for entity in entities]
         counts = dict(zip(entities, await self.store.graph.count(groups, self.scope), strict=True))
         for entity in self.identity.torn & told.keys():
@@ -100,7 +109,20 @@ class Seeing:
 async def seeing(store: Store, scope: Scope) -> Seeing:
     await caught_up(store)
     said = await store.graph.aliases(scope, MOST_ALIASES)
-    return Seeing(store, scope, Identity(said, await store.graph.changes()))
+    unsafe = await _unsafe(store, scope, said)
+    identity = Identity([pair for pair in said if pair not in unsafe], await store.graph.changes())
+    identity.torn.update(unsafe.values())
+    return Seeing(store, scope, identity)
+
+
+async def _unsafe(store: Store, scope: Scope, said: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Titles that do not tell who is meant, with the name alone: "Braga" is Dr. Braga unless there is a Mrs. Braga, or
+    it is a place."""
+    bare = titled(said, TITLES)
+    shared = Counter(bare.values())
+    mentions = await store.graph.mentions(sorted(shared), scope, MOST_READ) if bare else []
+    others = {each.name for each in mentions if each.type not in ("person", "other", BARE)}
+    return {pair: name for pair, name in bare.items() if shared[name] > 1 or name in others}
 
 
 async def known(seen: Seeing, entity: str, field: str = "entity") -> str:

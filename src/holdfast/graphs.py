@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from .types import Memory
@@ -20,6 +20,11 @@ SAME_AS = "same-as"
 """Relates two names of one entity."""
 WITH = "with"
 """Relates what one memory mentions together when it says no more of how."""
+
+BARE = "bare"
+"""The type of a mention that stands only for a name without its title: whose it is, others tell."""
+LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
+"""In a tie: as `until`, it is over and nobody says since when; as `since` too, it is denied."""
 
 
 def folded(name: str) -> str:
@@ -121,6 +126,8 @@ class Link:
     memory: str
     since: datetime | None = None
     until: datetime | None = None
+    ended: bool = False
+    """Whether it is over; `until` says when, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,7 @@ def drawn(graph: Graph) -> dict[str, Any]:
     """A graph as it is sent: a link goes `from` one entity `to` another."""
     links = [
         {"from": each.subject, "to": each.object}
-        | {name: getattr(each, name) for name in ("relation", "memory", "since", "until")}
+        | {name: getattr(each, name) for name in ("relation", "memory", "since", "until", "ended")}
         for each in graph.links
     ]
     return {"entities": list(graph.entities), "links": links, "truncated": graph.truncated}

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from itertools import combinations
 
 from .entities import LONGEST, Span, spans
-from .entity_words import ROLES
-from .graphs import SAME_AS, USER, WITH, Mention, Read, Tie, folded
+from .entity_words import ROLES, TITLES
+from .graphs import BARE, LONG_AGO, SAME_AS, USER, WITH, Mention, Read, Tie, folded
 from .types import Memory
 
-VERSION = 1
+VERSION = 2
 """What these rules find changes with it: every memory is read anew."""
 FEW = ("sibling-of", "married-to", "partner-of", "child-of", "parent-of", "reports-to", "has-pet")
 """Relations to so few people that whose role it is says who it is, unless there are two."""
@@ -27,6 +27,7 @@ _O = rf"(\x02\d+\x03(?:{_AND}\x02\d+\x03)*)"
 _S = rf"{_O}(?:,? who)? (?:(?:now|still|also|currently|recently|just|already|and others|and family) )*"
 _SOME = r"(?:[\w'-]+ ){0,5}?"
 _ENDED = r"(?:used to |formerly |previously |no longer |once )"
+_NOT = r"(?:does not|doesn['\u2019]t|do not|don['\u2019]t|did not|didn['\u2019]t|is not|isn['\u2019]t|am not|are not) "
 _WHO = r"(?P<who>[Tt]he user|[A-ZÀ-Þ][\w-]+(?: [A-ZÀ-Þ][\w-]+)?)"
 _QUOTED = re.compile(rf'{_WHO} said: "(?P<said>.*)"\.?', re.S)
 _ANSWERED = re.compile(rf'Asked ".*?", {_WHO} answered: (?P<said>.*)', re.S)
@@ -46,6 +47,8 @@ _ROWS: tuple[Row, ...] = (
     _row("works-at", rf"(?:joined|started(?: working)? at|got {_SOME}(?:job|offer) (?:at|with|from)) ", _PEOPLE, ""),
     _row("works-at", rf"(?:worked|{_ENDED}works?|was working|left|quit) {_SOME}(?:at|for|with) ", _PEOPLE, _ORG,
          ended=True),
+    _row("works-at", r"(?:has |have )?(?:quit|resigned from|retired from|(?:was|got) (?:fired|laid off) (?:from|by)) ",
+         _PEOPLE, "", ended=True),
     _row("lives-in", r"(?:lives|live|is living|resides|is based|has lived|has been living|settled) "
          rf"{_SOME}(?:in|near) ", "", _PLACE),
     _row("lives-in", r"(?:has |have )?(?:moved|relocated|moves|is moving)(?: back)?(?: from \x02\d+\x03)? to ", _PEOPLE,
@@ -56,7 +59,8 @@ _ROWS: tuple[Row, ...] = (
     _row("born-in", r"(?:was|were) born (?:and raised )?in ", _PEOPLE, _PLACE),
     _row("grew-up-in", r"grew up in ", _PEOPLE, _PLACE),
     _row("located-in", r"(?:is|are) (?:located|situated|headquartered) in ", "", _PLACE),
-    _row("visited", r"(?:has |have )?(?:visited|travelled to|traveled to|flew to|went to|been to) ", _PEOPLE, ""),
+    _row("visited", r"(?:has |have )?(?:visited|went to|been to) ", _PEOPLE, ""),
+    _row("visited", r"(?:has |have )?(?:travelled to|traveled to|flew to|flown to|drove to) ", _PEOPLE, _PLACE),
     _row("married-to", r"(?:is|got|was) married to |married ", _PEOPLE, _PEOPLE),
     _row("engaged-to", r"(?:is|got) engaged to ", _PEOPLE, _PEOPLE),
     _row("partner-of", r"(?:is|started) dating |dates ", _PEOPLE, _PEOPLE),
@@ -75,7 +79,8 @@ _ROWS: tuple[Row, ...] = (
     _row("depends-on", r"(?:calls|talks to|reads from|writes to|requires) ", _THING, ""),
     _row("part-of", r"(?:is|are) (?:a )?(?:part|member) of |belongs to ", "", ""),
     _row("studies-at", rf"(?:studies|study|is studying|attends|goes to school) {_SOME}(?:at )?", _PEOPLE, _ORG),
-    _row("studies-at", rf"(?:studied|graduated|attended) {_SOME}(?:at |from )?", _PEOPLE, _ORG, ended=True),
+    _row("studies-at", rf"graduated {_SOME}(?:at |from )", _PEOPLE, _ORG, ended=True),
+    _row("studied-at", rf"(?:studied|graduated|attended) {_SOME}(?:at |from )?", _PEOPLE, _ORG),
     _row("plays-for", r"(?:plays|play) (?:[\w-]+ )?for ", _PEOPLE, _ORG),
     _row(SAME_AS, r"(?:is|are) (?:also )?(?:called|known as|nicknamed|named|aka) "),
     _row(SAME_AS, r"(?:goes by|calls (?:him|her|them)self) (?:the name )?"),
@@ -86,6 +91,26 @@ _BACKWARDS: tuple[Row, ...] = (
     _row("made", r"(?:is|was|were) (?:built|created|written|developed|designed|painted) by ", "", ""),
     _row("founded", r"(?:is|was) (?:co-?founded|founded|started) by ", "", ""),
 )
+_DENIED: tuple[Row, ...] = (
+    _row("works-at", rf"{_NOT}(?:currently )?(?:work|working|employed) {_SOME}(?:at|for|with|by) ", _PEOPLE, _ORG),
+    _row("lives-in", rf"{_NOT}(?:currently )?(?:live|living) {_SOME}in ", _PEOPLE, _PLACE),
+)
+_WHICH: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (relation, re.compile(rf"{_O},? (?:which|that|whom?) {_O} (?:now |still |also |originally )?(?:{verbs})\b"))
+    for relation, verbs in (
+        ("owns", "owns?|bought|maintains?"),
+        ("manages", "manages?|leads?|runs?|heads?|supervises?"),
+        ("made", "built|wrote|created|made|designed|painted|developed"),
+        ("founded", "founded|co-?founded|started"),
+        ("uses", "uses?"),
+    )
+)
+"""The service, which Tom owns."""
+_TOO = re.compile(
+    r"(\x02\d+\x03)((?: [a-z'-]+){1,6} \x02\d+\x03),? (?:and|but) "
+    r"(?=(?:is )?(?:now|then|currently|joined|moved|works|lives|started) )"
+)
+"""Whoever quit one job "and now works" elsewhere is who works there."""
 _NAME_IS = re.compile(rf"{_E}['\u2019]s (?:real |full |first |nick)?name is {_E}")
 _IS = re.compile(rf"{_E} (?:is|was) {_E}(?!['\u2019])")
 _CALLED = re.compile(rf"(?:calls?|called) {_E} {_E}")
@@ -115,11 +140,31 @@ def read(memory: Memory) -> Read:
     mentions: dict[str, Mention] = {}
     for span, type in zip(found, types, strict=True):
         mentions.setdefault(folded(span.shown), Mention(memory.id, span.shown, type))
-    dated = _dated(memory, found, ties)
+    dated = [*_dated(memory, found, ties), *_denied(memory, text, found)]
+    for name, bare in _titled(found).items():
+        mentions.setdefault(folded(bare), Mention(memory.id, bare, BARE))
+        dated.append(Tie(memory.id, folded(name), SAME_AS, folded(bare)))
     for role, span in _named_roles(found):
         mentions.setdefault(folded(role), Mention(memory.id, role, span.type))
         dated.append(Tie(memory.id, folded(role), SAME_AS, folded(span.shown)))
     return Read(memory.id, tuple(mentions.values()), tuple(dated))
+
+
+def _titled(found: list[Span]) -> dict[str, str]:
+    """Names with a title, and without it, as they may be called elsewhere."""
+    parted = {span.shown: span.shown.partition(" ") for span in found}
+    return {shown: rest for shown, (title, _, rest) in parted.items() if title in TITLES and rest}
+
+
+def _denied(memory: Memory, text: str, found: list[Span]) -> list[Tie]:
+    numbered = _numbered(text, found)
+    return [
+        Tie(memory.id, folded(found[one].shown), relation, folded(found[other].shown), LONG_AGO, LONG_AGO)
+        for relation, pattern, *_ in _DENIED
+        for m in pattern.finditer(numbered)
+        for one in _each(m[1])
+        for other in _each(m[2])
+    ]
 
 
 def _named_roles(found: list[Span]) -> list[tuple[str, Span]]:
@@ -147,6 +192,13 @@ def _ties(text: str, found: list[Span]) -> list[Tied]:
                 tail = _tail(numbered, m.end())
                 ties += [(subject, relation, object, ended, tail) for subject in _each(one) for object in _each(other)]
     ties += [(int(m[1]), SAME_AS, int(m[2]), False, "") for p in (_NAME_IS, _CALLED) for m in p.finditer(numbered)]
+    for relation, pattern in _WHICH:
+        ties += [
+            (subject, relation, object, False, "")
+            for m in pattern.finditer(numbered)
+            for subject in _each(m[2])
+            for object in _each(m[1])
+        ]
     for m in _IS.finditer(numbered):  # "Marta is the user's sister"
         if {bool(found[int(m[1])].role), bool(found[int(m[2])].role)} == {True, False}:
             ties.append((int(m[1]), SAME_AS, int(m[2]), False, ""))
@@ -169,7 +221,7 @@ def _numbered(text: str, found: list[Span]) -> str:
         if not span.silent:
             pieces.append(f"{text[at : span.start]}\x02{n}\x03")
             at = span.stop
-    return "".join(pieces) + text[at:]
+    return _TOO.sub(r"\1\2; \1 ", "".join(pieces) + text[at:])
 
 
 def _types(found: list[Span], ties: list[Tied]) -> list[str]:
@@ -190,7 +242,7 @@ def _dated(memory: Memory, found: list[Span], ties: list[Tied]) -> list[Tie]:
         if names[0] != names[1] and (names[1], relation, names[0]) not in made:
             since, until = _year(_SINCE.search(tail)), _year(_UNTIL.search(tail))
             if ended:
-                until = until or memory.occurred_at or memory.created_at
+                until = until or memory.occurred_at or LONG_AGO
             else:
                 since = since or memory.occurred_at
             made.setdefault((names[0], relation, names[1]), Tie(memory.id, names[0], relation, names[1], since, until))

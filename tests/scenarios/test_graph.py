@@ -133,9 +133,36 @@ async def test_links_end_when_a_successor_comes(ana: Any, clock: Clock) -> None:
 
 async def test_a_years_link_is_valid_in_those_years(ana: Any) -> None:
     await told(ana, "Ana worked at Nokia from 2015 to 2018.", "Ana leads the platform team since 2019.")
-    dates = {each.object: (each.since, each.until) for each in (await ana.graph("Ana")).links}
+    dates = {each.object: (each.since, each.until) for each in (await ana.graph("Ana", past=True)).links}
     assert dates["nokia"] == (datetime(2015, 1, 1, tzinfo=UTC), datetime(2018, 1, 1, tzinfo=UTC))
     assert dates["platform team"] == (datetime(2019, 1, 1, tzinfo=UTC), None)
+    assert tied(await ana.graph("Ana")) == {("ana", "manages", "platform team")}
+
+
+async def test_what_is_over_is_past_and_has_no_date_that_nobody_told(ana: Any, clock: Clock) -> None:
+    await told(ana, "The user used to live in Rome.", "The user lives in Porto.", "The user works at Siemens.")
+    assert tied(await ana.graph("me")) == {("user", "lives-in", "porto"), ("user", "works-at", "siemens")}
+    clock.now = START + timedelta(days=10)
+    await told(ana, "The user does not work at Siemens.")
+    assert tied(await ana.graph("me")) == {("user", "lives-in", "porto")}
+    assert not (await ana.path("me", "Siemens")).entities
+    links = {each.object: (each.until, each.ended) for each in (await ana.graph("me", past=True)).links}
+    assert links == {"rome": (None, True), "porto": (None, False), "siemens": (None, True)}
+    assert ("user", "works-at", "siemens") in tied(await ana.graph("me", as_of=START + timedelta(days=5)))
+    await told(ana, "The user works at Siemens again.")
+    assert ("user", "works-at", "siemens") in tied(await ana.graph("me"))
+
+
+async def test_somebody_with_a_title_is_the_one_of_that_name_if_there_is_one(ana: Any) -> None:
+    await told(ana, "The user met Dr. Braga.", "Braga recommended a walk.")
+    (braga,) = await ana.entities("braga")
+    assert (braga.id, braga.names, braga.memories) == ("dr. braga", ("braga",), 2)
+    assert not [each for each in (await ana.graph("Braga")).links if each.relation == "same-as"]
+    (id,) = await told(ana, "Mrs. Braga called.")
+    assert len(await ana.entities("braga")) == 3, "two have the name: nobody knows which"
+    await ana.forget(id)
+    await told(ana, "The user flew to Braga.")
+    assert [each.id for each in await ana.entities("braga")] == ["braga", "dr. braga"], "it is a place as well"
 
 
 async def test_merging_splitting_and_taking_it_back(ana: Any) -> None:

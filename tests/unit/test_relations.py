@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.graphs import folded
+from holdfast.graphs import LONG_AGO, folded
 from holdfast.relations import read
 from holdfast.types import Memory
 
@@ -44,6 +44,13 @@ def ties(content: str, **more: Any) -> set[tuple[str, str, str]]:
         ("Acme uses Kafka and Redis.", ("acme", "uses", "redis")),
         ('Joanna said: "my brother Tim works for Google"', ("joanna", "sibling-of", "tim")),
         ('Asked "In England?", Maria answered: My aunt Rose lives in London.', ("rose", "lives-in", "london")),
+        ("Jon is a radiology tech at St. Mary's.", ("jon", "works-at", "st. mary's")),
+        ("Nora started piano lessons. Her brother Eli is lactose intolerant.", ("nora", "sibling-of", "eli")),
+        ("My brother Tom met Ana. Her sister Mia sings.", ("ana", "sibling-of", "mia")),
+        ("The billing service, which Tom owns, uses Redis.", ("tom", "owns", "billing service")),
+        ("The user likes Project Heron, which Ana and Bob built.", ("bob", "made", "project heron")),
+        ("Marta quit Acme and now works at Bolt.", ("marta", "works-at", "bolt")),
+        ("The user graduated from Aalto University.", ("user", "studied-at", "aalto university")),
     ],
 )  # fmt: skip
 def test_a_statement_ties_its_names(said: str, tie: tuple[str, str, str]) -> None:
@@ -53,7 +60,7 @@ def test_a_statement_ties_its_names(said: str, tie: tuple[str, str, str]) -> Non
 @pytest.mark.parametrize(
     "said",
     [
-        "Meetings moved to Tuesday.", "The user does not work at Acme.", "Today is a good day in March.", "Yes, I do.",
+        "Meetings moved to Tuesday.", "The user left Lisbon.", "Today is a good day in March.", "Yes, I do.",
         "The user has a dog.", "", "Wow, that's great!",
     ],
 )  # fmt: skip
@@ -65,6 +72,40 @@ def test_what_was_is_over() -> None:
     found = read(memory("I used to work at Nokia until 2015, now I work at Apple."))
     ends = {tie.object: tie.until for tie in found.ties if tie.relation == "works-at"}
     assert ends == {"nokia": datetime(2015, 1, 1, tzinfo=UTC), "apple": None}
+
+
+def test_what_is_over_has_no_date_that_nobody_told() -> None:
+    (lived,) = [tie for tie in read(memory("I used to live in Rome.")).ties if tie.relation == "lives-in"]
+    assert (lived.since, lived.until) == (None, LONG_AGO)
+    for said in (
+        "I don't work at Siemens.",
+        "The user does not work at Siemens any more.",
+        "I'm rich. I don\u2019t live in Rome",
+    ):
+        (tie,) = [tie for tie in read(memory(said)).ties if tie.relation != "with"]
+        assert (tie.since, tie.until) == (LONG_AGO, LONG_AGO)
+    assert ties("The user never said whether Ana does not mind Acme.") == set()
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "type"),
+    [
+        ("The user flies to Kyoto on 5 April.", "Kyoto", "place"), ("The user stays in Nara.", "Nara", "place"),
+        ("We are moving to Alcochete.", "Alcochete", "place"), ("Eli is 4.", "Eli", "person"),
+        ("Priya approves prod deploys.", "Priya", "person"), ("The user asked Tomasz.", "Tomasz", "person"),
+        ("She works nights at St. Mary's.", "St. Mary's", "organisation"),
+        ("The user asked Zorblax.", "Zorblax", "other"),
+    ],
+)  # fmt: skip
+def test_a_name_has_its_type(said: str, name: str, type: str) -> None:
+    assert (name, type) in [(each.shown, each.type) for each in read(memory(said)).mentions]
+
+
+@pytest.mark.parametrize(
+    "said", ["Ana met Mia. Her brother Eli is 4.", "Her brother Eli is 4.", "Tom is tall. Her brother Eli is 4."]
+)
+def test_whose_brother_it_is_is_not_guessed(said: str) -> None:
+    assert not [tie for tie in ties(said) if tie[1] == "sibling-of"]
 
 
 def test_a_document_speaks_of_itself() -> None:

@@ -91,7 +91,8 @@ def _drawn(found: Graph) -> tuple[Block, ...]:
     rows = []
     for link in found.links:
         span = " – ".join("" if at is None else f"{at:%Y-%m-%d}" for at in (link.since, link.until)).strip()
-        rows.append((names[link.subject], link.relation, names[link.object], "" if span == "–" else span))
+        told = "ended" if link.ended and link.until is None else span
+        rows.append((names[link.subject], link.relation, names[link.object], "" if told == "–" else told))
     more = (Note("There are more; raise --limit."),) if found.truncated else ()
     return Table(tuple(rows)), *more
 

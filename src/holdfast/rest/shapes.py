@@ -58,6 +58,7 @@ class Link(BaseModel):
     memory: str
     since: datetime | None
     until: datetime | None
+    ended: bool
 
 
 @dataclass
