@@ -12,6 +12,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Protocol, runtime_checkable
 
 from . import passages
 from .errors import Conflict, InvalidInput, ModelUnavailable
@@ -115,6 +116,7 @@ async def digest_some(work: Digesting) -> int:
 async def _digested(work: Digesting, claimed: list[Message], before: list[Message], *, last_try: bool) -> bool:
     try:
         drafts = await work.extractor.extract(claimed, before, keys_of(work.store, work.now))
+        drafts = [*drafts, *await _closing(work, drafts, claimed, before)]
         await _write(work, Drawn(drafts, work.extractor.name), claimed, before)
         return True
     except Exception as failure:  # whatever a model does, the message stays, and the reason is seen
@@ -123,6 +125,31 @@ async def _digested(work: Digesting, claimed: list[Message], before: list[Messag
             late = _put_off(work, claimed, failure)
             await work.store.apply(Change(defer=late, lease=work.now + work.lease))
         return False
+
+
+@runtime_checkable
+class Finisher(Protocol):
+    """An extractor that notices when a task was done."""
+
+    async def finished(
+        self, messages: Sequence[Message], before: Sequence[Message], tasks: Sequence[Memory | Draft]
+    ) -> list[Draft]: ...
+
+
+async def _closing(
+    work: Digesting, drafts: Sequence[Draft], claimed: list[Message], before: list[Message]
+) -> list[Draft]:
+    """What tells that an open task was done and is not among the drafts."""
+    if not isinstance(work.extractor, Finisher):
+        return []
+    page = await work.store.scan(Test("kind", "eq", "task"), now=work.now, limit=OFFERED)
+    tasks: list[Memory | Draft] = [
+        *(task for task in page.items if task.sources),
+        *(draft for draft in drafts if draft.kind == "task"),
+    ]
+    found = await work.extractor.finished(claimed, before, tasks) if tasks else []
+    told = {draft.content for draft in drafts}
+    return [draft for draft in found if draft.content not in told]
 
 
 @dataclass(frozen=True, slots=True)

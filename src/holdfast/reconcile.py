@@ -15,6 +15,7 @@ from datetime import datetime
 
 from . import names, passages
 from .alike import restates
+from .finished import finishes
 from .types import SECOND_HAND, Change, Draft, Memory, Message, Supersede, fingerprint
 
 
@@ -47,7 +48,12 @@ def reconcile(
         draft = replace(each, key=None) if fingerprint(each.kind, each.content) in known.apart else each
         memory = _memory(draft, messages, now=now, extractor=extractor)
         mark = memory.fingerprint
-        found = (heads.get((memory.kind, memory.key or "")), alike.get(mark), known.outdated.get(mark))
+        found = (
+            heads.get((memory.kind, memory.key or "")),
+            alike.get(mark),
+            known.outdated.get(mark),
+            _ended(draft, messages, memories),
+        )
         head = next((each for each in found if each is not None and each.id not in replaced), None)
         if head is not None and (head is alike.get(mark) or head.fingerprint == mark or restates(draft, head)):
             if _own(head) or not _own(memory):
@@ -70,6 +76,12 @@ def reconcile(
         supersede=tuple(supersede),
         sources=tuple(sources),
     )
+
+
+def _ended(draft: Draft, messages: Mapping[str, Message], made: Sequence[Memory]) -> Memory | None:
+    """The task of the same batch that the draft tells is done."""
+    said = messages.get(draft.sources[-1])
+    return next((m for m in made if said is not None and finishes(draft, said.said_at, m)), None)
 
 
 def _own(memory: Memory) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from . import outdated, words
 from .alike import adds, restates, updates
 from .errors import ModelError
+from .finished import finishes
 from .ports import Embedder, Judge, Store
 from .reconcile import Known
 from .types import SECOND_HAND, Draft, Floats, Memory, Message, Probe, Proposals, Test, Verdict, fingerprint
@@ -144,6 +145,9 @@ def _relate(near: Near, known: Known) -> None:
     same = sorted((m for m in memories if restates(draft, m)), key=lambda memory: memory.trust in SECOND_HAND)
     if same:
         known.alike[near.mark] = same[0]
+        return
+    if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
+        known.outdated[near.mark] = done[0]
         return
     close = [memory for memory in memories if not near.cosines.get(memory.id, np.nan) < outdated.NEAR]
     replaced = [memory for memory in close if updates(draft, memory, near.rare)]

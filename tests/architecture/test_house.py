@@ -16,7 +16,7 @@ FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp", "importers", "integrations",
          "objects", "web")  # fmt: skip
 PURE = {
-    "given_names", "lasting",
+    "finished", "given_names", "lasting",
     "addressed", "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "entities",
     "entity_words", "errors", "features", "filters", "graphs", "happened", "identity", "kinds", "malformed", "mappings",
     "moments", "names", "pack", "passages", "paths", "pattern_text", "patterns", "question", "quoted", "rank",

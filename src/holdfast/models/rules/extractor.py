@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...ports import Embedder, Keys, no_keys
-from ...types import Draft, Message
+from ...types import Draft, Memory, Message
 from ...when import windows
 from .cast import Cast
 from .clauses import LONGEST, sentences
@@ -67,6 +67,14 @@ class RuleExtractor:
         from .topic import topic_of  # late: it reads statements as this module does
 
         return await asyncio.to_thread(topic_of, text, at)
+
+    async def finished(
+        self, messages: Sequence[Message], before: Sequence[Message], tasks: Sequence[Memory | Draft]
+    ) -> list[Draft]:
+        """Statements that tell that one of the tasks was done, also those that would not be kept by themselves."""
+        from .finished import finished  # late, as above
+
+        return await asyncio.to_thread(finished, messages, before, tasks)
 
     async def _reread(self, embedder: Embedder, found: list[Judged]) -> list[Judged]:
         """Judged again by meaning, where the words leave a doubt; by words alone when the embedder fails."""
