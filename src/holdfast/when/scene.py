@@ -18,10 +18,10 @@ _AHEAD = "|".join(
         r"(?:moved|pushed|postponed|rescheduled|delayed|shifted)(?: it| that| them)?(?: back| forward)?"
         r"(?: from(?: [\w'’-]+){1,3})? (?:to|from)(?: the)?(?=\s*$)",
         "will|ll|won't|going to|gonna|plan|planning|planned|upcoming|due|deadline|remind|needs? to|ha(?:ve|s) to",
-        "must|should|booked|booking|scheduled|reserved|registered|signed up|flying|leaving|starts?|com(?:es|ing)|tomorrow",
+        "must|should|booked|booking|scheduled|reserved|registered|signed up|flying|leaving|starts?|coming|tomorrow",
         "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?(?! of)|appointment|expires",
         "takes? place|begins|opens|closes|launch(?:es)?|leaves?|arrives?|departs?|returns|retires|renews|resumes",
-        "(?:be|come|coming) back|looking forward|is|are|am|(?<=['’])(?:m|re)",
+        "comes|(?:be|come|coming) back|looking forward|is|are|am|(?<=['’])(?:m|re)",
     )
 )
 _BEHIND = "|".join(
