@@ -29,8 +29,8 @@ _SOME = r"(?:[\w'-]+ ){0,5}?"
 _ENDED = r"(?:used to |formerly |previously |no longer |once )"
 _NOT = r"(?:does not|doesn['\u2019]t|do not|don['\u2019]t|did not|didn['\u2019]t|is not|isn['\u2019]t|am not|are not) "
 _WHO = r"(?P<who>[Tt]he user|[A-ZÀ-Þ][\w-]+(?: [A-ZÀ-Þ][\w-]+)?)"
-_QUOTED = re.compile(rf'{_WHO} said: "(?P<said>.*)"\.?', re.S)
-_ANSWERED = re.compile(rf'Asked ".*?", {_WHO} answered: (?P<said>.*)', re.S)
+_QUOTED = re.compile(rf'{_WHO} said: "(?P<said>.*)"(?: \([^()]*\))*\.?', re.S)
+_ANSWERED = re.compile(rf'(?:Asked|Told) ".*?", {_WHO} answered: (?P<said>.*)', re.S)
 _PEOPLE, _ORG, _PLACE, _THING = "person", "organisation", "place", "thing"
 
 Row = tuple[str, re.Pattern[str], str, str, bool]

@@ -67,8 +67,8 @@ FACTS = [
     ("I have asthma", "condition-asthma", "The user has asthma."),
     ("My favorite colour is blue", "favourite-colour", "The user's favourite colour is blue."),
     ("Dune is my favourite book", "favourite-book", "The user's favourite book is Dune."),
-    ("I love hiking", "likes-hiking", "The user loves hiking."),
-    ("I don't like cilantro", "likes-cilantro", "The user doesn't like cilantro."),
+    ("I love hiking", "opinion-hiking", "The user loves hiking."),
+    ("I don't like cilantro", "opinion-cilantro", "The user doesn't like cilantro."),
     ("I prefer tea over coffee", "preference-coffee-tea", "The user prefers tea over coffee."),
     ("I prefer aisle seats", "seat-preference", "The user prefers aisle seats."),
     ("I drive a Volvo", "car", "The user drives a Volvo."),
@@ -207,7 +207,7 @@ def test_saying_it_twice_is_once() -> None:
 
 
 def test_likes_and_dislikes_of_one_thing_share_a_key() -> None:
-    assert only("I love sushi").key == only("I hate sushi").key == "likes-sushi"
+    assert only("I love sushi").key == only("I hate sushi").key == "opinion-sushi"
 
 
 def test_a_preference_reversed_keeps_its_key() -> None:
@@ -279,7 +279,7 @@ def test_what_was_said_before_makes_no_drafts_of_its_own() -> None:
         ("Nice! What's your name?", "Sam", "name", "The user's name is Sam."),
         ("What's your favourite food?", "pizza", "favourite-food", "The user's favourite food is pizza."),
         ("How old are you?", "34", "age", "The user is 34 years old."),
-        ("Do you like sushi?", "Yes", "likes-sushi", "The user likes sushi."),
+        ("Do you like sushi?", "Yes", "opinion-sushi", "The user likes sushi."),
         ("Are you vegan?", "yes!", "diet", "The user is vegan."),
     ],
 )
@@ -446,7 +446,7 @@ TOLD = [
     (
         "Meine Frau Sabine hat am 22. Mai Geburtstag.",
         "fact",
-        'The user said: "Meine Frau Sabine hat am 22 Mai Geburtstag"',
+        'The user said: "Meine Frau Sabine hat am 22. Mai Geburtstag"',
     ),
     ("Mi hermana llega el jueves.", "event", 'The user said: "Mi hermana llega el jueves"'),
     ("我女儿对牛奶过敏，别放奶。", "fact", 'The user said: "我女儿对牛奶过敏，别放奶"'),

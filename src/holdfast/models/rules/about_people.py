@@ -178,10 +178,17 @@ ROWS = (
     ),
     row(
         "status",
-        r"(?:am|are|is) (?P<v>married|single|divorced|engaged|widowed|pregnant)\b(?! to\b)",
+        r"(?:am|are|is) (?P<v>married|single|divorced|engaged|widowed)\b(?! to\b)",
         "marital-status",
         0.82,
         "Is {s} married?|What is {s}'s marital status?|Does {s} have a partner?",
+    ),
+    row(
+        "pregnancy",
+        r"(?:am|are|is) (?P<v>pregnant|expecting(?: a baby| twins| our \w+)?)\b(?! that\b)",
+        "pregnancy",
+        0.82,
+        "Is {s} pregnant?|Is {s} expecting a baby?",
     ),
     row(
         "named-one",

@@ -106,7 +106,8 @@ ROWS = (
         "setting",
         rf"(?:the|our) (?P<k>(?:[\w-]+ )?(?:{THINGS})) (?:is|are)(?: now| currently)? (?:called |named "
         r"|at )?(?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|being\b|down\b|broken\b|\w+ing(?:\s|"
-        r"$)|failing\b|slow\b|up\b|empty\b|full\b|fine\b)(?P<v>[\w'+#:/.@-]+(?: "
+        r"$)|failing\b|slow\b|up\b|empty\b|full\b|fine\b|"
+        r"(?:in|on|under|behind|inside|within|from|with)\b)(?P<v>[\w'+#:/.@-]+(?: "
         rf"[\w'+#:/.@-]+){{0,4}})$",
         "{k}",
         0.75,

@@ -71,7 +71,7 @@ ROWS = (
         r"like|enjoy|adore|hate|dislike|prefer)s?|can't stand|cannot stand|(?:am|is) (?:an? )?(?:big |"
         r"huge |massive )?fan of|(?:am|is) (?:really )?(?:into|obsessed with|fond of|scared of|afraid "
         rf"of)|loathes?|detests?) {_THING}(?P<v>[\w'&-]+(?: [\w'&-]+){{0,4}})$",
-        "likes-{v}",
+        "opinion-{v}",
         0.72,
         _LIKE,
     ),
@@ -115,8 +115,17 @@ ROWS = (
         "What does {s} study?|What is {s}'s major?|What is {s}'s field of study?",
     ),
     row(
+        "studying",
+        r"(?:am|is|are) (?:doing|pursuing|finishing|starting|writing) (?:an?|my|his|her|their) (?P<v>(?:PhD|doctorate|"
+        r"master's|masters|bachelor's|MBA|diploma|apprenticeship|thesis|dissertation)\b[^,;]{0,80})",
+        "",
+        0.8,
+        "What is {s} studying?|What degree is {s} doing?|What is {s}'s research about?",
+    ),
+    row(
         "school",
-        r"(?:study|studies|studied|(?:am|is) studying|(?:am|is) an? [\w ]{0,20}student|graduated|"
+        r"(?:study|studies|studied|(?:am|is) studying|"
+        r"(?:am|is) doing (?:an?|my|his|her|their) [\w']+|(?:am|is) an? [\w ]{0,20}student|graduated|"
         r"(?:attend|attends|attended|go to|goes to|went to))(?: [\w ]{2,30})? (?:at|from|to "
         r")?(?-i:(?P<v>(?:the )?(?:University of [A-Z]\w+(?: [A-Z]\w+)?|(?:[A-Z][\w'.&-]* "
         r"){1,3}(?:University|College|School|Institute|Academy)|MIT|UCLA|ETH|NYU|Stanford|Harvard|"

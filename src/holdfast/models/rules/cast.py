@@ -19,6 +19,8 @@ _THEIRS = re.compile(
     rf"(?P<whose>my|our|his|her)\s+{_ADJECTIVE}(?P<rel>{RELATION})(?:,?\s+"
     rf"(?P<name>(?-i:[A-Z][a-zà-ÿ]{{1,20}})),?)?\s+(?P<rest>(?!and\b|or\b).+)", re.I
 )  # fmt: skip
+_HAVING = re.compile(r"(?:have|had|own|owned|adopted|live|got)\b(?! to\b| been\b| a (?:call|meeting)\b)", re.I)
+"""What "we" have, I have."""
 _NAMED = re.compile(r"(?P<name>[A-Z][a-zà-ÿ]{1,20}(?: [A-Z][a-zà-ÿ]{1,20})?)\s+(?P<rest>\S.*)")
 _GROUP = re.compile(r"(?:the|our|my) (?P<what>team|company|family|squad|group) (?P<rest>(?!is\b|was\b|name\b).+)", re.I)
 _PRONOUN = re.compile(r"(?P<who>she|he)\s+(?P<rest>.+)", re.I)
@@ -69,7 +71,7 @@ class Cast:
         if (m := _WITH.match(clause)) and m["name"].lower() not in _NOT_NAMES:
             return Subject(f"{self.author.name} and {m['name']}", self.author.prefix, True), m["rest"]
         if m := _FIRST.match(clause):
-            plural = bool(m["we"])
+            plural = bool(m["we"]) and not _HAVING.match(main(m["rest"]))
             who = f"{self.author.name} and others" if plural else self.author.name
             return Subject(who, self.author.prefix, plural), m["rest"]
         if m := _GROUP.match(clause):

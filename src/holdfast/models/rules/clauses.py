@@ -73,6 +73,13 @@ _REPORTED = re.compile(
     r"thought|believes?|believed|wrote|asked|asks|suggested)|according to|i(?:'ve)? (?:heard|read) (?:that|about)|"
     r"(?:the )?(?:character|protagonist|narrator))\b"
 )
+_ATTRIBUTED = re.compile(
+    rf"(?:[\w ]{{2,30}}: )?(?:(?:my|our) (?:{RELATION})|(?-i:[A-ZÀ-Þ][a-zà-ÿ]+(?: [A-ZÀ-Þ][a-zà-ÿ]+)?))"
+    r"(?: just| also)? (?:said|says|told (?:me|us)|confirmed|mentioned) "
+    r"(?:that )?(?!(?:i|he|she|they|it|you|no|yes|so|to|this|that)\b)"
+    r"[\w' ]+ (?:is|are|was|were|got|has|have|will|costs?|needs?)\b",
+    re.I,
+)
 _LEAD = re.compile(
     r"(?:(?:oh|omg|please be advised that|(?:please|kindly) note(?: that)?|well|yeah|yes|yep|yup|now that|(?:done|"
     r"perfect|correct|affirmative|noted|no)(?=[,.;:!])|nope|nah|ok|okay|hi|hello|hey|hey there|hi there|so|and|"
@@ -157,7 +164,7 @@ def _breaths(sentence: str) -> list[str]:
     for piece in _BREATH.split(sentence):
         if len(made[-1]) + len(piece) > LONGEST // 2:
             made.append("")
-        made[-1] += piece
+        made[-1] += f" {piece}" if made[-1].endswith(",") else piece
     return made
 
 
@@ -220,3 +227,8 @@ def hypothetical(clause: str) -> bool:
 def reported(clause: str) -> bool:
     """Somebody else's words: told, not known."""
     return bool(_REPORTED.search(clause))
+
+
+def attributed(clause: str) -> bool:
+    """Whether it passes on what a person it names has said of the matter: "Dana said the budget is 60k"."""
+    return bool(_ATTRIBUTED.match(clause))

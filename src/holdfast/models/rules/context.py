@@ -9,6 +9,7 @@ from datetime import timedelta
 from ...types import Message
 from ...when import meant, windows, written_date
 from .found import Found, dated, sentence
+from .quotes import plainly
 
 _CORRECTION = re.compile(
     r"(?:(?:oh|ah|oops|wait|no(?=[,.;:!–-]| (?:it|its|i|sorry)\b)|sorry|actually|my mistake|my bad|correction|"
@@ -59,8 +60,8 @@ def corrected(text: str, earlier: Found, message: Message) -> Found | None:
     if target not in content or (old and target != old and (not earlier.topic or earlier.window)):
         return None
     new = re.sub(r"^(?:on|in|at) ", "", new)
-    content = content.replace(target, new, 1)
-    when = windows(content.split(' said: "')[-1], message.said_at)
+    content = plainly(content).replace(target, new, 1)
+    when = windows(content.removeprefix("According to "), message.said_at)
     window = meant(when, bounded=False) if earlier.window else None
     if earlier.window and not window:
         return None
@@ -95,7 +96,7 @@ def _swapped(text: str, earlier: Found) -> Found | None:
         return None
     if known.start.day != int(m["old"]):
         return None
-    content = re.sub(r" \([^()]*\)", "", earlier.content).replace(known.text, written_date(day), 1)
+    content = plainly(re.sub(r" \([^()]*\)", "", earlier.content)).replace(known.text, written_date(day), 1)
     found = windows(content, day)
     now = next((w for w in found if w.start.date() == day.date()), None)
     value = written_date(day)
@@ -113,7 +114,7 @@ def rescheduled(text: str, earlier: Found, message: Message) -> Found | None:
     when = windows(f"will be on {new}", message.said_at)
     if not when or len(when[0].text) < len(new) - 6:
         return None
-    content = re.sub(r" \([^()]*\)", "", earlier.content).replace(earlier.window.text, new, 1)
+    content = plainly(re.sub(r" \([^()]*\)", "", earlier.content)).replace(earlier.window.text, new, 1)
     return replace(earlier, rule="correction", content=sentence(dated(content, when)), value=new, window=when[0])
 
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...ports import Embedder, Keys, no_keys
@@ -18,12 +18,18 @@ from .context import answered, corrected, joined_corrections, rescheduled
 from .foreign import english_dates, foreign, pieces, told_abroad
 from .found import LEAST, Found, draft, says_something
 from .judge import DOUBT, GENERIC, Setting, judged, model
+from .quotes import verbatim
 from .reading import ordered_by_system, read, read_clause
 from .replies import reply
+from .signs import pointing, whole
 from .spelt import spelt
 from .voice import Subject, speaking
 
 log = logging.getLogger("holdfast")
+_FRAME = frozenset(("the", "user", "said", "according", "to"))
+_OWN = re.compile(r"(?:i|i'm|i've|we|we're|we've|my|our)\b", re.I)
+APART = 5
+"""A sentence of so many words stands apart from the reply before it."""
 REMEMBERED = 4
 """How many messages back a correction may reach."""
 
@@ -129,7 +135,14 @@ def _replaces(new: Note, old: Note) -> bool:
             return True
     same_words = a.content.casefold() == b.content.casefold() and a.kind == b.kind
     undated = a.rule == "correction" and not b.topic and a.kind == b.kind and old.sources[0] in new.sources
-    return same_words or (undated and a.subject == b.subject and bool(b.value or b.window) and b.rule != "correction")
+    undated = undated and a.subject == b.subject and bool(b.value or b.window) and b.rule != "correction"
+    return same_words or (undated and _mostly(a.content, b.content))
+
+
+def _mostly(new: str, old: str) -> bool:
+    """Whether half of the words of the old are in the new, as when one of them was put right."""
+    words = set(re.findall(r"\w+", re.sub(r" \([^()]*\)", "", old).lower())) - _FRAME
+    return 2 * len(words & set(re.findall(r"\w+", new.lower()))) >= len(words)
 
 
 def _notes(message: Message, previous: Message | None, place: int, cast: Cast, notes: list[Note]) -> list[Note]:
@@ -140,6 +153,12 @@ def _notes(message: Message, previous: Message | None, place: int, cast: Cast, n
 
     def note(found: Found, sources: tuple[str, ...], number: int = 0) -> Note:
         last = previous or Message("", "", "", "", message.created_at)
+        before = said[number - 1] if number else ""
+        found = replace(
+            found, content=verbatim(found.content, said[number], before, _heard(previous, message), message.content)
+        )
+        if previous and sources == (message.id,) and found.content.startswith(('Asked "', 'Told "')):
+            sources = (previous.id, message.id)
         around = (message.role, message.speaker is not None, last.content, last.role, found.window is not None)
         return Note(found, Setting(said[number], number, len(said), *around), sources, trust, place, cast.author)
 
@@ -151,17 +170,17 @@ def _notes(message: Message, previous: Message | None, place: int, cast: Cast, n
     lower = message.content == message.content.lower()
     abroad = message.role != "system" and foreign(message.content)
     said = pieces(message.content) if abroad else joined_corrections(sentences(message.content))
-    short = _short_reply(previous, message, said, cast.author) if previous and said else None
+    short, covered = _short_reply(previous, message, said, cast.author) if previous and said else (None, 0)
     if short and previous:
         made.append(note(short, (previous.id, message.id)))
     if abroad:
         heard = [told_abroad(sentence, cast.author, message.said_at) for sentence in said]
-        return made + [note(f, (message.id,), i) for i, f in enumerate(heard) if f and not (short and i == 0)]
+        return made + [note(f, (message.id,), i) for i, f in enumerate(heard) if f and i >= covered]
     for i, sentence in enumerate(said):
         if len(sentence) > LONGEST:
             continue
         earlier, fixed = _corrected(sentence, message, _near([*notes, *made], cast.author, place))
-        if short and not i:
+        if i < covered:
             earlier = fixed = None
         if fixed and earlier:
             made = [n for n in made if n is not earlier]
@@ -170,7 +189,7 @@ def _notes(message: Message, previous: Message | None, place: int, cast: Cast, n
             cast.before = _before(said, i, _last_said(previous, message))
             system = message.role == "system"
             found_here = ordered_by_system(sentence, cast) if system else read(sentence, cast, message, lower)
-            news = (f for f in found_here if not (short and (f.rule == "told" or (f.rule in GENERIC and not i))))
+            news = (f for f in found_here if not (i < covered and (f.rule == "told" or (f.rule in GENERIC and not i))))
             made += [note(found, (message.id,), i) for found in news]
     return made
 
@@ -181,17 +200,26 @@ def _reply(previous: Message, message: Message) -> str | None:
     return answered(previous.content, message.content) if other and previous.content.rstrip().endswith("?") else None
 
 
-def _short_reply(previous: Message, message: Message, said: list[str], author: Subject) -> Found | None:
-    """A short message, or its short first sentence, that answers a plain question of somebody else."""
+def _short_reply(previous: Message, message: Message, said: list[str], author: Subject) -> tuple[Found | None, int]:
+    """A short message, or its short first sentence, that answers a plain question; and how many sentences that is."""
     other = (previous.role, previous.speaker) != (message.role, message.speaker)
     if not other or message.role == "system" or not previous.content.rstrip().endswith(("?", "？", "か。")):
-        return None
+        return None, 0
     when, helping = (
         windows(english_dates(said[0]) if foreign(said[0]) else said[0], message.said_at),
         previous.role == "assistant",
     )
-    whole = reply(previous.content, " ".join(said), author, when, helping)
-    return whole or reply(previous.content, said[0], author, when, helping)
+    if not any(_apart(more) for more in said[1:]):
+        if together := reply(previous.content, " ".join(said), author, when, helping):
+            return together, len(said)
+    first = reply(previous.content, said[0], author, when, helping)
+    return first, int(first is not None)
+
+
+def _apart(sentence: str) -> bool:
+    """Whether a sentence after a reply tells something else, with a subject and a verb of its own."""
+    own = whole(sentence) or _OWN.match(sentence)
+    return bool(own) and len(sentence.split()) >= APART and not pointing(sentence)
 
 
 def _before(said: list[str], i: int, other: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...redaction import redacted
 from ...types import Draft
 from ...when import OPEN_START, OPEN_STOP, Window, phrase
+from .quotes import bracketed
 from .voice import Subject, alone
 from .words import STOP
 
@@ -39,13 +40,21 @@ def sentence(text: str) -> str:
 
 
 def dated(content: str, found: list[Window]) -> str:
-    """Relative dates followed by the absolute one in brackets."""
+    """Relative dates followed by the absolute one in brackets; those of a quotation follow its marks."""
+    absolute = {w.text: phrase(w).removeprefix("the ") for w in found[:3] if w.text in content and _relative(w)}
+    phrases = [f"{text}: {date}" for text, date in absolute.items()] if len(absolute) > 1 else [*absolute.values()]
+    if (quotation := bracketed(content, phrases)) is not None:
+        return quotation
     for w in found[:3]:
         at = content.find(w.text)
         after = at + len(w.text)
-        if at >= 0 and not w.yearly and not _ABSOLUTE.search(w.text) and not content.startswith("'s", after):
+        if at >= 0 and _relative(w) and not content.startswith("'s", after):
             content = f"{content[:after]} ({phrase(w).removeprefix('the ')}){content[after:]}"
     return content
+
+
+def _relative(w: Window) -> bool:
+    return not w.yearly and not _ABSOLUTE.search(w.text)
 
 
 def says_something(found: Found) -> bool:

@@ -57,6 +57,18 @@ _PLANNED = re.compile(
 _UNCLEAR = re.compile(r"\b(?:you|your)\b", re.I)
 
 
+_PROPOSED = re.compile(
+    r"(?:let's|lets|let us|shall we) (?:meet|get together|catch up|have (?:lunch|dinner|coffee|breakfast|drinks|a \w+))"
+    r"\b",
+    re.I,
+)
+
+
+def proposed(clause: str) -> bool:
+    """Whether the author proposes to meet."""
+    return bool(_PROPOSED.match(clause))
+
+
 def happened(clause: str, cast: Cast, found: list[Window]) -> list[Found]:
     when = meant(found)
     if when and (m := _PLANNED.match(clause)):
@@ -69,6 +81,9 @@ def happened(clause: str, cast: Cast, found: list[Window]) -> list[Found]:
                 "event", "planned", cast.author, sentence(dated(content, found)), 0.85, None, when.text, queries, when
             )
         ]
+    if when and proposed(clause):
+        content = sentence(dated(f'{cast.author.name} said: "{clause}"', found))
+        return [Found("event", "proposed", cast.author, content, 0.75, None, when.text, (), when)]
     parsed = cast.parsed(clause)
     if not parsed:
         return []
@@ -84,17 +99,17 @@ def happened(clause: str, cast: Cast, found: list[Window]) -> list[Found]:
         rule, confidence = "event-undated", 0.7
     else:
         return []
-    return [_event(rule, confidence, subject, rest, found, when)]
+    return [_event(rule, confidence, cast.author, subject, rest, found, when)]
 
 
 def _event(
-    rule: str, confidence: float, subject: Subject, rest: str, found: list[Window], when: Window | None
+    rule: str, confidence: float, author: Subject, subject: Subject, rest: str, found: list[Window], when: Window | None
 ) -> Found:
     if subject.plural and re.match(r"(?:got|are getting) (?:married|engaged|divorced)\b", rest, re.I):
         subject = alone(subject)
     predicate = third(rest, subject.plural)
     clear = predicate and not _UNCLEAR.search(rest)
-    content = f"{subject.name} {predicate}" if clear else f'{subject.name} said: "{rest}"'
+    content = f"{subject.name} {predicate}" if clear else f'{author.name} said: "{rest}"'
     return Found(
         "event",
         rule,

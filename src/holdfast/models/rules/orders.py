@@ -8,7 +8,7 @@ from ...names import topic
 from ...when import Window, meant
 from .found import Found, dated, sentence
 from .voice import Subject, theirs
-from .words import IMPERATIVES, LANGUAGES
+from .words import IMPERATIVES, LANGUAGES, listed
 
 _LASTING = re.compile(
     r"(?:please )?(?P<how>always|never|from now on,?|going forward,?|in (?:the )?future,?|for "
@@ -83,6 +83,12 @@ _NO_TASK = re.compile(
     re.I,
 )
 
+_MANNERS = r"^(?:please |don't |do not |only |never |always |ever |again |just |also |really |not )+"
+_SMALL = frozenset(
+    listed("the a an my any all your me our always never ever again just also really not please now though anymore")
+)
+"""Words that say how an order is meant, not what it is about."""
+
 
 def instruction(clause: str, author: Subject) -> Found | None:
     if m := _CALL.match(clause):
@@ -142,16 +148,12 @@ def about(text: str) -> str | None:
 
 def _object(what: str) -> str | None:
     """run-tests from "run the tests before pushing": the verb and its object."""
-    what = re.sub(r"^(?:please |don't |do not |only |never |always )+", "", what.strip(), flags=re.I)
+    what = re.sub(_MANNERS, "", re.split(r"[,;:.!]\s", what.strip())[0], flags=re.I)
     return _slug(_AFTER.split(what)[0]) or _slug(_AFTER.sub(" ", what))
 
 
 def _slug(head: str) -> str | None:
-    words = [
-        w
-        for w in re.findall(r"[\w'-]+", head.lower())
-        if w not in ("the", "a", "an", "my", "any", "all", "your", "me", "our")
-    ]
+    words = [w for w in re.findall(r"[\w'-]+", head.lower()) if w not in _SMALL]
     if words and words[0].endswith("ing"):
         words[0] = "use" if words[0] == "using" else words[0][:-3]
     return topic(" ".join(words[:3])) if len(words) >= 2 else None

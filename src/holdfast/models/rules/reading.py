@@ -11,7 +11,7 @@ from .cast import Cast
 from .changes import in_two
 from .clauses import asks, bare, clauses, hypothetical, ironic, reported
 from .found import Found
-from .happened import happened
+from .happened import happened, proposed
 from .orders import instruction, system_instruction, task
 from .standing import lasting_question, standing
 from .stated import introduced, stated
@@ -42,7 +42,10 @@ _ASKED_TO = re.compile(r"(?:please )?(?:can|could|would|will) you (?:please )?(?
 _DIARY = re.compile(
     r"(?:just |finally |recently )?(?:met|bought|moved|visited|went|got|started|finished|booked|"
     r"saw|flew|adopted|joined|sold|"
-    r"ordered|signed up|graduated|ran|tried|attended|watched)\b (?!it\b|you\b|that\b)",
+    r"ordered|signed up|graduated|ran|tried|attended|watched|sent|painted|called|fixed|cleaned|planted|built|"
+    r"installed|repaired|renewed|cancell?ed|paid|submitted|cooked|baked|picked up|handed in|"
+    r"emailed|posted|replaced|hired|"
+    r"switched|migrated|deployed|merged|released|rented|learned|talked to|spoke (?:to|with))\b (?!it\b|you\b|that\b)",
     re.I,
 )
 """A diary leaves out the "I"."""
@@ -133,7 +136,7 @@ def read_clause(clause: str, cast: Cast, message: Message, lower: bool = False) 
         clause, found = turned, windows(turned, message.said_at)
     if to_do := task(clause, cast.author, found):
         return [to_do]
-    noted = bool(_OF_NOTE.search(clause) or cast.of_someone(clause))
+    noted = bool(_OF_NOTE.search(clause) or cast.of_someone(clause) or proposed(clause))
     facts = stated(clause, cast, found, lower) if noted else []
     events = happened(clause, cast, found) if noted else []
     if not facts and not events:

@@ -88,6 +88,7 @@ _UNTRUE = re.compile(
     re.I,
 )
 _POINTING = re.compile(
+    r"(?:(?:oops|whoops|sorry|wait|no)[\s,.!]+)*"
     r"(?:it|its|it's|he|he's|she|she's|they|they're|they've|both|his|her|their|that one|that's|that is|deadline is|"
     r"needs|uses|runs|"
     r"hates|likes|has|works)\b|.*\b(?:does that|do those|do that|do these)$",

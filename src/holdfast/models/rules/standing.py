@@ -73,7 +73,9 @@ def standing(clause: str, author: Subject, before: str = "") -> Found | None:
     if not (asked or polite or barred or forbidden or named or _ALWAYS.match(clause)) or len(clause.split()) < 2:
         return None
     whereof = f' (of: "{before}")' if before and _BACK.search(clause) else ""
-    return Found("instruction", "told-order", author, ordered(author, clause + whereof), 0.7, about(clause), clause)
+    order = ordered(author, clause)
+    content = order.removesuffix(".") + whereof + "." if whereof else order
+    return Found("instruction", "told-order", author, content, 0.7, about(clause), clause)
 
 
 def lasting_question(sentence: str) -> str | None:

@@ -175,6 +175,8 @@ def _found(row: Row, m: re.Match[str], subject: Subject, found: list[Window], co
 def _topic(row: Row, m: re.Match[str], value: str) -> str:
     groups = {k: _slug(v or "") for k, v in m.groupdict().items()}
     v, k = groups.get("v", ""), groups.get("k") or groups.get("k2", "")
+    if row.name == "likes":
+        v = _TRAILING.sub("", v)
     if row.name in ("home", "moved"):
         return "home-country" if value.lower() in COUNTRIES else "home-city"
     if row.name == "their-name" and k in PARTNERS:
@@ -195,6 +197,13 @@ def _topic(row: Row, m: re.Match[str], value: str) -> str:
     made = row.topic.replace("{-k}", f"-{k}" if k else "").replace("{pair}", pair).replace("{k2}", groups.get("k2", ""))
     made = made.replace("{v}", re.sub(r"^(?:\w+-)?degree-in-", "", v)).replace("{k}", k)
     return CANONICAL.get(made, made)[:80]
+
+
+_TRAILING = re.compile(
+    r"(?:-(?:though|too|either|anyway|again|now|lately|these-days|anymore|any-more|as-well|so-much|a-lot|very-much|much|"
+    r"at-all|tbh|lol|really|still|also|in|on|at|of|to|with|for|and|or|but|the|a|an))+$"
+)
+"""What ends a sentence and is no part of what it is about."""
 
 
 def _slug(text: str) -> str:
@@ -229,7 +238,9 @@ def _content(row: Row, m: re.Match[str], subject: Subject, rest: str) -> str:
     rest = rest.replace(m["v"], m["v"].title()) if row.lower else rest
     said = rest if not _UNCLEAR.search(rest[m.end() :]) else rest[: m.end()]
     predicate = third(said, subject.plural)
-    return f"{subject.name} {predicate}" if predicate else f'{subject.name} said: "{said}"'
+    if predicate or not subject.first:
+        return f"{subject.name} {predicate}" if predicate else ""
+    return f'{alone(subject).name} said: "{said}"'
 
 
 def _asked(row: Row, m: re.Match[str], subject: Subject) -> tuple[str, ...]:

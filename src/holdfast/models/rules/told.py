@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from ...when import Window, meant
 from .cast import Cast
-from .clauses import asks, hypothetical, reported
+from .clauses import asks, attributed, hypothetical, reported
 from .found import Found, dated, sentence
 from .signs import noise, plain, pointing, signs, standalone, untrue, whole
 from .standing import imperative, standing
 from .values import amount, taking_part, valued
 from .voice import USER, Subject, is_past, main, theirs, third
+from .words import listed
 
 _TO_DO = re.compile(
     r"^(?:.{0,120}?\b(?:put (?:that|it) on the list|(?:do not|don't|dont) let me forget)\b|"
@@ -59,6 +60,15 @@ _OWNED = re.compile(r"(?:my|our) ", re.I)
 _OWN = re.compile(r"(?:i|we|my|our)\b", re.I)
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|us|our|mine|ours)\b", re.I)
 _DIARY = re.compile(r"(?:just |finally |also |already |recently )*(?P<verb>[a-z]+) ", re.I)
+
+_TAKEN_BACK = re.compile(r"(?:oops|whoops|sorry|wait)\b", re.I)
+_OF_ITSELF = frozenset(
+    listed(
+        "came cost took turned ended fell broke worked lasted arrived failed happened looked seemed needed felt "
+        "tasted was were had got stopped crashed died"
+    )
+)
+"""Past verbs that without a subject are as likely said of a thing: "Came to 19.2k in the end"."""
 
 
 def told(clause: str, cast: Cast, found: list[Window], before: str = "") -> list[Found]:
@@ -109,20 +119,21 @@ def _fact(made: Found, clause: str, author: Subject) -> list[Found]:
     rest = ", ".join(p for p in pieces if p is not main_piece)
     if not signs(rest, False) and not _OWN.match(rest):
         return [keyed]
-    rest = rest if main_piece is not pieces[0] else f"{' '.join(clause.split()[:1])}: {rest}"
+    of_it = f"{author.name} said of {clause.split()[0]}: {rest}"
+    besides = sentence(of_it) if main_piece is pieces[0] else _quoted(author, rest)
     return [
         replace(keyed, content=_quoted(author, main_piece), value=""),
-        replace(made, content=_quoted(author, rest), window=None),
+        replace(made, content=besides, window=None),
     ]
 
 
 def spoken(sentence_: str, cast: Cast, found: list[Window]) -> list[Found]:
     """A whole sentence that no rule knows, in its author's words: whether it is worth keeping is the judge's to say."""
     said = plain(sentence_)
-    supposed = hypothetical(said) or reported(said) or untrue(said)
+    supposed = hypothetical(said) or (reported(said) and not attributed(said)) or untrue(said)
     if len(said) < 3 or asks(sentence_) or supposed or _SEEKING.match(said) or imperative(said):
         return []
-    if pointing(said) and not cast.before and not cast.parsed(said):
+    if pointing(said) and not cast.before and not cast.parsed(said) and not _TAKEN_BACK.match(said):
         return []
     content, subject = _content(said, cast, cast.before)
     content = content or f'{cast.author.name} said: "{said}"'
@@ -162,14 +173,15 @@ def _content(clause: str, cast: Cast, before: str) -> tuple[str, Subject]:
         predicate = third(main(rest), subject.plural) if not re.search(r"\byour?\b", rest, re.I) else ""
         if predicate:
             return f"{subject.name} {predicate}", subject
-        said = rest if subject.name == author.name else clause
-        return f'{author.name} said: "{said}"', subject
+        return f'{author.name} said: "{clause}"', subject
     if _BARE_REMINDER.match(clause) and before:
         return f'{author.name} said: "{before} {clause}"', author
     if pointing(clause):
         return (f'{author.name} said: "{before} {clause}"', author) if before else ("", author)
     if (m := _DIARY.match(clause)) and is_past(m["verb"].lower()):
-        return f"{author.name} {theirs(clause)}", author
+        if m["verb"].lower() in _OF_ITSELF:
+            return f'{author.name} said: "{before} {clause}"', author
+        return f"{author.name} {clause[:1].lower()}{theirs(clause[1:])}", author
     if _OWNED.match(clause) and not _FIRST_PERSON.search(clause, 3):
         return f"{author.owner}{clause[2 if clause[:2].lower() == 'my' else 3 :]}", author
     if whole(clause) and author.name == USER and not _FIRST_PERSON.search(clause):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ...names import topic
+from .people import given
 from .words import TECHNOLOGY
 
 _AMOUNT = re.compile(
@@ -32,6 +33,15 @@ _PLACED = re.compile(
     re.I,
 )
 
+_STAYS = re.compile(r"\w+(?: \w+)? (?:works? from|(?:is|stays|sits)(?: back| now| still)* in) [A-ZÀ-Þ]")
+"""Where a person is, who otherwise has keys of their own."""
+_HOW = re.compile(
+    r"\b(?:not|never|no|always|now|recently|still|also|just|finally|then|already|currently|really|usually|only|often|and|"
+    r"or|but|so|who|which)\b",
+    re.I,
+)
+"""Words that are no part of a thing's name."""
+
 
 def amount(clause: str) -> str | None:
     """The topic of an amount: "metformin 500 mg", "45 seats", "my rent goes up to 1,240"."""
@@ -53,9 +63,8 @@ _MANY = re.compile(
 
 
 _PART = re.compile(
-    r"\b(?:signed up for|registered for|enrolled in|entered|pulled out of|withdrew from|dropped out of|dropped|"
-    r"cancelled|canceled)"
-    r" (?:the |my |our )?(?P<x>[\w-]+(?: (?-i:[A-Z])[\w-]+)*)",
+    r"\b(?:signed up for|registered for|enrolled in|pulled out of|withdrew from|dropped out of|cancelled|canceled)"
+    r" (?:(?:the|my|our|an?) )?(?P<x>(?:(?:half|full|online|evening|beginners?'?) )?[\w-]+(?: (?-i:[A-Z])[\w-]+)*)",
     re.I,
 )
 
@@ -76,7 +85,9 @@ def valued(clause: str) -> tuple[str | None, str]:
     if not m:
         return None, ""
     value, head = m["v"].strip(), topic(m["k"].split()[-1]).removesuffix("s")
+    if _HOW.search(m["k"]) or (given(m["k"].split()[0]) and not _STAYS.match(clause)):
+        return None, ""
     if _CLOCK.match(value):
         return f"{head}-time", value
     thing = _THINGLY.match(value) or value.split()[0].lower() in TECHNOLOGY or _PLACED.match(m["k"].split()[-1])
-    return (f"{head}-in", value) if m["p"] and thing else (None, "")
+    return (f"{topic(m['k']).removesuffix('s')}-place", value) if m["p"] and thing else (None, "")
