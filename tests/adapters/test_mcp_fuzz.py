@@ -24,6 +24,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "write_note": {"path": "/src/app.py", "text": "Splitting the router"},
     "list_memories": {"kind": "fact", "limit": 5, "cursor": None},
     "remember": {"content": "Likes tea", "kind": "fact", "key": "tea", "idempotency_key": "k"},
+    "correct": {"id": "x", "content": "Likes tea", "idempotency_key": "k"},
+    "about": {"name": "tea"},
     "ingest": {"messages": [{"role": "user", "content": "Hello", "timestamp": "2026-03-02"}], "session_id": "s",
                "idempotency_key": "k"},
     "forget": {"id": "x", "idempotency_key": "k"},
@@ -56,6 +58,8 @@ def malformed(tool: str, dice: random.Random) -> dict[str, Any]:
     said = tool == "ingest" and field == "content"  # may say nothing, and may be a list of parts
     if said:
         wrong = tuple(each for each in wrong if each not in ("", " \n", [], ["tea"]))
+    if field == "timestamp":  # seconds are one as well
+        wrong = tuple(each for each in wrong if not isinstance(each, int | float))
     required = field in ("query", "content", "id", "messages", "role") and not said
     match dice.randrange(8):
         case 0:

@@ -26,6 +26,8 @@ SAME: dict[str, tuple[dict[str, Any], str, str, Any]] = {
     "get_context": ({"query": "seats"}, "POST", "/context", {"query": "seats"}),
     "list_memories": ({}, "POST", "/memories/list", {}),
     "remember": ({"content": "Likes rye"}, "POST", "/remember", {"content": "Likes rye"}),
+    "correct": ({"id": "{id}", "content": "Likes spelt"}, "PATCH", "/memories/{id}", {"content": "Likes oats"}),
+    "about": ({"name": "Marta"}, "GET", "/entities?query=Marta", None),
     "ingest": (SAID, "POST", "/ingest", SAID),
     "enter_directory": ({"path": "/src"}, "GET", "/notes/entering?root=/&directory=/src", None),
     "write_note": ({"path": "/src", "text": "x"}, "PUT", "/notes", {"path": "/src", "text": "x", "root": "/"}),

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
-
-from ..errors import InvalidInput
+from .. import names
+from ..errors import InvalidInput, NotFound
 from ..library import Source
 from ..malformed import malformed
 from ..moments import iso
@@ -22,94 +21,29 @@ from ..redaction import may_be_secret, redacted
 from ..results import Hit, Origin
 from ..types import Memory, Message
 from . import several
+from .arguments import (
+    Arguments,
+    Asked,
+    Context,
+    Correct,
+    Directory,
+    Forget,
+    Identified,
+    Ingest,
+    Listing,
+    OnPath,
+    Query,
+    Remember,
+    Search,
+)
 from .several import NOTHING, Shared
 
 T = TypeVar("T")
 NOWHERE = Origin("", "")
 
 LONGEST_TITLE = 80
-MOST_TOKENS = 8_000
+MOST_RELATED = 20
 MOST_BEFORE = 100_000
-
-
-class Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-Once = Annotated[str | None, Field(description="Repeat a lost call with the same key.", max_length=255)]
-
-
-Profiles = Annotated[
-    list[str] | None, Field(description="Only these of the memories you share.", min_length=1, max_length=50)
-]
-
-
-class Query(Arguments):
-    query: Annotated[str, Field(min_length=1, max_length=10_000)]
-    profiles: Profiles = None
-
-
-class Search(Query):
-    limit: Annotated[int, Field(ge=1, le=50)] = 10
-    kind: str | None = None
-    session_id: str | None = None
-    as_of: Annotated[str | None, Field(description="ISO 8601")] = None
-
-
-class Context(Query):
-    tokens: Annotated[int, Field(ge=50, le=MOST_TOKENS)] = 1000
-
-
-class Remember(Arguments):
-    content: Annotated[str, Field(min_length=1, description="One statement, complete in itself.")]
-    kind: Literal["fact", "event", "instruction", "task"] | None = None
-    key: Annotated[str | None, Field(description="Topic; a later memory with the same key replaces it.")] = None
-    profile: Annotated[str | None, Field(description="A shared memory to keep it in.")] = None
-    idempotency_key: Once = None
-
-
-class Listing(Arguments):
-    kind: str | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
-    cursor: str | None = None
-
-
-class Identified(Arguments):
-    id: Annotated[str, Field(min_length=1)]
-
-
-class Forget(Identified):
-    idempotency_key: Once = None
-
-
-SAID: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "role": {"enum": ["user", "assistant", "system", "tool"], "type": "string"},
-        "content": {"type": ["string", "array"]},
-        "timestamp": {"type": "string", "description": "ISO 8601"},
-    },
-    "required": ["role"],
-}
-"""What a model needs to know of a message. Chat clients' own fields are taken too: ingest checks them all."""
-
-
-class Ingest(Arguments):
-    messages: Annotated[
-        list[Annotated[dict[str, Any], WithJsonSchema(SAID)]] | None, Field(min_length=1, max_length=500)
-    ] = None
-    url: str | None = None
-    session_id: str | None = None
-    idempotency_key: Once = None
-
-
-class Directory(Arguments):
-    path: Annotated[str, Field(min_length=1, description="Absolute.")]
-
-
-class OnPath(Arguments):
-    path: Annotated[str, Field(min_length=1, description="Absolute.")]
-    text: Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +127,25 @@ async def _remember(place: Place, given: Remember) -> dict[str, Any]:
         given.content, kind=kind, key=given.key, agent=place.agent, idempotency_key=given.idempotency_key
     )
     return _item(kept)
+
+
+async def _correct(place: Place, given: Correct) -> dict[str, Any]:
+    return _item(await place.profile.revise(given.id, content=given.content, idempotency_key=given.idempotency_key))
+
+
+async def _about(place: Place, given: Asked) -> dict[str, Any]:
+    """An entity, its links, and the memories that mention it; nothing when none does."""
+    name = names.text(given.name, "name", limit=names.PROFILE_BYTES)
+    try:
+        graph = await place.profile.graph(name, limit=MOST_RELATED)
+        memories = await place.profile.about(name, limit=MOST_RELATED)
+    except NotFound:
+        return {"name": name, "type": "", "links": [], "memories": []}
+    shown = {each.id: each.name for each in graph.entities}
+    links = [f"{shown[link.subject]} {link.relation} {shown[link.object]}" for link in graph.links]
+    first = graph.entities[0]
+    found = {"name": first.name, "type": first.type, "links": links}
+    return found | {"memories": [_item(memory) for memory in memories]}
 
 
 async def _list(place: Place, given: Listing) -> dict[str, Any]:
@@ -302,8 +255,16 @@ TOOLS = (
         Listing, "read", _list, _object(memories=MANY),
     ),
     Tool(
+        "about", "One person, place or thing (me: the user): relations to others, and memories of it.",
+        Asked, "read", _about, _object(name=TEXT, type=TEXT, links=TEXTS, memories=MANY),
+    ),
+    Tool(
         "remember", "Keep one thing on purpose: a preference, decision, event, instruction or task.",
         Remember, "write", _remember, _object(id=TEXT, content=TEXT, kind=TEXT), idempotent=False,
+    ),
+    Tool(
+        "correct", "Put a memory right; what it said before stays as its history.",
+        Correct, "write", _correct, _object(id=TEXT, content=TEXT, kind=TEXT), idempotent=False,
     ),
     Tool(
         "ingest", "Keep messages or a page verbatim; memories are drawn from it. Repeating is harmless.",
