@@ -46,5 +46,5 @@ def _line(hit: Hit) -> str:
     if hit.timestamp is not None:
         about.append(iso(hit.timestamp)[:10])
     content = " ".join(hit.content.split())
-    no_longer = " (superseded since)" if "superseded" in hit.features else ""
+    no_longer = " (superseded since)" if "superseded" in hit.features else " (older)" if "older" in hit.features else ""
     return f"- [{', '.join(about)}] {content}{no_longer}"

@@ -12,6 +12,7 @@ from . import told, words
 from .addressed import Addressed, addressed, may_address
 from .discreet import discreet
 from .filters import passes
+from .latest import latest_first
 from .moments import micros
 from .ports import Embedder, Reranker, Store
 from .question import Asked, analysed
@@ -68,6 +69,7 @@ async def search(store: Store, models: Models, question: Question, limit: int) -
         hits = (await _reread(models.reranker, asked, distinct))[:limit]
         hits = await _brought_up_to_date(store, asked, _explained(hits, order), question)
         hits = await discreet(store, hits, question.text)
+        hits = await latest_first(store, asked, hits)
     if about is not None and about.anything:
         hits = [_told_by_agent(hit) for hit in hits]
     if followed():
@@ -304,6 +306,11 @@ def _hit(item: Item, found: Ranked) -> Hit:
             "features": found.features,
         },
     )
+
+
+def as_hit(item: Item) -> Hit:
+    """An item that no search found, as a hit."""
+    return _hit_of(item, {"score": 0.0, "channels": {}, "features": {}})
 
 
 def _hit_of(item: Item, why: dict[str, Any]) -> Hit:

@@ -7,7 +7,7 @@ kept with its index entry, so a search only looks vectors up.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -36,18 +36,35 @@ def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArra
     if not asked or not texts:
         return np.zeros(len(texts))
     weights = np.array([weight for _, weight in asked])
+    found = np.zeros(len(texts))
+    for weight, near in zip(weights, _nearest([id for id, _ in asked], texts), strict=True):
+        found += weight * near
+    return np.asarray(found / weights.sum())
+
+
+def nearness(words: Sequence[str], texts: Sequence[bytes]) -> NDArray[np.float64]:
+    """How near each text (a row) comes to each word (a column): 0 to 1."""
+    pieces = [vocabulary().ids(word) for word in words]
+    of = np.array([n for n, ids in enumerate(pieces) for _ in ids], np.int64)
+    found = np.zeros((len(texts), len(words)))
+    if not texts or not of.size:
+        return found
+    for n, near in zip(of.tolist(), _nearest([id for ids in pieces for id in ids], texts), strict=True):
+        found[:, n] += near / len(pieces[n])
+    return found
+
+
+def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[np.float64]]:
+    """For each token that is wanted, how near each text's nearest token comes to it."""
     tokens = np.frombuffer(b"".join(text or b"\0\0" for text in texts), "<u2").astype(np.int64)
     starts = np.cumsum([0] + [max(len(text) // 2, 1) for text in texts[:-1]])
     used = np.flatnonzero(np.bincount(tokens, minlength=1))
     place = np.zeros(used[-1] + 1, np.int64)
     place[used] = np.arange(len(used))
-    wanted = np.array([id for id, _ in asked])
-    near = _directions()[used] @ _directions()[wanted].T
+    near = _directions()[used] @ _directions()[np.array(wanted)].T
     at = place[tokens]
-    found = np.zeros(len(texts))
-    for column, weight in enumerate(weights):  # by word: a column at a time stays in the cache
-        found += weight * np.maximum.reduceat(near[:, column].copy()[at], starts)
-    return np.asarray(found / weights.sum())
+    for column in range(len(wanted)):  # by word: a column at a time stays in the cache
+        yield np.maximum.reduceat(near[:, column].copy()[at], starts)
 
 
 def importance(word: str) -> float:

@@ -2,7 +2,8 @@
 
 Two chances, multiplied. That the hits are about what is asked: nearness in words and meaning. That they are about the
 very one that is asked about: no name in the question that they lack, and no named speaker who said less about it than
-somebody else did ("What did Ana paint?" when Ben paints).
+somebody else did ("What did Ana paint?" when Ben paints). What is left is less the worse the best statement fits: when
+it tells another trait, holds no value of the type asked for, or speaks of somebody else.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ CALIBRATED = {
 """Embedder → weights: logistic fits by `python -m evals.answers`."""
 BY_WORDS = Weights((5.04, 4.48, 0.0, -1.88), (0.0, -0.52, 3.6, -1.09, 0.95))
 """The same for an embedder nobody calibrated: its cosines mean nothing yet."""
+LACKS = ("lacking", "untyped", "untold", "of_other")
+FITTING = (-8.0, -1.5, -1.5, -4.0, 1.5)
+"""Of what a statement lacks, and the offset; chosen on our own conversations and on one half of evals/everyday.json."""
+PER_RANK = 0.02
+PLAIN = 0.5
+"""The least chance of a statement that plainly tells an everyday trait of the very one who is asked about."""
 _READ = 1500
 _NO_NAMES = {"i", "i'm", "i've", "i'd", "i'll", *MONTH_INDEX, *WEEKDAY_INDEX}
 _NAME = re.compile(r"(?<=[\w,'’] )[A-ZÀ-Þ][\w'’-]+")
@@ -48,7 +55,19 @@ def support(asked: Asked, hits: Sequence[Hit], model: str) -> float:
     weights = CALIBRATED.get(model, BY_WORDS)
     seen = signs(asked, hits)
     about = _chance(weights.about, [seen[name] for name in ABOUT])
-    return round(about * _chance(weights.right, [seen[name] for name in RIGHT]), 3)
+    right = _chance(weights.right, [seen[name] for name in RIGHT])
+    told = any(hit.features.get("tells") for hit in hits)
+    return round(max(about * right * fitting(hits), PLAIN if told else 0.0), 3)
+
+
+def fitting(hits: Sequence[Hit]) -> float:
+    """What is left of a chance, by what the best statement lacks: 1 when it fits well, or when none was read for it."""
+    read = [hit.features for hit in hits if "fits" in hit.features]
+    if not read:
+        return 1.0
+    best = max(enumerate(read), key=lambda each: each[1]["fits"] - PER_RANK * each[0])[1]
+    values = [best.get(name, 0.0) for name in LACKS]
+    return _chance(FITTING, values) / _chance(FITTING, [0.0] * len(LACKS))
 
 
 def _chance(weights: Sequence[float], values: Sequence[float]) -> float:

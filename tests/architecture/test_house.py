@@ -16,7 +16,7 @@ FILES = sorted(SRC.rglob("*.py"))
 ROOMS = ("sqlite", "postgres", "memory", "models", "documents", "cli", "rest", "mcp", "importers", "integrations",
          "objects", "web")  # fmt: skip
 PURE = {
-    "finished", "given_names", "lasting",
+    "clauses", "finished", "fit", "given_names", "lasting", "sought", "traits",
     "addressed", "alike", "bookmarks", "conditions", "conforming", "credentials", "cursors", "entities",
     "entity_words", "errors", "features", "filters", "graphs", "happened", "identity", "kinds", "malformed", "mappings",
     "moments", "names", "pack", "passages", "paths", "pattern_text", "patterns", "question", "quoted", "rank",
@@ -24,6 +24,7 @@ PURE = {
     "spoken", "statics", "stored", "support", "trail", "types", "vectors", "when", "wordpiece", "words",
 }  # fmt: skip
 VERBS = {
+    "latest", "earlier", "agenda",
     "ingest", "digest", "remember", "recall", "answer", "forget", "summary", "once", "transfer", "moving", "inventory",
     "archive", "archive_checks", "archive_file", "export", "restore", "merging", "luggage", "unpacking",
     "migrate", "restate", "discreet", "graph", "entity_changes", "owned", "undated", "topics",

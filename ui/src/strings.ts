@@ -618,7 +618,7 @@ curl -s ${root}v1/namespaces/app/profiles/ana/remember -H "authorization: Bearer
     levels: [["low", "Quick, 10 hits"], ["medium", "Thorough, 20 hits"], ["high", "Deep, 40 hits"]] as [string, string][],
     ask: "Ask",
     reading: "Looking through the memory",
-    askAbout: "The answer comes with its citations, each marked in the memory or message it rests on. Nothing is made up: without support there is no answer.",
+    askAbout: "The answer comes with its citations, each marked in the memory or message it rests on. Without a language model every word is quoted or computed from a quotation; it may still be beside the point, so read what is cited. Without support there is no answer.",
     none: "Nothing here answers that",
     noneAbout: (n: number) => (n === 0 ? "No memory came near the question." : "These came nearest, but none of them says it."),
     sure: (confidence: number) => `${Math.round(confidence * 100)} % sure`,
