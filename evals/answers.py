@@ -44,7 +44,12 @@ class Asking:
     kind: str
     group: str
     signs: dict[str, float]
+    fitting: float = 1.0
+    """What the best statement leaves of a chance: see support.fitting."""
     sure: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.sure = self.fitting
 
 
 def with_others(case: data.Case, cases: list[data.Case]) -> list[tuple[data.Question, str]]:
@@ -82,7 +87,7 @@ async def gathered(embedder: Embedder, cases: list[data.Case]) -> list[Asking]:
                 group = case.id if case.set != "s48" else question.id
                 if hits:
                     asked = analysed(question.text, moment(at, "asked_at"))
-                    made.append(Asking(case.set, kind, group, support.signs(asked, hits)))
+                    made.append(Asking(case.set, kind, group, support.signs(asked, hits), support.fitting(hits)))
             await memory.delete_profile(case.set, case.id)
     print(file=sys.stderr)
     kept.write_bytes(pickle.dumps(made))
@@ -176,7 +181,7 @@ async def main() -> None:
         print(embedder.model, both_fitted(rows, ""), "in use", support.CALIBRATED[embedder.model])
         table += lines(embedder.model, rows)
     for row in rows:
-        row.sure = 1.0
+        row.sure = row.fitting
     print("by words", both_fitted(rows, "cosine"), "in use", support.BY_WORDS)
     text = f"""# When Holdfast answers
 
