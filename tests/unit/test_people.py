@@ -82,7 +82,11 @@ def test_when_two_may_be_meant_the_author_is_quoted(turns: tuple[str, ...]) -> N
 
 
 def test_her_brother_is_somebody_of_his_own() -> None:
-    made = told("My daughter Nora turns 7 on Saturday.", "Her brother Eli is lactose intolerant. Eli is 4.")
+    made = told(
+        "My daughter Nora turns 7 on Saturday.",
+        ("assistant", "A cake?"),
+        "Perfect idea. Her brother Eli is lactose intolerant. Eli is 4.",
+    )
     assert made["eli.intolerance-lactose"] == "Nora's brother Eli is lactose intolerant."
     assert made["eli.age"] == "Nora's brother Eli is 4."
 

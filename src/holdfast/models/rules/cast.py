@@ -25,6 +25,13 @@ _NAMED = re.compile(r"(?P<name>[A-Z][a-zà-ÿ]{1,20}(?: [A-Z][a-zà-ÿ]{1,20})?)
 _GROUP = re.compile(r"(?:the|our|my) (?P<what>team|company|family|squad|group) (?P<rest>(?!is\b|was\b|name\b).+)", re.I)
 _PRONOUN = re.compile(r"(?P<who>she|he)\s+(?P<rest>.+)", re.I)
 _OF_PERSON = re.compile(r"\b(?:she|he|her|his|him|hers)\b", re.I)
+_REACTION = re.compile(
+    r"(?:(?:perfect|great|good|nice|lovely|ok|okay|thanks|thank you|sure|cool|haha|sounds|idea|point|one)\b[\s,.!…]*)+",
+    re.I,
+)
+"""What speaks of nobody new."""
+_UNHEARD = re.compile(r"(?<=[\w,] )[A-ZÀ-Þ][a-zà-ÿ]|\b(?:she|he|her|him|his)\b|^[A-ZÀ-Þ]\w+,", re.M)
+"""What may bring in somebody whom nobody here knows."""
 _NOT_NAMES = frozenset(
     listed(
         "she he they we i you this that it there what who everything everyone nothing something today yesterday "
@@ -65,6 +72,8 @@ class Cast:
     """Whom the last message before it that spoke of anybody mentioned."""
     opening: bool = True
     """Whether the message has spoken of nothing yet but of those before."""
+    undisturbed: bool = True
+    """Whether what was heard before the message can have been about nobody else."""
 
     def parsed(self, clause: str) -> tuple[Subject, str] | None:
         """The clause's subject and what is said of it; None when nobody can tell whom it is about."""
@@ -108,6 +117,7 @@ class Cast:
                 for m in others
             ]
         self.people, self.opening = [], True
+        self.undisturbed = not _UNHEARD.search(heard)
 
     def heed(self, text: str) -> None:
         """Remembers whom a text of the author mentions."""
@@ -116,7 +126,9 @@ class Cast:
                 self._add(mention)
         if (m := _NAMED.match(text)) and self.of_someone(text):
             self._add(Mention(name := m["name"].split()[0], of_name(name), name))
-        self.opening = self.opening and bool(_OF_PERSON.search(text))
+        self.opening = self.opening and bool(
+            _OF_PERSON.search(text) or (self.undisturbed and _REACTION.fullmatch(text))
+        )
 
     def of_someone(self, clause: str) -> bool:
         """Whether its subject is the name of a person."""
