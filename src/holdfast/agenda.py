@@ -7,13 +7,15 @@ from datetime import datetime, timedelta
 
 from . import words
 from .latest import CHANGED, said
+from .moments import now
 from .ports import Store
 from .recall import as_hit
 from .results import Answer, Citation, Hit
-from .types import All, Memory, Test
+from .types import All, Memory, Test, Where
 from .when import Window, phrase, window
 
-MOST = 8
+MOST, READ = 8, 50
+SURE = 0.8
 AHEAD = timedelta(days=30)
 """How far ahead is meant when the question does not say."""
 _ASKED = re.compile(
@@ -49,10 +51,13 @@ def span(question: str, asked_at: datetime) -> tuple[datetime, datetime] | None:
     return max(found.start, today) if found.stop > today else found.start, found.stop
 
 
-async def agenda(store: Store, when: tuple[datetime, datetime], now: datetime, hits: tuple[Hit, ...]) -> Answer | None:
+async def agenda(
+    store: Store, when: tuple[datetime, datetime], where: Where | None, hits: tuple[Hit, ...]
+) -> Answer | None:
     """What is dated in that time; None when nothing is."""
-    within = All((Test("occurred_at", "gte", when[0]), Test("occurred_at", "lt", when[1])))
-    found = [memory for memory in (await store.scan(within, now=now, limit=50)).items if memory.occurred_at is not None]
+    dated = (Test("occurred_at", "gte", when[0]), Test("occurred_at", "lt", when[1]))
+    within = All(dated if where is None else (*dated, where))
+    found = list((await store.scan(within, now=now(), limit=READ)).items)
     kept = await _standing(store, found)
     listed = sorted(kept, key=lambda memory: memory.occurred_at or memory.created_at)[:MOST]
     if not listed:
@@ -62,9 +67,6 @@ async def agenda(store: Store, when: tuple[datetime, datetime], now: datetime, h
     mine = [next((hit for hit in hits if hit.id == memory.id), as_hit(memory)) for memory in listed]
     ids = {memory.id for memory in listed}
     return Answer(told, cited, (*mine, *(hit for hit in hits if hit.id not in ids)), SURE)
-
-
-SURE = 0.8
 
 
 async def _standing(store: Store, found: list[Memory]) -> list[Memory]:

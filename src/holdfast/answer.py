@@ -7,7 +7,7 @@ computed from the quoted statements. When the hits do not support an answer (sup
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from . import words
@@ -24,6 +24,7 @@ from .reckon import Dated, Wanted, between, counted, dated, statement, wanted
 from .results import Answer, Citation, Hit
 from .sought import sought
 from .support import SEEN, support
+from .types import Where
 
 SUPPORTED = 0.4
 MOST_COUNTED = 8
@@ -38,19 +39,28 @@ Find = Callable[[str, int], Awaitable[list[Hit]]]
 """Searches for a text: so many hits."""
 
 
-async def answered(store: Store, find: Find, question: str, limit: int, model: str, asked_at: datetime) -> Answer:
-    """What the best hits say, cited; empty when their support is too weak."""
+async def answered(
+    store: Store,
+    find: Find,
+    question: str,
+    limit: int,
+    model: str,
+    asked_at: datetime,
+    *,
+    where: Where | None = None,
+) -> Answer:
+    """What the best hits say, cited; empty when their support is too weak. `where` is what `find` searches."""
     looking = Looking(store, find, model, asked_at)
     seen = await find(question, max(limit, SEEN))
     hits = tuple(seen[:limit])
-    if (when := span(question, asked_at)) and (plans := await agenda(store, when, asked_at, hits)):
+    if (when := span(question, asked_at)) and (plans := await agenda(store, when, where, hits)):
         return plans
     if not hits:
         return Answer("", (), ())
     want = wanted(question)
     if want is not None and want.b and (both := await looking.compared(want)):
         return Answer(both.text, both.citations, hits, both.sure)
-    if (was := then(question, asked_at)) and (found := await earlier(store, find, was, asked_at)):
+    if (was := then(question, asked_at)) and (found := await earlier(store, find, replace(was, where=where), asked_at)):
         return _before(found, hits)
     sure = looking.sure(question, seen)
     if sure < SUPPORTED and (told := [hit for hit in hits if hit.features.get("told")][:MOST_TOLD]):

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .clauses import people
+from .filters import passes
 from .fit import fits
 from .latest import BARELY, TELLS, Stated, said
+from .moments import now
 from .ports import Store
 from .question import analysed
 from .recall import as_hit
 from .results import Hit
 from .sought import sought
-from .types import Memory
+from .types import Memory, Where
 from .when import window
 
 READ = 8
@@ -46,6 +48,7 @@ class Then:
     """Before the first that names this."""
     at: tuple[datetime, datetime] | None = None
     """Within this time."""
+    where: Where | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ def then(question: str, asked_at: datetime) -> Then | None:
 
 async def earlier(store: Store, find: Find, asked: Then, asked_at: datetime) -> Earlier | None:
     """The statement that held then; None when none is known."""
-    found = await _told(store, find, asked.text, asked_at)
+    found = await _told(store, find, asked, asked_at)
     told = [each for each in found if each.fit.worth >= TELLS or (asked.what and _names(each, asked.what))]
     if asked.at is not None:
         held = [each for each in told if each.at < asked.at[1]]
@@ -92,23 +95,27 @@ async def earlier(store: Store, find: Find, asked: Then, asked_at: datetime) -> 
     return Earlier(last, later) if later is not None or asked.at is not None else None
 
 
-async def _told(store: Store, find: Find, question: str, asked_at: datetime) -> list[Stated]:
+async def _told(store: Store, find: Find, asked: Then, asked_at: datetime) -> list[Stated]:
     """What was ever said in answer to the question, in the order it was said; of each message what was made of it."""
-    hits = await find(question, READ)
+    hits = await find(asked.text, READ)
     made = await store.resting_on([hit.message_id for hit in hits if hit.message_id is not None])
     ids = dict.fromkeys([*(memory.id for memory in made), *(hit.id for hit in hits if hit.message_id is None)])
     versions: dict[str, Memory] = {}
     for id in ids:
         if id not in versions:
-            versions |= {memory.id: memory for memory in await store.history(id)}
+            versions |= {memory.id: memory for memory in await store.history(id) if _seen(memory, asked.where)}
     pool = [*(as_hit(memory) for memory in versions.values()), *(hit for hit in hits if hit.message_id is not None)]
-    want = sought(analysed(question, asked_at))
+    want = sought(analysed(asked.text, asked_at))
     found = zip(pool, fits(want, pool, people(pool)), await said(store, pool), strict=True)
     fit = [Stated(hit, its, at) for hit, its, at in found if its.worth >= BARELY and its.owned >= 0 and its.told >= 0]
     told: dict[datetime, Stated] = {}
     for each in sorted(fit, key=lambda each: (each.at, -each.fit.worth)):
         told.setdefault(each.at, each)
     return list(told.values())
+
+
+def _seen(memory: Memory, where: Where | None) -> bool:
+    return passes(where, memory) and (memory.expires_at is None or memory.expires_at > now())
 
 
 def _names(stated: Stated, what: str) -> bool:

@@ -38,6 +38,7 @@ CHANGED = re.compile(
     re.I,
 )
 _SETTLED = re.compile(r"\b(?:in the end|finally|ended up|turned out|after all)\b", re.I)
+_DENIED = re.compile(r"\b(?:not|instead of|rather than)\b", re.I)
 _FIGURE = re.compile(
     r"\d+(?:[.,:]\d+)*|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|\b(?:january|february|march|april|june|july|august|"
     r"september|october|november|december|morning|evening|night|noon)",
@@ -132,7 +133,7 @@ def _differ(one: Fit, two: Fit) -> bool:
     """Whether they tell different values: figures where there are any, else words."""
     mine, theirs = ({each.lower() for each in _FIGURE.findall(fit.clause)} for fit in (one, two))
     if mine and theirs:
-        return not mine & theirs or bool(mine - theirs and theirs - mine)
+        return bool(mine - theirs and (theirs - mine or _DENIED.search(one.clause)))
     return set(words.tokens(one.clause)) != set(words.tokens(two.clause))
 
 

@@ -217,7 +217,7 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
             return await self._found(text, where, count, when)
 
         with self._paying(store):
-            async for piece in recalled(store, find, await self._thinking(), asking):
+            async for piece in recalled(store, find, await self._thinking(), replace(asking, where=where)):
                 if isinstance(piece, Answer):
                     cited = [citation.hit for citation in piece.citations]
                     note(confidence=round(piece.confidence, 3), cited=cited)

@@ -20,7 +20,7 @@ from .reckon import statement, wanted
 from .results import Answer, Citation, Hit
 from .thinking import Thinking
 from .trail import append, note, stage
-from .types import Brief, Message, Reading, Wording
+from .types import Brief, Message, Reading, Where, Wording
 
 log = logging.getLogger("holdfast")
 LENGTHS = ("short", "medium", "long")
@@ -55,6 +55,8 @@ class Asking:
     length: str
     embedder: str
     asked_at: datetime
+    where: Where | None = None
+    """What the answer may rest on."""
 
     def __post_init__(self) -> None:
         for name, value, known in (("thinking_level", self.level, LEVELS), ("response_length", self.length, LENGTHS)):
@@ -99,7 +101,7 @@ async def recalled(store: Store, find: Find, thinking: Thinking | None, asking: 
 
 
 async def _offline(store: Store, find: Find, asking: Asking) -> Answer:
-    return await answered(store, find, asking.query, asking.hits, asking.embedder, asking.asked_at)
+    return await answered(store, find, asking.query, asking.hits, asking.embedder, asking.asked_at, where=asking.where)
 
 
 async def _widened(reading: asyncio.Task[Reading], find: Find, hits: Sequence[Hit], budget: float) -> tuple[Hit, ...]:

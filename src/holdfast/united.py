@@ -95,7 +95,13 @@ class United:
         superseded: bool = False,
         as_of: datetime | None = None,
     ) -> Page:
-        _refuse()
+        """The first so many of each store; there is no next page of several."""
+        if cursor is not None:
+            _refuse()
+        pages = await asyncio.gather(
+            *(store.scan(where, now=now, limit=limit, superseded=superseded, as_of=as_of) for store in self._stores)
+        )
+        return Page(tuple(_marked_item(n, memory) for n, page in enumerate(pages) for memory in page.items))
 
     async def claim(self, *, now: datetime, lease: timedelta, limit: int) -> list[Message]:
         _refuse()

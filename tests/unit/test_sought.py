@@ -161,3 +161,23 @@ def test_two_statements_that_fit_alike_are_both_told_with_their_dates(tmp_path: 
         assert answer.answer.index("5 March 2025") < answer.answer.index("5 January 2025")
         assert answer.answer.index("Tomasz") < answer.answer.index("Priya")
         assert len(answer.citations) == 2
+
+
+def test_several_profiles_are_asked_for_plans_and_for_how_it_was_too(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path) as memory:
+        ana, team = memory.profile("app", "ana"), memory.profile("app", "team")
+        for day, text in (("2025-01-05", "I live in Porto."), ("2025-06-05", "We moved to Lisbon.")):
+            ana.ingest([{"role": "user", "content": text, "timestamp": day}], session_id=day, wait=True)
+        text = "The release is on 3 July."
+        team.ingest([{"role": "user", "content": text, "timestamp": "2025-06-06"}], session_id="t", wait=True)
+        both = memory.across("app", ["ana", "team"])
+        plans = both.recall("What is coming up in July?", reference_date="2025-06-20")
+        assert "release" in plans.answer
+        assert [str(citation.origin) for citation in plans.citations] == ["app/team"]
+        assert "Porto" in both.recall("Where did I live before Lisbon?", reference_date="2025-06-20").answer
+
+
+def test_a_filter_holds_for_plans_and_for_how_it_was(diary: Profile) -> None:
+    here = {"reference_date": "2025-06-20", "session_id": "s0"}
+    assert "doctor" not in diary.recall("What is coming up in July?", **here).answer
+    assert "Madrid" not in diary.recall("Where did I live in 2020?", **here).answer
