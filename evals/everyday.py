@@ -116,9 +116,9 @@ async def main() -> None:
 
 Written by `python -m evals.everyday`: {len(found)} questions over {len(conversations)} small conversations, without a
 language model. An answer is right when it says what it should, and what has changed since only after it; where nothing
-was told, when it is empty. Of the half "not looked at" totals were
-seen while answering was improved, single answers were not. The rest is wrong or missing: of the questions of the half tuned on {wrong["tune"]} got a
-wrong answer, of the other half {wrong["held"]}.
+was told, when it is empty. Of the half "not looked at" totals were seen while answering was
+improved, single answers were not. The rest is wrong or missing: of the questions of the half tuned on {wrong["tune"]}
+got a wrong answer, of the other half {wrong["held"]}.
 
 {chr(10).join(table(found))}
 
