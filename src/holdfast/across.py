@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Unpack
+from typing import Any, Unpack
 
 from . import names
 from .errors import InvalidInput, NotFound, shown
@@ -67,16 +67,16 @@ class AsyncAcross:
         query: str,
         *,
         limit: int = 10,
+        min_relevance: float = 0.0,
         reference_date: Moment | None = None,
         as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> list[Hit]:
-        """Ranked hits of all the profiles, each with its origin."""
+        """Ranked hits of all the profiles, each with its origin; with `min_relevance` only those as surely about it."""
         several = _Several(self._profiles)
-        return [
-            self._placed(hit)
-            for hit in await several.search(query, limit=limit, reference_date=reference_date, as_of=as_of, **narrowed)
-        ]
+        when: Any = {"reference_date": reference_date, "as_of": as_of}
+        found = await several.search(query, limit=limit, min_relevance=min_relevance, **when, **narrowed)
+        return [self._placed(hit) for hit in found]
 
     async def recall(
         self,

@@ -23,7 +23,7 @@ from .past import When
 from .ports import Store
 from .recorder import traced
 from .redigest import Redigested
-from .reported import id_of, limit_of
+from .reported import id_of, limit_of, share_of
 from .results import Answer, Context, Hit, Page, Receipt, Session, Stats
 from .shelved import Shelved
 from .streams import in_one_task
@@ -142,14 +142,19 @@ class LocalProfile(Forgetful, Shelved, Kinded, Graphed, Curated, Carrying):
         query: str,
         *,
         limit: int = 10,
+        min_relevance: float = 0.0,
         reference_date: Moment | None = None,
         as_of: Moment | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Hits:
-        """Ranked hits with their content, no synthesis; with `as_of`, of what was known at that moment."""
-        where = filters.parse(**narrowed)
-        asked(narrowed, limit=limit, reference_date=reference_date, as_of=as_of)
-        return await self._hits(query, where, limit_of(limit), self._when(reference_date, as_of))
+        """Ranked hits with their content, no synthesis; with `as_of`, of what was known at that moment.
+
+        With `min_relevance` (0 to 1) only those that are as surely about the question; none, when nothing is.
+        """
+        where, least = filters.parse(**narrowed), share_of(min_relevance, "min_relevance")
+        asked(narrowed, limit=limit, min_relevance=least or None, reference_date=reference_date, as_of=as_of)
+        hits = await self._hits(query, where, limit_of(limit), self._when(reference_date, as_of))
+        return [hit for hit in hits if hit.relevance >= least]
 
     @traced
     async def recall(

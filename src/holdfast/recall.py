@@ -19,6 +19,7 @@ from .question import Asked, analysed
 from .rank import Ranked, ranked, reasons
 from .redaction import redacted
 from .results import Hit
+from .support import relevance
 from .trail import append, followed, note, stage
 from .types import All, Floats, Item, Memory, Message, Probe, Proposals, Test, Where
 
@@ -68,8 +69,9 @@ async def search(store: Store, models: Models, question: Question, limit: int) -
         distinct, merged = _merged(order, items)
         hits = (await _reread(models.reranker, asked, distinct))[:limit]
         hits = await _brought_up_to_date(store, asked, _explained(hits, order), question)
-        hits = await discreet(store, hits, question.text)
         hits = await latest_first(store, asked, hits)
+        hits = await discreet(store, hits, question.text)
+        hits = [replace(hit, relevance=relevance(hit, models.embedder.model)) for hit in hits]
     if about is not None and about.anything:
         hits = [_told_by_agent(hit) for hit in hits]
     if followed():

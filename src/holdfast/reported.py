@@ -173,3 +173,9 @@ def limit_of(limit: object, most: int = 1000) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= most:
         raise InvalidInput(f"limit is {shown(limit)}; give 1 to {most}.", field="limit")
     return limit
+
+
+def share_of(share: object, field: str) -> float:
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise InvalidInput(f"{field} is {shown(share)}; give 0 to 1.", field=field)
+    return float(share)

@@ -63,6 +63,8 @@ class Hit:
     value: Json = None
     version: int = 1
     features: dict[str, float] = field(default_factory=dict)
+    relevance: float = 0.0
+    """0 to 1: how surely it is about the question at all, by itself. Scores only order one list."""
     reasons: dict[str, float] = field(default_factory=dict)
     """The features that decided, and by how much each moved the score."""
     origin: Origin | None = None

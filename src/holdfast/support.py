@@ -46,6 +46,13 @@ conversations, LongMemEval-dev and LoCoMo in sight: for these weights none of th
 PER_RANK = 0.02
 PLAIN = 0.5
 """The least chance of a statement that plainly tells an everyday trait of the very one who is asked about."""
+RELEVANT = {
+    "local/snowflake-arctic-embed-s-int8/384": (4.21, 1.59, 27.09, -17.01),
+    "local/potion-base-8M/256": (6.55, -0.12, 9.57, -3.44),
+}
+"""Embedder → weights of a single hit's own signs in ABOUT, and the offset: fits by `python -m evals.relevance`."""
+RELEVANT_BY_WORDS = (6.73, 3.28, 0.0, -1.95)
+"""The same where cosines mean nothing yet."""
 _READ = 1500
 _NO_NAMES = {"i", "i'm", "i've", "i'd", "i'll", *MONTH_INDEX, *WEEKDAY_INDEX}
 _NAME = re.compile(r"(?<=[\w,'’] )[A-ZÀ-Þ][\w'’-]+")
@@ -69,6 +76,15 @@ def fitting(hits: Sequence[Hit]) -> float:
     best = max(enumerate(read), key=lambda each: each[1]["fits"] - PER_RANK * each[0])[1]
     values = [best.get(name, 0.0) for name in LACKS]
     return _chance(FITTING, values) / _chance(FITTING, [0.0] * len(LACKS))
+
+
+def relevance(hit: Hit, model: str) -> float:
+    """How surely this hit is about the question, 0 to 1; what a key named is. What superseded a message is as near as
+    that was."""
+    if "key" in hit.channels and not hit.features.get("supersedes"):
+        return 1.0
+    weights = RELEVANT.get(model, RELEVANT_BY_WORDS)
+    return round(_chance(weights, [hit.features.get(name, 0.0) for name in ABOUT]), 3)
 
 
 def _chance(weights: Sequence[float], values: Sequence[float]) -> float:

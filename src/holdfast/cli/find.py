@@ -85,6 +85,9 @@ def search(
     filter: Filter = None,
     reference_date: When = None,
     as_of: AsOf = None,
+    min_relevance: Annotated[
+        float, typer.Option("--min-relevance", metavar="SHARE", help="Only hits as surely about it, 0 to 1.")
+    ] = 0.0,
     explain: Annotated[bool, typer.Option("--explain", help="Say what found each hit and what decided.")] = False,
     others: Others = None,
 ) -> Reply:
@@ -94,6 +97,7 @@ def search(
         found = memory.search(
             query,
             limit=limit,
+            min_relevance=min_relevance,
             filter=_filter(filter),
             reference_date=reference_date,
             as_of=as_of,

@@ -216,6 +216,7 @@ def _when(found: Hit | Memory | Message) -> str | None:
 def _result(place: Place, hit: Hit) -> dict[str, Any]:
     about = _item(hit)
     text = about.pop("content")
+    about["relevance"] = hit.relevance
     return {"url": f"{place.uri}/memory/{hit.id}", **about, "title": _title(text), "text": text}
 
 

@@ -42,7 +42,7 @@ class ContextAcross(InContext, Among): ...
 @router.post(IN + "/search", dependencies=[among], response_model=shapes.Hits)
 async def search(request: Request, body: SearchAcross) -> Json:
     """Ranked together, each hit with its origin."""
-    asked: Any = {"limit": body.limit, "reference_date": body.reference_date, "as_of": body.as_of, **body.narrowing()}
+    asked: Any = body.asked()
     return Json({"hits": plain(await (await _across(request, body)).search(body.query, **asked))})
 
 

@@ -90,9 +90,14 @@ class Narrowed(Body):
 class Search(Narrowed):
     query: str
     limit: int = Field(10, ge=1, le=1000)
+    min_relevance: float = Field(0.0, ge=0, le=1)
     reference_date: Moment = None
     as_of: Moment = None
     """Answer from what was known at that moment."""
+
+    def asked(self) -> dict[str, Any]:
+        names = ("limit", "min_relevance", "reference_date", "as_of")
+        return {name: getattr(self, name) for name in names} | self.narrowing()
 
 
 class Recall(Narrowed):
@@ -157,7 +162,7 @@ async def remember(request: Request, body: Remember, once: Once = None) -> Json:
 
 @router.post(OF + "/search", dependencies=[Depends(needs("read"))], response_model=shapes.Hits)
 async def search(request: Request, body: Search) -> Json:
-    asked: Any = {"limit": body.limit, "reference_date": body.reference_date, "as_of": body.as_of, **body.narrowing()}
+    asked: Any = body.asked()
     return Json({"hits": plain(await (await profile_of(request)).search(body.query, **asked))})
 
 
