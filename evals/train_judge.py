@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -56,7 +56,9 @@ def examples(case: dict[str, Any]) -> list[Example]:
         said = [_message(message) for message in group]
         for note in noted(said):
             label = judge.CLASSES.index(_kind(note, case["expected"]))
-            made.append(Example(judge.features(note.found, note.setting), label, case["id"], note.setting.meant))
+            # once more as if nobody had answered yet: memory is often written before the answer is
+            for setting in dict.fromkeys((note.setting, replace(note.setting, reply=""))):
+                made.append(Example(judge.features(note.found, setting), label, case["id"], note.setting.meant))
     return made
 
 
@@ -93,14 +95,14 @@ def fitted(rows: list[Example], vectors: Array | None) -> tuple[list[str], Array
     """(features, weights by feature and class, bias), by Adam on all rows at once; the vectors' weights come last."""
     counts = Counter(feature for row in rows for feature in set(row.features))
     names = sorted(feature for feature, count in counts.items() if count >= SEEN)
-    inputs = _matrix(rows, names, vectors)
+    seen = Seen(rows, names, vectors)
     right = np.eye(len(judge.CLASSES), dtype=np.float32)[[row.label for row in rows]]
-    weights = np.zeros((inputs.shape[1], len(judge.CLASSES)), np.float32)
+    weights = np.zeros((seen.width, len(judge.CLASSES)), np.float32)
     bias = np.log(right.mean(0) + 1e-3).astype(np.float32)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, STEPS + 1):
-        wrong = _chances(inputs @ weights + bias) - right
-        pull = (inputs.T @ wrong + DECAY * weights) / len(rows)
+        wrong = _chances(seen.totals(weights) + bias) - right
+        pull = (seen.pulls(wrong) + DECAY * weights) / len(rows)
         mean, square = 0.9 * mean + 0.1 * pull, 0.99 * square + 0.01 * pull**2
         rate = 0.03 * (1 - step / (STEPS + 1))
         weights -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-6)
@@ -108,12 +110,30 @@ def fitted(rows: list[Example], vectors: Array | None) -> tuple[list[str], Array
     return names, weights, bias
 
 
-def _matrix(rows: list[Example], names: list[str], vectors: Array | None) -> Array:
-    place = {name: i for i, name in enumerate(names)}
-    inputs = np.zeros((len(rows), len(names)), np.float32)
-    for n, row in enumerate(rows):
-        inputs[n, [place[feature] for feature in row.features if feature in place]] = 1.0
-    return inputs if vectors is None else np.hstack([inputs, vectors * SPREAD])
+class Seen:
+    """What each row has of the named features, as numbers in one long line, and its vector."""
+
+    def __init__(self, rows: list[Example], names: list[str], vectors: Array | None) -> None:
+        place = {name: i for i, name in enumerate(names)}
+        had = [sorted({place[feature] for feature in row.features if feature in place}) for row in rows]
+        self._row = np.repeat(np.arange(len(rows)), [len(each) for each in had])
+        self._feature = np.array([feature for each in had for feature in each], np.int64)
+        self._rows, self._named = len(rows), len(names)
+        self._vectors = np.zeros((len(rows), 0), np.float32) if vectors is None else vectors * np.float32(SPREAD)
+        self.width = self._named + self._vectors.shape[1]
+
+    def totals(self, weights: Array) -> Array:
+        """Of each row and class."""
+        named = _summed(self._row, weights[self._feature], self._rows)
+        return np.asarray(named + self._vectors @ weights[self._named :], np.float32)
+
+    def pulls(self, wrong: Array) -> Array:
+        """Of each feature and class."""
+        return np.vstack([_summed(self._feature, wrong[self._row], self._named), self._vectors.T @ wrong])
+
+
+def _summed(where: NDArray[np.int64], values: Array, size: int) -> Array:
+    return np.stack([np.bincount(where, column, size) for column in values.T], axis=1).astype(np.float32)
 
 
 def _chances(totals: Array) -> Array:
@@ -131,7 +151,7 @@ def cross_validated(rows: list[Example], vectors: Array | None) -> Array:
         mine = np.array([row.case in held for row in rows])
         names, weights, bias = fitted(*_some(rows, vectors, ~mine))
         some, theirs = _some(rows, vectors, mine)
-        chances[mine] = _chances(_matrix(some, names, theirs) @ weights + bias)
+        chances[mine] = _chances(Seen(some, names, theirs).totals(weights) + bias)
     return chances
 
 

@@ -118,8 +118,7 @@ def noted(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[N
     cast: dict[str, Cast] = {}
     for place, message in enumerate(talk):
         author = speaking(message.speaker)
-        previous = talk[place - 1] if place else None
-        for note in _notes(message, previous, place, cast.setdefault(author.name, Cast(author)), notes):
+        for note in _notes(talk, place, cast.setdefault(author.name, Cast(author)), notes):
             notes = [n for n in notes if not _replaces(note, n)] + [note]
     return [note for note in notes if note.place >= first]
 
@@ -145,7 +144,8 @@ def _mostly(new: str, old: str) -> bool:
     return 2 * len(words & set(re.findall(r"\w+", new.lower()))) >= len(words)
 
 
-def _notes(message: Message, previous: Message | None, place: int, cast: Cast, notes: list[Note]) -> list[Note]:
+def _notes(talk: list[Message], place: int, cast: Cast, notes: list[Note]) -> list[Note]:
+    message, previous = talk[place], talk[place - 1] if place else None
     if message.role in ("assistant", "tool", "document") and not message.speaker:
         return []
     trust = {"tool": "tool", "document": "document"}.get(message.role, "user")
@@ -160,7 +160,8 @@ def _notes(message: Message, previous: Message | None, place: int, cast: Cast, n
         if previous and sources == (message.id,) and found.content.startswith(('Asked "', 'Told "')):
             sources = (previous.id, message.id)
         around = (message.role, message.speaker is not None, last.content, last.role, found.window is not None)
-        return Note(found, Setting(said[number], number, len(said), *around), sources, trust, place, cast.author)
+        setting = Setting(said[number], number, len(said), *around, *_framed(talk, place))
+        return Note(found, setting, sources, trust, place, cast.author)
 
     cast.begin(_heard(previous, message))
     said = [message.content]
@@ -192,6 +193,13 @@ def _notes(message: Message, previous: Message | None, place: int, cast: Cast, n
             news = (f for f in found_here if not (i < covered and (f.rule == "told" or (f.rule in GENERIC and not i))))
             made += [note(found, (message.id,), i) for found in news]
     return made
+
+
+def _framed(talk: list[Message], place: int) -> tuple[str, str, str]:
+    """The two messages before, the message itself, and what the assistant answered."""
+    after = talk[place + 1] if place + 1 < len(talk) else None
+    reply = after.content if after and after.role == "assistant" and not after.speaker else ""
+    return "\n".join(each.content for each in talk[max(0, place - 2) : place]), talk[place].content, reply
 
 
 def _reply(previous: Message, message: Message) -> str | None:

@@ -41,7 +41,10 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _CODE = re.compile(r"[`_/]|[a-z]-[a-z]|[a-z][0-9]")
 _STOP = "?!…:;"
 _SENTENCE = re.compile(r"[.!?] ")
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 LONGEST = 60
+REPLIED, NEARBY = 8, 100
+"""How many words of the answer are looked at, and of the messages around."""
 ANSWER = 12
 """A reply of fewer words is read together with its question."""
 DOUBT = 0.2
@@ -63,6 +66,12 @@ class Setting:
     before_role: str = ""
     """The message before, by whoever said it."""
     dated: bool = False
+    earlier: str = ""
+    """The two messages before."""
+    message: str = ""
+    """All of the message that the sentence is in."""
+    reply: str = ""
+    """What the assistant answered, if it has."""
 
     @property
     def around(self) -> str:
@@ -99,6 +108,20 @@ def features(found: Found, setting: Setting) -> list[str]:
         ),
         *("_".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words) - n + 1)),
         *("^" + "_".join(words[:n]) for n in (1, 2, 3)),
+        *_around(setting),
+    ]
+
+
+def _around(setting: Setting) -> list[str]:
+    """What frames the sentence: in a game, a joke or a text to be translated, hardly anything is meant."""
+    reply = [word.lower() for word in _WORD.findall(setting.reply)]
+    return [
+        *(f"N{word}" for word in set(reply[:REPLIED])),
+        "N^" + "".join(reply[:1]),
+        f"Nasks={setting.reply.rstrip().endswith('?')}",
+        f"Nlength={min(len(reply) // REPLIED, 6) if reply else None}",
+        *(f"P{word.lower()}" for word in set(_LETTERS.findall(setting.earlier)[-NEARBY:])),
+        *(f"M{word.lower()}" for word in set(_LETTERS.findall(setting.message)[:NEARBY])),
     ]
 
 
