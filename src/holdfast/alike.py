@@ -32,6 +32,12 @@ _CHANGED = re.compile(
     r"new)\b",
     re.I,
 )
+_MOVED = re.compile(
+    r"\b(?:bumped|cut|down to|up to|increased|reduced|lowered|doubled|halved|extended|shortened|rescheduled|delayed|"
+    r"brought forward|instead of|rather than)\b",
+    re.I,
+)
+"""Words that tell of another amount or time."""
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]*")
 _INNER_NAME = re.compile(r"(?<=[\w,;] )[A-ZÀ-Þ][\w'’-]*")
@@ -57,7 +63,8 @@ def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
     or, of the same subject, a name where the old statement has another.
     """
     new, old = _ASIDE.sub("", draft.content), _ASIDE.sub("", memory.content)
-    if draft.kind != memory.kind or not _CHANGED.search(new) or set(draft.sources) & set(memory.sources):
+    changed = _CHANGED.search(new) or (_MOVED.search(new) and _NUMBER.search(new))
+    if draft.kind != memory.kind or not changed or set(draft.sources) & set(memory.sources):
         return False
     mine, theirs = (_stems(text) for text in (new, old))
     shared = mine & theirs
