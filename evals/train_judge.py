@@ -168,7 +168,8 @@ def report(rows: list[Example], chances: Array, quiet: dict[str, int]) -> str:
     for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         told = kept >= least
         precision, recall = right[told].mean(), right[told].sum() / right.sum()
-        chatter = (told & calm).sum() / sum(quiet.values())
+        noise = {(row.case, row.meant) for row, passed in zip(rows, told & calm, strict=True) if passed}
+        chatter = len(noise) / sum(quiet.values())
         lines.append(f"at {least}: precision {precision:.2f}, recall {recall:.2f}, per chit-chat message {chatter:.3f}")
     kinds = chances[:, 1:].argmax(1) + 1
     lines.append(f"kind {np.mean(kinds[right] == label[right]):.3f}")

@@ -25,8 +25,6 @@ FITTED = 5
 """How many hits are read for what is asked."""
 TELLS, BARELY = 0.6, 0.4
 """How well a statement fits that tells what is asked; and one that tells of its change."""
-IN_MANY_WORDS = 0.3
-"""How much a lack counts when much is asked for, and some of it is there."""
 SURELY = 0.9
 ALIKE = 0.3
 CHANGED = re.compile(
@@ -68,11 +66,13 @@ async def latest_first(store: Store, asked: Asked, hits: list[Hit]) -> list[Hit]
 
 
 def _told(fit: Fit) -> dict[str, float]:
-    """How a hit fits, among its features; what it does not lack is left out."""
-    weight = 1.0 if fit.short else IN_MANY_WORDS
+    """How a hit fits, among its features; what it does not lack is left out.
+
+    When much is asked for and some of it is there, a type or trait that is not seen counts for nothing.
+    """
     lacks = {
-        "lacking": round(fit.lacking, 4), "untold": weight * (fit.told < 0), "untyped": weight * (fit.typed < 0),
-        "of_other": float(fit.owned < 0),
+        "lacking": round(fit.lacking, 4), "untold": float(fit.short and fit.told < 0),
+        "untyped": float(fit.short and fit.typed < 0), "of_other": float(fit.owned < 0),
     }  # fmt: skip
     if fit.worth >= SURELY and fit.owned > 0 and (fit.told > 0 or fit.named_for):
         lacks["tells"] = 1.0

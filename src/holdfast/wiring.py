@@ -18,7 +18,7 @@ from .models.rules import QuotingSummariser
 from .ports import Embedder, Extractor, Keys, Store, Summariser, Vault, no_keys
 from .sqlite.vault import SqliteVault
 from .thinking import Thinking
-from .types import Draft, Message
+from .types import Draft, Memory, Message
 
 if TYPE_CHECKING:
     from .models.rules import RuleExtractor
@@ -61,6 +61,11 @@ class _Rules:
 
     async def topic(self, text: str, at: datetime) -> Draft | None:
         return await self._extractor.topic(text, at)
+
+    async def finished(
+        self, messages: Sequence[Message], before: Sequence[Message], tasks: Sequence[Memory | Draft]
+    ) -> list[Draft]:
+        return await self._extractor.finished(messages, before, tasks)
 
 
 def wired(

@@ -20,7 +20,6 @@ from holdfast import (
     Damaged,
     Holdfast,
     KeyMissing,
-    NotFound,
     Profile,
     ReadOnly,
     StorageError,
@@ -532,8 +531,8 @@ def test_deleting_a_profile_removes_its_files_and_its_key(data: Path) -> None:
         assert memory.delete_profile("app", "alice") is True
         assert list(alice.path.parent.glob(f"{alice.path.stem}*")) == []
         assert (data / "catalogue.db-wal").stat().st_size == 0
-        with pytest.raises(NotFound):
-            memory.profile("app", "alice").stats()
+        assert memory.profile("app", "alice").search("word7") == []
+        assert memory.profile("app", "alice").stats().messages == 0
         goes_on(memory.profile("app", "bob"))
     catalogue = decrypted(data / "catalogue.db", master_key(data / "keyring"))
     assert file_of(data, "bob").key in catalogue

@@ -854,7 +854,8 @@ def test_both_interfaces_raise_the_same_errors(tmp_path: Path) -> None:
 
     acts: list[Callable[[Any], Any]] = [
         lambda alice: alice.ingest([]),
-        lambda alice: alice.search("x"),
+        lambda alice: alice.search(""),
+        lambda alice: alice.get("x"),
         lambda alice: alice.remember("x", kind="?"),
     ]
     with Holdfast.open(tmp_path, embedder=HashingEmbedder(), extractor=ScriptedExtractor()) as memory:
