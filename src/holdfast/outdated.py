@@ -62,7 +62,7 @@ def replaced(
     new: Statement, said: str, known: Sequence[Statement], cosines: Sequence[float], rare: Set[str]
 ) -> int | None:
     """Which known statement the new one, drawn from the message `said`, takes the place of; rather none than a wrong
-    one. They must share one of the `rare` words.
+    one. They must share one of the `rare` words, and without a word of change no number may differ.
     """
     odds = chances(new, known, cosines)
     best = int(odds.argmax()) if len(odds) else 0
@@ -70,7 +70,8 @@ def replaced(
         return None
     mine, theirs = (_ASIDE.sub("", each.text) for each in (new, known[best]))
     told = any(sign.search(mine) for sign in (_CHANGED, _OVER, _NEGATED))
-    if odds[best] < (LIKELY if told else UNSAID):
+    figures = [set(_NUMBER.findall(text)) for text in (mine, theirs)]
+    if odds[best] < (LIKELY if told else UNSAID) or (not told and all(figures) and figures[0].isdisjoint(figures[1])):
         return None
     far = cosines[best] < NEAR  # a task has no vector: its words must do
     return None if far or _shared(mine, theirs, rare) < SHARED else best

@@ -445,7 +445,7 @@ TOLD = [
     ("I'll send the notice on the 17th", "task", "The user will send the notice on the 17th (17 March 2025)."),
     (
         "Meine Frau Sabine hat am 22. Mai Geburtstag.",
-        "fact",
+        "event",
         'The user said: "Meine Frau Sabine hat am 22. Mai Geburtstag"',
     ),
     ("Mi hermana llega el jueves.", "event", 'The user said: "Mi hermana llega el jueves"'),
