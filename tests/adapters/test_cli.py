@@ -205,10 +205,10 @@ def test_invalid_utf8_names_the_byte(run: Run) -> None:
     assert "line 2" in run("ingest", "--format", "jsonl", stdin="{}\n{oops").err
 
 
-def test_a_missing_profile_and_a_missing_memory_are_not_found(run: Run) -> None:
-    assert run("search", "x", "--json").error["code"] == "not_found"
+def test_an_unwritten_profile_is_empty_and_a_missing_memory_is_not_found(run: Run) -> None:
+    assert run("list", "--json").json["items"] == []
     run("remember", "something")
-    assert run("search", "x", "-p", "nobody").code == 3
+    assert run("list", "-p", "nobody", "--json").json["items"] == []
     assert run("get", "nothing").code == 3
     assert run("forget", "--profile-data", "--yes", "-p", "nobody").code == 3
 

@@ -77,7 +77,6 @@ def test_an_audit_that_mends_tells_what_it_did_and_what_is_left(shell: Shell) ->
 WRONG = (
     ("review ID edit", "Say what it should say instead. Add --content TEXT."),
     ("review ID right --content x", "--content is the new text of a memory, and the answer is 'right'."),
-    ("search tea --with nosuch", "There is no profile 'nosuch' in namespace 'default'. `holdfast profiles` lists"),
     ("search tea --since yesterday", "since: 'yesterday' is no point in time; give ISO 8601 (2025-03-04, "),
     ("split ID one", "Give two or more texts, one for each part."),
     ("merge ID ID", "Give two or more different ids: the memories that are to become one."),

@@ -170,7 +170,7 @@ def test_commands_that_run_at_once_all_succeed(tmp_path: Path) -> None:
 def test_a_wait_is_told_and_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(way, "PATIENCE", 1.5)
+    monkeypatch.setattr(way, "PATIENCE", 6)
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=plain_env()
     ) as holder:

@@ -12,7 +12,7 @@ PROFILE_PAGES: dict[str, str] = {
     "traces?session=trip-planning": "We moved to Lisbon last week.",
     "graph": "Also what has ended",
     "graph/marta": "sibling of",
-    "playground": "Nothing is made up",
+    "playground": "Without support there is no answer",
     "playground/context?q=Where+do+I+live%3F": "of 1,000 tokens",
     "playground/tell": "Conversation",
     "documents": "No documents yet",

@@ -63,7 +63,7 @@ def test_a_memory_shows_its_source_in_the_conversation_and_what_it_said_before(u
 
 
 def test_a_memory_is_linked_to_whom_it_names_and_what_is_near(ui: Watched) -> None:
-    page = ui.go("memories?key=sister.home-city")
+    page = ui.go("memories?key=sister-marta.home-city")
     page.get_by_text("The user's sister Marta").first.click()
     page.get_by_role("link", name="Berlin", exact=True).wait_for()
     page.locator(".memory .lines li").first.wait_for()
