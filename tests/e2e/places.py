@@ -8,7 +8,7 @@ PROFILE_PAGES: dict[str, str] = {
     "memories?key=home-city": "The user lives in Lisbon",
     "memories?q=seats": "Prefers window seats on every flight",
     "review": "Last changes",
-    "traces": "Who signs the invoices?",
+    "traces": "Without a turn",
     "traces?session=trip-planning": "We moved to Lisbon last week.",
     "graph": "Also what has ended",
     "graph/marta": "sibling of",
