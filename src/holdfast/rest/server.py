@@ -15,6 +15,7 @@ from ..announced import Door, announce, withdraw
 from ..config import Settings
 from ..errors import AlreadyExists, Busy
 from ..service import AsyncHoldfast
+from ..topics import Topics
 from .app import Limits, app_of
 
 FIRST = ("default", "default")
@@ -29,6 +30,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 async def serve(holdfast: AsyncHoldfast, chosen: Settings, say: Callable[[str], None]) -> None:
     """Serve an opened Holdfast. In-flight requests finish before this returns; closing it is the caller's."""
     app = app_of(holdfast, Limits(chosen.rate_limit, chosen.cors))
+    await _load_rules(holdfast)
     listening = _listening(chosen.host, chosen.port)
     port = listening.getsockname()[1]
     for line in await _welcome(holdfast, chosen, port):
@@ -51,6 +53,12 @@ def _config(app: Any, host: str, port: int) -> uvicorn.Config:
         app, host=host, port=port, log_level="warning", access_log=False, lifespan="off",
         timeout_graceful_shutdown=30, server_header=False, date_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
+
+
+async def _load_rules(holdfast: AsyncHoldfast) -> None:
+    """Half a second of patterns, which the first writes would wait for."""
+    if isinstance(holdfast._extractor, Topics):
+        await holdfast._extractor.topic("I live in Lisbon.", holdfast._clock())
 
 
 def _load_mcp() -> None:
