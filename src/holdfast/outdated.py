@@ -21,11 +21,22 @@ from numpy.typing import NDArray
 from . import statics, words
 from .alike import _ASIDE, _CHANGED, _NEGATED, _NO_ANCHORS, _NUMBER, _WORD
 
-LIKELY, UNSAID = 0.3, 0.5
-"""From here on a statement is taken to be out of date: when words tell of a change, and when none do."""
-NEAR, SHARED, ALONE = 0.78, 0.1, 0.1
-"""So near in meaning it must be, with so much of the shorter one's words, and so much likelier than any other. Cross-
-validated, stricter ones lose most of the changes and hardly any mistakes."""
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What it takes to be out of date: so likely, and so much likelier than any other; so near in meaning, with so much
+    of the shorter one's words."""
+
+    likely: float
+    alone: float
+    near: float
+    shared: float
+
+
+SAID = Gate(likely=0.3, alone=0.1, near=0.78, shared=0.1)
+"""Where words tell of a change: a stricter gate loses most of the changes and hardly any mistakes."""
+UNSAID = Gate(likely=0.75, alone=0.3, near=0.87, shared=0.4)
+"""Where none do: in long conversations, nearly all that a wider one supersedes is still true."""
 KINDS = ("fact", "event", "instruction", "task")
 _OVER = re.compile(
     r"\b(?:done|sorted|finished|over|cancell?ed|called off|gave up|quit|stopped|left|sold|gone|dropped|ditched|retired|"
@@ -65,16 +76,20 @@ def replaced(
     one. They must share one of the `rare` words, and without a word of change no number may differ.
     """
     odds = chances(new, known, cosines)
-    best = int(odds.argmax()) if len(odds) else 0
-    if not len(odds) or odds[best] - np.delete(odds, best).max(initial=0.0) < ALONE or apart(new, said, known[best]):
+    if not len(odds):
         return None
+    best = int(odds.argmax())
     mine, theirs = (_ASIDE.sub("", each.text) for each in (new, known[best]))
     told = any(sign.search(mine) for sign in (_CHANGED, _OVER, _NEGATED))
-    figures = [set(_NUMBER.findall(text)) for text in (mine, theirs)]
-    if odds[best] < (LIKELY if told else UNSAID) or (not told and all(figures) and figures[0].isdisjoint(figures[1])):
+    gate = SAID if told else UNSAID
+    alone = odds[best] - np.delete(odds, best).max(initial=0.0)
+    if odds[best] < gate.likely or alone < gate.alone or apart(new, said, known[best]):
         return None
-    far = cosines[best] < NEAR  # a task has no vector: its words must do
-    return None if far or _shared(mine, theirs, rare) < SHARED else best
+    figures = [set(_NUMBER.findall(text)) for text in (mine, theirs)]
+    if not told and all(figures) and figures[0].isdisjoint(figures[1]):
+        return None
+    far = cosines[best] < gate.near  # a task has no vector: its words must do
+    return None if far or _shared(mine, theirs, rare) < gate.shared else best
 
 
 def _shared(one: str, other: str, rare: Set[str]) -> float:

@@ -149,7 +149,7 @@ def _relate(near: Near, known: Known) -> None:
     if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
         known.outdated[near.mark] = done[0]
         return
-    close = [memory for memory in memories if not near.cosines.get(memory.id, np.nan) < outdated.NEAR]
+    close = [memory for memory in memories if not near.cosines.get(memory.id, np.nan) < outdated.SAID.near]
     replaced = [memory for memory in close if updates(draft, memory, near.rare)]
     if replaced:
         about = set(words.question_words(draft.content))
