@@ -181,8 +181,13 @@ def shipped(rows: list[Example], vectors: Array | None) -> dict[str, Any]:
     names, weights, bias = fitted(rows, vectors)
     words = weights[: len(names)]
     whole = {n: np.rint(w * judge.SCALE).astype(int).tolist() for n, w in zip(names, words, strict=True)}
-    held = {"bias": bias.round(3).tolist(), "weights": {n: w for n, w in whole.items() if max(map(abs, w)) >= LEAST}}
-    return held if vectors is None else held | {"matrix": (weights[len(names) :] * SPREAD).round(2).tolist()}
+    held = {
+        "bias": bias.astype(float).round(3).tolist(),
+        "weights": {n: w for n, w in whole.items() if max(map(abs, w)) >= LEAST},
+    }
+    return (
+        held if vectors is None else held | {"matrix": (weights[len(names) :] * SPREAD).astype(float).round(2).tolist()}
+    )
 
 
 async def main() -> None:
