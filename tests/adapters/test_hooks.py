@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -262,6 +263,14 @@ async def test_a_clients_own_settings_say_where_holdfast_is(site: Site, tmp_path
     assert await site.said() == SAID
 
 
+@pytest.fixture
+def loggers_again() -> Iterator[None]:
+    """A hook silences its whole process, which here is that of the tests."""
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.usefixtures("loggers_again")
 def test_a_folder_that_nobody_has_open_is_used_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import subprocess
@@ -172,8 +171,6 @@ def test_a_wait_is_told_and_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(way, "PATIENCE", 6)
-    monkeypatch.setattr(way.log, "disabled", False)  # libraries that other tests load switch loggers off
-    monkeypatch.setattr(way.log, "level", logging.NOTSET)
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=plain_env()
     ) as holder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,10 +32,11 @@ def test_every_route_keeps_to_its_description(server: Server, tmp_path: Path) ->
         "path.key" = ["seat", "a/b"]
         """
     )
-    done = _asked(server, tmp_path)
-    if OF_ITS_OWN in done.stdout:
+    for _ in range(4):
         done = _asked(server, tmp_path)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+        if OF_ITS_OWN not in done.stdout + done.stderr:
+            break
+    assert done.returncode == 0, _wrong(done.stdout) + done.stderr[-2000:]
     assert " passed" in done.stdout
 
 
@@ -45,6 +47,13 @@ def _asked(server: Server, folder: Path) -> subprocess.CompletedProcess[str]:
             "--checks", CHECKS, "--max-examples", "8", "--phases", "examples,coverage,fuzzing", "--workers", "1",
             "--exclude-path-regex", r"(events|{namespace}|{profile})$",  # endless; and those that delete the place
             "--suppress-health-check", "all", "--generation-database", "none", "--no-color",
+            "--request-timeout", "60",
         ],
-        cwd=folder, capture_output=True, text=True, timeout=150, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
+
+
+def _wrong(report: str) -> str:
+    """What it says of failures and faults, without the long list of hints behind them."""
+    begins = re.search(r"^=+ (ERRORS|FAILURES) =+$", report, re.MULTILINE)
+    return report[begins.start() if begins else 0 :][:20_000]
