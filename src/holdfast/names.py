@@ -28,6 +28,8 @@ CONTENT_BYTES = 32_768
 QUERY_BYTES = 1_024
 MESSAGES = 500
 METADATA_BYTES = 16_384
+LAST_EVENT = 2**63 - 1
+"""No event has this number: whoever asks for what came after it hears that anything may have changed."""
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 

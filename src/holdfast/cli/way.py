@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..announced import Door, answering, owner
 from ..config import Settings
 from ..errors import AlreadyExists, Busy, Closed, Forbidden, Unreachable
+from ..names import LAST_EVENT
 
 if TYPE_CHECKING:
     from ..records import Event
@@ -190,10 +191,8 @@ class Along:
         return call
 
     async def events(self, **given: Any) -> AsyncIterator[Event | None]:
-        """As a profile's; after a change of who has the folder, word that anything may have changed."""
-        from ..moments import now
-        from ..records import Event
-
+        """As a profile's; after a change of who has the folder, word that anything may have changed. It comes from the
+        one who has it now, who listens already then: what is written next is heard."""
         while True:
             held = await self._way.reached()
             with suppress(Unreachable):
@@ -201,4 +200,4 @@ class Along:
                     yield event
             if not await self._way.lost(held):
                 return
-            yield Event(0, now(), "reset", {})
+            given = given | {"after": LAST_EVENT}

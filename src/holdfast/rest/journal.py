@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import StreamingResponse
 
 from ..errors import HoldfastError, InvalidInput, shown
+from ..names import LAST_EVENT
 from ..profile import LocalProfile
 from ..records import Event, JobStatus, Trace
 from ..reported import HEARTBEAT
@@ -21,7 +22,7 @@ from .wire import Json, plain
 
 router = APIRouter(tags=["Journal"])
 Limit = Annotated[int, Query(ge=1, le=1000)]
-LAST = 2**63 - 1
+After = Annotated[int | None, Query(ge=0, le=LAST_EVENT)]
 
 
 @router.get(OF + "/jobs", dependencies=[Depends(needs("read"))], response_model=shapes.Jobs)
@@ -55,15 +56,13 @@ async def items(request: Request, id: str) -> Json:
 
 
 @router.get(OF + "/events", dependencies=[Depends(needs("read"))], response_class=StreamingResponse)
-async def events(request: Request, after: Annotated[int | None, Query(ge=0, le=LAST)] = None) -> StreamingResponse:
+async def events(request: Request, after: After = None) -> StreamingResponse:
     """What changes, as it changes, as server-sent events; `Last-Event-ID` or `after` resumes."""
     return streamed(request, await profile_of(request), after)
 
 
 @router.get("/s/{secret}/events", dependencies=[Depends(needs("read", bound=True))], response_class=StreamingResponse)
-async def events_of_url(
-    request: Request, after: Annotated[int | None, Query(ge=0, le=LAST)] = None
-) -> StreamingResponse:
+async def events_of_url(request: Request, after: After = None) -> StreamingResponse:
     """The same for the one profile of a secret URL."""
     return streamed(request, bound_profile(request), after)
 
@@ -71,7 +70,7 @@ async def events_of_url(
 def streamed(request: Request, profile: LocalProfile, after: int | None) -> StreamingResponse:
     last = request.headers.get("last-event-id")
     if last is not None and after is None:
-        if not last.isdecimal() or len(last) > 19 or int(last) > LAST:
+        if not last.isdecimal() or len(last) > 19 or int(last) > LAST_EVENT:
             raise InvalidInput(f"Last-Event-ID is {shown(last)}; give the id of an event.", field="last-event-id")
         after = int(last)
     unbuffered = {"x-accel-buffering": "no"}  # or nginx would keep events until it has a page of them
