@@ -212,7 +212,7 @@ async def _write(work: Digesting, drawn: Drawn, claimed: list[Message], before: 
     messages = {message.id: message for message in (*before, *claimed)}
     drafts = drawn.drafts
     for attempt in range(CONTESTS + 1):
-        known = await work.related.known(drafts, messages)
+        known = await work.related.known(drafts, messages, drawn.by)
         if attempt == CONTESTS:  # others are always first: both stay, in sight
             drafts, known = [replace(draft, key=None, contested=draft.key) for draft in drafts], Known()
         change = reconcile(drafts, known, messages, now=work.now, extractor=drawn.by)

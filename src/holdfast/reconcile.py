@@ -26,9 +26,10 @@ class Known:
     heads: dict[tuple[str, str], Memory] = field(default_factory=dict)
     """(kind, key) → the current memory."""
     alike: dict[str, Memory] = field(default_factory=dict)
-    """Fingerprint → a current memory that says the same: in the same words and without a key, or in other words."""
+    """Fingerprint → a current memory that says the same: in the same words and without a key, or in other words. Here
+    and in `outdated` it may be what an earlier draft becomes."""
     outdated: dict[str, Memory] = field(default_factory=dict)
-    """Fingerprint of a draft → the current memory whose numbers it replaces, whatever its key."""
+    """Fingerprint of a draft → the current memory whose place it takes, whatever its key."""
     apart: set[str] = field(default_factory=set)
     """Fingerprints of drafts that stand beside the memory that has their key: they get none."""
     said: dict[str, datetime] = field(default_factory=dict)
@@ -44,20 +45,21 @@ def reconcile(
     sources: list[tuple[str, str]] = []
     heads, alike = dict(known.heads), dict(known.alike)
     replaced: set[str] = set()
-    for each in drafts:
-        draft = replace(each, key=None) if fingerprint(each.kind, each.content) in known.apart else each
-        memory = _memory(draft, messages, now=now, extractor=extractor)
-        mark = memory.fingerprint
-        found = (
-            heads.get((memory.kind, memory.key or "")),
-            alike.get(mark),
-            known.outdated.get(mark),
-            _ended(draft, messages, memories),
-        )
+    drawn = [
+        replace(draft, key=None) if fingerprint(draft.kind, draft.content) in known.apart else draft for draft in drafts
+    ]
+    told = [memory_of(draft, messages, now=now, extractor=extractor) for draft in drawn]
+    became: dict[str, Memory | None] = {memory.id: None for memory in told}
+    """What stands for a draft: itself, or what says the same. None: nothing does, or not yet."""
+    for draft, memory in zip(drawn, told, strict=True):
+        mark, id = memory.fingerprint, memory.id
+        same, old = (each and became.get(each.id, each) for each in (alike.get(mark), known.outdated.get(mark)))
+        found = (heads.get((memory.kind, memory.key or "")), same, old, _ended(draft, messages, memories))
         head = next((each for each in found if each is not None and each.id not in replaced), None)
-        if head is not None and (head is alike.get(mark) or head.fingerprint == mark or restates(draft, head)):
+        if head is not None and (head is same or head.fingerprint == mark or restates(draft, head)):
             if _own(head) or not _own(memory):
                 sources += [(head.id, source) for source in memory.sources if _own(head) == _own(memory)]
+                became[id] = head
                 continue
         elif head is not None and not _may_supersede(memory, head, known.said):
             continue
@@ -70,6 +72,7 @@ def reconcile(
         else:
             alike[mark] = memory
         memories.append(memory)
+        became[id] = memory
     return Change(
         memories=tuple(memories),
         parts=tuple(part for memory in memories for part in passages.parts(memory)),
@@ -97,7 +100,7 @@ def _may_supersede(memory: Memory, head: Memory, said: Mapping[str, datetime]) -
     return not mine or max(mine) >= max(theirs)
 
 
-def _memory(draft: Draft, messages: Mapping[str, Message], *, now: datetime, extractor: str) -> Memory:
+def memory_of(draft: Draft, messages: Mapping[str, Message], *, now: datetime, extractor: str) -> Memory:
     first = messages[draft.sources[-1]]
     agents = {messages[source].agent for source in draft.sources if source in messages}
     identity = (extractor, draft.kind, draft.key or "", draft.content, *draft.sources)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -18,7 +18,7 @@ from .alike import adds, restates, updates
 from .errors import ModelError
 from .finished import finishes
 from .ports import Embedder, Judge, Store
-from .reconcile import Known
+from .reconcile import Known, memory_of
 from .types import SECOND_HAND, Draft, Floats, Memory, Message, Probe, Proposals, Test, Verdict, fingerprint
 
 log = logging.getLogger("holdfast")
@@ -45,6 +45,22 @@ class Near:
     def mark(self) -> str:
         return fingerprint(self.draft.kind, self.draft.content)
 
+    def beside(
+        self, drafts: Sequence[Draft], told: Sequence[Memory], meanings: Sequence[Floats | None], known: Known
+    ) -> Near:
+        """The draft also among what was told before it in the same batch, without what is out of date by now."""
+        earlier, cosines = list[Memory](), dict(self.cosines)
+        for draft, memory, meaning in zip(drafts, told, meanings, strict=True):
+            if draft is self.draft:
+                break
+            if set(draft.sources).isdisjoint(self.draft.sources):
+                earlier.append(memory)
+                if self.vector is not None and meaning is not None:
+                    cosines[memory.id] = float(self.vector @ meaning)
+        gone = {memory.id for memory in known.outdated.values()}
+        earlier = sorted(earlier, key=lambda memory: -cosines.get(memory.id, 0.0))[:RELATED]
+        return replace(self, memories=[m for m in (*self.memories, *earlier) if m.id not in gone], cosines=cosines)
+
 
 @dataclass(frozen=True, slots=True)
 class Related:
@@ -53,7 +69,7 @@ class Related:
     now: datetime
     judge: Judge | None = None
 
-    async def known(self, drafts: Sequence[Draft], messages: dict[str, Message]) -> Known:
+    async def known(self, drafts: Sequence[Draft], messages: dict[str, Message], extractor: str) -> Known:
         known = Known(said={id: message.said_at for id, message in messages.items()})
         keys = tuple({draft.key for draft in drafts if draft.key is not None})
         if keys:
@@ -69,18 +85,21 @@ class Related:
             for draft in drafts
             if draft.key not in held and fingerprint(draft.kind, draft.content) not in known.alike
         ]
+        meanings = await self._meanings(drafts) if loose else [None] * len(drafts)
         near = [
             await self._near(draft, vector, messages[draft.sources[-1]])
-            for draft, vector in zip(loose, await self._meanings(loose), strict=True)
+            for draft, vector in zip(drafts, meanings, strict=True)
+            if draft in loose
         ]
         if self.judge is None or not await self._judged(self.judge, drafts, near, known):
+            told = [memory_of(draft, messages, now=self.now, extractor=extractor) for draft in drafts]
             for each in near:
-                _relate(each, known)
+                _relate(each.beside(drafts, told, meanings, known), known)
         rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
         known.said |= {item.id: item.said_at for item in await self.store.get(rests_on) if isinstance(item, Message)}
         return known
 
-    async def _meanings(self, drafts: list[Draft]) -> list[Floats | None]:
+    async def _meanings(self, drafts: Sequence[Draft]) -> list[Floats | None]:
         """The drafts' vectors, when a judge or the network that compares statements can use them; else none."""
         if not drafts or (self.judge is None and self.embedder.model != outdated.model()):
             return [None] * len(drafts)

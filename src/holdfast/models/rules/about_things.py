@@ -115,6 +115,17 @@ ROWS = (
         content="The {k} is {v}",
     ),
     row(
+        "rescheduled",
+        r"(?:the|our|my) (?P<k>(?:[\w-]+ ){0,2}(?:stand-?up|sync|meeting|retro(?:spective)?|demo|planning|one-on-one|"
+        r"1:1|call|class|lesson|rehearsal|practice|training|shift)) (?:is |was |has been |got |has )?(?:now )?(?:moved|"
+        r"pushed|shifted|postponed|rescheduled|brought forward)(?: back| forward| up)?(?: from [^,;]{2,30})? to "
+        r"(?P<v>(?:\w+days? )?(?:at )?(?:\d{1,2}(?:[:.h]\d{2})?(?: ?[ap]\.?m\.?)?|noon)(?: on \w+days?)?)",
+        "{k}",
+        0.85,
+        "When is the {k}?|What time is the {k}?",
+        content="The {k} moved to {v}",
+    ),
+    row(
         "their-name",
         r"(?:my|our) (?P<adj>(?:older |younger |little |new )?)(?P<k>[a-z-]+)(?:'s name is| is "
         r"(?:called|named)|'s called) (?-i:(?P<v>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?))",
