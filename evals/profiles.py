@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from holdfast import AsyncHoldfast, LocalProfile
+from holdfast.outdated import Pair, Reader
 from holdfast.ports import Embedder
 from holdfast.types import Floats
 
@@ -48,6 +49,9 @@ class CachedEmbedder:
             self._keep(f"query: {text}", held)
             self._db.commit()
         return held
+
+    async def odds(self, pairs: Sequence[Pair]) -> list[float]:
+        return await self._inner.odds(pairs) if isinstance(self._inner, Reader) else []
 
     def _held(self, text: str) -> Floats | None:
         row = self._db.execute("SELECT data FROM vector WHERE text = ?", (_name(text),)).fetchone()

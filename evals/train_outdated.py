@@ -1,104 +1,25 @@
 """Trains what tells that a known statement is out of date: `python -m evals.train_outdated`. Writes outdated.json.
 
-Every statement that the extractor draws from the annotated conversations (`training-*`, `tuning-*`; never `unread*`)
-and from the timelines is paired with all that were known before it. A small network with dropout and weight decay, in
-NumPy, the mean of several fitted as one wider one; cross-validated by conversation first.
+A small network with dropout and weight decay over the pairs of `evals/pairs.py`, in NumPy, the mean of several fitted
+as one wider one; cross-validated by conversation first.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast import outdated
 from holdfast.models.local import ArcticEmbedder
-from holdfast.models.rules import RuleExtractor
-from holdfast.outdated import Statement
-from holdfast.types import Draft, Message
 
-from .profiles import CachedEmbedder
-from .timelines import timelines
-from .train_judge import _message, cases
+from .pairs import FOLDS, Array, Talk, talks
 
 OUT = Path(outdated.__file__).with_name("outdated.json")
-FOLDS, NETS, HIDDEN, EPOCHS, BATCH = 5, 4, 24, 40, 256
+NETS, HIDDEN, EPOCHS, BATCH = 4, 24, 40, 256
 RATE, DECAY, DROP = 2e-3, 0.05, 0.2
-Array = NDArray[np.float64]
-
-
-@dataclass
-class Told:
-    """A statement, the marks of what it says (numbers of expected items or lines), and which of those it replaces."""
-
-    statement: Statement
-    says: set[int]
-    replaces: set[int]
-
-
-@dataclass
-class Rows:
-    """All pairs of one conversation; `of` numbers the new statement of each."""
-
-    name: str
-    features: Array
-    right: Array
-    of: NDArray[np.int64]
-
-
-def statement(draft: Draft, session: str) -> Statement:
-    return Statement(draft.kind, draft.content, session, draft.sources, draft.key)
-
-
-async def from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[Told]:
-    found: list[Told] = []
-    for session, group in groupby(case["messages"], key=lambda message: message["session"]):
-        for draft in await extractor.extract([_message(message) for message in group], []):
-            content = draft.content.casefold()
-            says = {
-                n
-                for n, item in enumerate(case["expected"])
-                if set(item["from"]) & set(draft.sources)
-                and all(any(word.casefold() in content for word in each.split("|")) for each in item["says"])
-            }
-            old = {case["expected"][n]["supersedes"] for n in says} - {None}
-            found.append(Told(statement(draft, session), says, old))
-    return found
-
-
-async def from_timeline(name: str, extractor: RuleExtractor) -> list[Told]:
-    found: list[Told] = []
-    at = datetime(2025, 3, 4, tzinfo=UTC)
-    for n, line in enumerate(timelines()[name]):
-        said = Message(f"m{n}", f"s{n // 3}", "user", line.text, at, None, at)
-        drafts = await extractor.extract([said], [])
-        best = max(drafts, key=lambda draft: draft.confidence, default=None)
-        for draft in drafts:
-            old = {line.replaces} - {None} if draft is best else set()
-            found.append(Told(statement(draft, said.session_id), {n} if draft is best else set(), old))
-    return found
-
-
-async def rows(name: str, told: list[Told], embedder: CachedEmbedder) -> Rows | None:
-    vectors = (
-        np.array(await embedder.embed([each.statement.text for each in told]), float) if told else np.zeros((0, 1))
-    )
-    features, right, of = [], [], []
-    for n in range(1, len(told)):
-        known = [each.statement for each in told[:n]]
-        features.append(outdated.features(told[n].statement, known, list(vectors[:n] @ vectors[n])))
-        right += [bool(each.says & told[n].replaces) for each in told[:n]]
-        of += [n] * n
-    if not features:
-        return None
-    return Rows(name, np.vstack(features), np.array(right, float), np.array(of))
 
 
 def fitted(inputs: Array, right: Array, seed: int) -> list[Array]:
@@ -148,48 +69,53 @@ def run(net: dict[str, Array], inputs: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-(hidden @ net["out"] + net["out_bias"]))))
 
 
-def learned(some: list[Rows]) -> dict[str, Array]:
-    inputs, right = np.vstack([each.features for each in some]), np.concatenate([each.right for each in some])
+def learned(some: list[Talk]) -> dict[str, Array]:
+    inputs = np.vstack([query.features for talk in some for query in talk.queries])
+    right = np.concatenate([query.right for talk in some for query in talk.queries])
+    inputs, right = inputs[~np.isnan(right)], right[~np.isnan(right)]
     mean, spread = inputs.mean(0), inputs.std(0) + 1e-6
     net = together([fitted((inputs - mean) / spread, right, seed) for seed in range(NETS)])
     return {"mean": mean, "spread": spread, **net}
 
 
-def report(name: str, some: list[Rows], chances: list[Array]) -> None:
-    """The best candidate of each new statement: precision and recall, and right of all pairs and needless ones."""
-    best = [
-        (row_chances[row.of == n].max(), row.right[row.of == n][row_chances[row.of == n].argmax()])
-        for row, row_chances in zip(some, chances, strict=True)
-        for n in np.unique(row.of)
-    ]
-    best.sort(key=lambda pair: -pair[0])
-    pairs = sum(len(np.unique(row.of[row.right > 0])) for row in some)
-    for least in (0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7):
+def out_of_fold(some: list[Talk]) -> dict[tuple[str, int], Array]:
+    """The odds of each query's candidates, by networks that have not seen the conversation."""
+    found = {}
+    for fold in range(FOLDS):
+        net = learned([talk for talk in some if talk.fold != fold])
+        for talk in some:
+            if talk.fold == fold:
+                for query in talk.queries:
+                    found[talk.name, query.new] = run(net, (query.features - net["mean"]) / net["spread"])
+    return found
+
+
+def report(name: str, some: list[Talk], odds: dict[tuple[str, int], Array]) -> None:
+    """The best candidate of each new statement: precision, recall, and right of all changes and needless ones."""
+    best = []
+    for talk in some:
+        for query in talk.queries:
+            mine = odds[talk.name, query.new]
+            right = query.right[mine.argmax()]
+            if not np.isnan(right):
+                best.append((float(mine.max()), float(right)))
+    changes = sum(talk.changes for talk in some)
+    for least in (0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         told = [right for chance, right in best if chance >= least]
         hits = sum(told)
-        needless = len(told) - hits
         print(
-            f"{name} at {least}: precision {hits / max(1, len(told)):.2f}, recall {hits / pairs:.2f}, "
-            f"accuracy {hits / (pairs + needless):.2f} of {pairs}"
+            f"{name} at {least}: precision {hits / max(1, len(told)):.2f}, recall {hits / changes:.2f}, "
+            f"accuracy {hits / (changes + len(told) - hits):.2f} of {changes}"
         )
 
 
 async def main() -> None:
-    embedder = CachedEmbedder(ArcticEmbedder())
-    extractor = RuleExtractor(embedder)
-    cased = [row for case in cases() if (row := await rows(case["id"], await from_case(case, extractor), embedder))]
-    lined = [row for name in timelines() if (row := await rows(name, await from_timeline(name, extractor), embedder))]
-    for name, own, other in (("conversations", cased, lined), ("timelines", lined, cased)):
-        order = np.random.default_rng(0).permutation(len(own))
-        chances: list[Array] = [np.zeros(0)] * len(own)
-        for fold in range(FOLDS):
-            held = set(order[fold::FOLDS].tolist())
-            net = learned([row for n, row in enumerate(own) if n not in held] + other)
-            for n in held:
-                chances[n] = run(net, (own[n].features - net["mean"]) / net["spread"])
-        report(name, own, chances)
-    net = learned(cased + lined)
-    held = {"model": embedder.model} | {name: np.round(values, 4).tolist() for name, values in net.items()}
+    some = [talk async for talk in talks() if talk.source != "as written" and talk.queries]
+    odds = out_of_fold(some)
+    for source in ("conversation", "timeline", "life", "contrast"):
+        report(source, [talk for talk in some if talk.source == source], odds)
+    net = learned(some)
+    held = {"model": ArcticEmbedder.model} | {name: np.round(values, 4).tolist() for name, values in net.items()}
     OUT.write_text(json.dumps(held, separators=(",", ":")) + "\n", "utf-8")
     print(f"wrote {OUT.name}: {OUT.stat().st_size:,} bytes")
 

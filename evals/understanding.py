@@ -37,8 +37,8 @@ INTRODUCTION = """Written by `python -m evals.understanding --unread`, default o
 
 Aimed at on the unread part: precision 0.80, recall 0.65, kind 0.85, superseding 0.85, and two memories in a hundred
 messages of chit-chat. Precision, recall and chit-chat are met. Kinds are short of it: a sentence that tells two things
-of different kinds is one memory. Superseding is far short of it: most changes are told in quite other words than the
-first value, and a small network recognises a part of them; what it leaves, recall orders by age, see
+of different kinds is one memory. Superseding is short of it: most changes are told in quite other words than the first
+value, and what reads the two together recognises half of them; what it leaves, recall orders by age, see
 [everyday.md](everyday.md) (reasons in [decisions/0008](../decisions/0008-rules-propose-a-judge-disposes.md))."""
 
 

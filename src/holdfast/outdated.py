@@ -1,25 +1,29 @@
-"""Learned: how likely a new statement makes a known one out of date. Pure; the weights are data (outdated.json).
+"""Learned: how likely a new statement makes a known one out of date. The weights are data (outdated.json).
 
 A small network over how near the two are in meaning and words, what numbers, names and negations each has, what tells
-of a change, their kinds, and how the known one stands among all that is near. Trained by `evals/train_outdated.py` on
-annotated conversations and timelines; what it supersedes stays readable as history.
+of a change, their kinds, and how the known one stands among all that is near. It says which pairs are worth reading by
+a larger one (models/reader.py), where there is one. Trained by `evals/train_outdated.py` on annotated conversations and
+timelines; what is superseded stays readable as history.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import statics, words
 from .alike import _ASIDE, _CHANGED, _NEGATED, _NO_ANCHORS, _NUMBER, _WORD
+
+log = logging.getLogger("holdfast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,13 @@ SAID = Gate(likely=0.3, alone=0.1, near=0.78, shared=0.1)
 """Where words tell of a change: a stricter gate loses most of the changes and hardly any mistakes."""
 UNSAID = Gate(likely=0.75, alone=0.3, near=0.87, shared=0.4)
 """Where none do: in long conversations, nearly all that a wider one supersedes is still true."""
+LOOKED_AT, WORTH_A_LOOK = 3, 0.01
+"""How many candidates a reader reads at most, and how likely the network must hold them."""
+SURE = 0.6
+_READ, _NONE = 0.6, -6.0
+_WEIGHTS = np.array([0.83, 0.04, -0.26, -0.06, -1.72])
+"""Of what the reader says, what the network says, the next best candidate, how many are near, and of nothing: fitted by
+`evals/train_reader.py report`. In a life of hundreds of statements something is always near that only looks like it."""
 KINDS = ("fact", "event", "instruction", "task")
 _OVER = re.compile(
     r"\b(?:done|sorted|finished|over|cancell?ed|called off|gave up|quit|stopped|left|sold|gone|dropped|ditched|retired|"
@@ -69,21 +80,80 @@ class Statement:
     key: str | None = None
 
 
-def replaced(
-    new: Statement, said: str, known: Sequence[Statement], cosines: Sequence[float], rare: Set[str]
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """For a reader: two statements, the message that the new one was drawn from, and what the network sees of them."""
+
+    old: Statement
+    new: Statement
+    said: str
+    features: NDArray[np.float64]
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Reads two statements together."""
+
+    async def odds(self, pairs: Sequence[Pair]) -> list[float]:
+        """Of each pair, the logarithm of the odds that the new statement puts the old one out of date."""
+        ...
+
+
+async def replaced(
+    new: Statement,
+    said: str,
+    known: Sequence[Statement],
+    cosines: Sequence[float],
+    rare: Set[str],
+    reader: Reader | None,
 ) -> int | None:
     """Which known statement the new one, drawn from the message `said`, takes the place of; rather none than a wrong
-    one. They must share one of the `rare` words, and without a word of change no number may differ.
-    """
-    odds = chances(new, known, cosines)
-    if not len(odds):
+    one. The network says which are worth a look; a reader looks. Without one, gates do."""
+    if not known:
         return None
+    rows = features(new, known, cosines)
+    odds = chances(rows)
+    if reader is None:
+        return _passed(new, said, known, cosines, rare, odds)
+    likely = [int(n) for n in (-odds).argsort()[:LOOKED_AT] if odds[n] >= WORTH_A_LOOK]
+    asked = [n for n in likely if not apart(new, said, known[n])]
+    if not asked:
+        return None
+    try:
+        read = np.array(await reader.odds([Pair(known[n], new, said, rows[n]) for n in asked]))
+    except Exception as failure:
+        log.warning("comparing statements without reading them, the reader failed: %s", failure)
+        return _passed(new, said, known, cosines, rare, odds)
+    best, weighed = sides(odds[asked], read, len(known))
+    return asked[best] if 1 / (1 + np.exp(-np.dot(_WEIGHTS, weighed))) >= SURE else None
+
+
+def sides(odds: NDArray[np.float64], read: NDArray[np.float64], crowd: int) -> tuple[int, tuple[float, ...]]:
+    """Which of the candidates that were read is the likeliest, and all that is to be weighed then."""
+    network = np.log(odds / (1 - odds)).clip(-7, 7)
+    both = _READ * read + (1 - _READ) * network
+    best = int(both.argmax())
+    following = np.delete(both, best).max(initial=_NONE)
+    return best, (read[best], network[best], following, np.log(crowd), 1.0)
+
+
+def _passed(
+    new: Statement,
+    said: str,
+    known: Sequence[Statement],
+    cosines: Sequence[float],
+    rare: Set[str],
+    odds: NDArray[np.float64],
+) -> int | None:
+    """The likeliest, if it passes a gate. They must share one of the `rare` words, and without a word of change no
+    number may differ."""
     best = int(odds.argmax())
     mine, theirs = (_ASIDE.sub("", each.text) for each in (new, known[best]))
     told = any(sign.search(mine) for sign in (_CHANGED, _OVER, _NEGATED))
     gate = SAID if told else UNSAID
     alone = odds[best] - np.delete(odds, best).max(initial=0.0)
-    if odds[best] < gate.likely or alone < gate.alone or apart(new, said, known[best]):
+    happenings = new.kind == known[best].kind == "event" and not _CHANGED.search(new.text)
+    if odds[best] < gate.likely or alone < gate.alone or happenings or apart(new, said, known[best]):
         return None
     figures = [set(_NUMBER.findall(text)) for text in (mine, theirs)]
     if not told and all(figures) and figures[0].isdisjoint(figures[1]):
@@ -105,30 +175,27 @@ def _shared(one: str, other: str, rare: Set[str]) -> float:
 
 
 def apart(new: Statement, said: str, old: Statement) -> bool:
-    """Whether the two are plainly about different things: topics of their own, two happenings, or one more thing.
+    """Whether the two are plainly about different things: topics of their own, or one more thing.
 
     `said` is the message that the new one was drawn from.
     """
     topics = new.key is not None and old.key is not None and new.key != old.key
-    happenings = new.kind == old.kind == "event" and not _CHANGED.search(new.text)
-    return topics or happenings or (_MORE.search(said) is not None and len(said.split()) < SHORT)
+    return topics or (_MORE.search(said) is not None and len(said.split()) < SHORT)
 
 
-def chances(new: Statement, known: Sequence[Statement], cosines: Sequence[float]) -> NDArray[np.float64]:
-    """For each known statement, how likely the new one takes its place. A cosine may be NaN."""
-    if not known:
-        return np.zeros(0)
+def chances(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of known statements by their features, how likely the new one takes the place of each."""
     net = _network()
-    rows = (features(new, known, cosines) - net["mean"]) / net["spread"]
-    hidden = np.maximum(rows @ net["in"] + net["in_bias"], 0)
+    hidden = np.maximum((rows - net["mean"]) / net["spread"] @ net["in"] + net["in_bias"], 0)
     return np.asarray(1 / (1 + np.exp(-(hidden @ net["out"] + net["out_bias"]))))
 
 
 def features(new: Statement, known: Sequence[Statement], cosines: Sequence[float]) -> NDArray[np.float64]:
+    """A row for each known statement. A cosine may be NaN."""
     near = np.nan_to_num(np.array(cosines, float), nan=0.5)
     place = (-near).argsort(kind="stable").argsort(kind="stable")
-    mine = _Read(new.text)
-    rows = [_pair(new, mine, each, _Read(each.text)) for each in known]
+    mine = _read(new.text)
+    rows = [_pair(new, mine, each, _read(each.text)) for each in known]
     standing = np.stack([near, place / 5, place == 0, near.max() - near], axis=1)
     return np.hstack([np.array(rows, float), standing])
 
@@ -148,6 +215,7 @@ class _Read:
         self.subject = text.split()[:2]
 
 
+_read = lru_cache(1000)(_Read)
 _FRAME = frozenset(("the", "user", "user's"))
 _VAGUE = _NO_ANCHORS | words.STOP | frozenset(words.tokens(
     "ago last next past lately recently since today one two three four five six seven eight nine ten first second lot "

@@ -22,8 +22,8 @@ from .reconcile import Known, memory_of
 from .types import SECOND_HAND, Draft, Floats, Memory, Message, Probe, Proposals, Test, Verdict, fingerprint
 
 log = logging.getLogger("holdfast")
-RELATED = 8
-"""How many memories with the same words are looked at for one that says the same, or is out of date."""
+RELATED = 16
+"""How many of the nearest memories are looked at for one that says the same, or is out of date."""
 RARE = 6
 """A word in this many texts, or in one of fifty, may identify a thing."""
 NEAREST, COMPARED = 3, 24
@@ -58,7 +58,7 @@ class Near:
                 if self.vector is not None and meaning is not None:
                     cosines[memory.id] = float(self.vector @ meaning)
         gone = {memory.id for memory in known.outdated.values()}
-        earlier = sorted(earlier, key=lambda memory: -cosines.get(memory.id, 0.0))[:RELATED]
+        earlier = sorted(earlier, key=lambda memory: -cosines.get(memory.id, 0.0))[: RELATED // 2]
         return replace(self, memories=[m for m in (*self.memories, *earlier) if m.id not in gone], cosines=cosines)
 
 
@@ -94,7 +94,7 @@ class Related:
         if self.judge is None or not await self._judged(self.judge, drafts, near, known):
             told = [memory_of(draft, messages, now=self.now, extractor=extractor) for draft in drafts]
             for each in near:
-                _relate(each.beside(drafts, told, meanings, known), known)
+                await self._relate(each.beside(drafts, told, meanings, known), known)
         rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
         known.said |= {item.id: item.said_at for item in await self.store.get(rests_on) if isinstance(item, Message)}
         return known
@@ -142,6 +142,32 @@ class Related:
                 known.apart.add(mark)
         return True
 
+    async def _relate(self, near: Near, known: Known) -> None:
+        """Find the current memory that says in other words what the draft says, or that it makes out of date."""
+        draft, memories = near.draft, near.memories
+        same = sorted((m for m in memories if restates(draft, m)), key=lambda memory: memory.trust in SECOND_HAND)
+        if same:
+            known.alike[near.mark] = same[0]
+            return
+        if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
+            known.outdated[near.mark] = done[0]
+            return
+        close = [memory for memory in memories if not near.cosines.get(memory.id, np.nan) < outdated.SAID.near]
+        replaced = [memory for memory in close if updates(draft, memory, near.rare)]
+        if replaced:
+            about = set(words.question_words(draft.content))
+            known.outdated[near.mark] = max(replaced, key=lambda memory: len(about & set(words.tokens(memory.content))))
+        elif near.vector is not None:
+            new = outdated.Statement(draft.kind, draft.content, near.said.session_id, draft.sources, draft.key)
+            old = [outdated.Statement(m.kind, m.content, m.session_id, m.sources, m.key) for m in memories]
+            cosines = [near.cosines.get(memory.id, np.nan) for memory in memories]
+            reader = (
+                self.embedder if isinstance(self.embedder, outdated.Reader) and draft.trust not in SECOND_HAND else None
+            )
+            best = await outdated.replaced(new, near.said.content, old, cosines, near.rare, reader)
+            if best is not None:
+                known.outdated[near.mark] = memories[best]
+
 
 async def _decided(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> list[tuple[Draft, Memory, Verdict]]:
     """The judge's verdicts. What people said themselves is compared with no document or tool in sight, and what they
@@ -156,30 +182,6 @@ async def _decided(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> list[
         for (draft, memory), verdict in zip(group, verdicts, strict=True)
         if group is own or fingerprint(draft.kind, draft.content) not in marks
     ]
-
-
-def _relate(near: Near, known: Known) -> None:
-    """Find the current memory that says in other words what the draft says, or that it makes out of date."""
-    draft, memories = near.draft, near.memories
-    same = sorted((m for m in memories if restates(draft, m)), key=lambda memory: memory.trust in SECOND_HAND)
-    if same:
-        known.alike[near.mark] = same[0]
-        return
-    if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
-        known.outdated[near.mark] = done[0]
-        return
-    close = [memory for memory in memories if not near.cosines.get(memory.id, np.nan) < outdated.SAID.near]
-    replaced = [memory for memory in close if updates(draft, memory, near.rare)]
-    if replaced:
-        about = set(words.question_words(draft.content))
-        known.outdated[near.mark] = max(replaced, key=lambda memory: len(about & set(words.tokens(memory.content))))
-    elif near.vector is not None:
-        new = outdated.Statement(draft.kind, draft.content, near.said.session_id, draft.sources, draft.key)
-        old = [outdated.Statement(m.kind, m.content, m.session_id, m.sources, m.key) for m in memories]
-        cosines = [near.cosines.get(memory.id, np.nan) for memory in memories]
-        best = outdated.replaced(new, near.said.content, old, cosines, near.rare)
-        if best is not None:
-            known.outdated[near.mark] = memories[best]
 
 
 def _cosines(found: Proposals) -> dict[str, float]:

@@ -7,11 +7,10 @@ two hundred times cheaper and finds less. docs/results has the figures.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,12 +18,17 @@ from .. import statics
 from ..statics import weight
 from ..types import Floats
 from ..wordpiece import WordPiece
+from .sessions import session_options
+
+if TYPE_CHECKING:
+    from ..outdated import Pair
+    from .reader import PairReader
 
 _BATCH_TEXTS, _BATCH_TOKENS = 16, 512
 """How much is run through the network together. Short texts gain by company; beyond a passage's length, the working
 memory of a batch leaves the cache, and 16 passages took twice the time and four times the memory of one by one."""
 # One thread for all local inference: onnxruntime and BLAS on two shared cores were up to 25 times slower with two.
-_thread = ThreadPoolExecutor(1, "holdfast-model")
+inference = ThreadPoolExecutor(1, "holdfast-model")
 
 
 class ArcticEmbedder:
@@ -35,10 +39,23 @@ class ArcticEmbedder:
     _longest = 510
 
     async def embed(self, texts: Sequence[str]) -> list[Floats]:
-        return await asyncio.get_running_loop().run_in_executor(_thread, self._embedded, list(texts))
+        return await asyncio.get_running_loop().run_in_executor(inference, self._embedded, list(texts))
 
     async def embed_query(self, text: str) -> Floats:
         return (await self.embed([self.prefix + text]))[0]
+
+    async def odds(self, pairs: Sequence[Pair]) -> list[float]:
+        """As `outdated.Reader`: its lower layers, taught to read two statements together."""
+        return await asyncio.get_running_loop().run_in_executor(inference, self._compared, list(pairs))
+
+    def _compared(self, pairs: list[Pair]) -> list[float]:
+        return [self._reader.odds(pair) for pair in pairs]
+
+    @cached_property
+    def _reader(self) -> PairReader:
+        from .reader import PairReader
+
+        return PairReader()
 
     @cached_property
     def _pieces(self) -> WordPiece:
@@ -46,14 +63,9 @@ class ArcticEmbedder:
 
     @cached_property
     def _session(self) -> Any:
-        os.putenv("ORT_DISABLE_TELEMETRY", "1")  # else it keeps a device id and may call home
+        options = session_options()
         import onnxruntime
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        # The arena keeps the largest batch's memory for good; without it a resident service stays half the size.
-        options.enable_cpu_mem_arena = False
         path = str(weight("arctic-embed-s/model.onnx"))
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
@@ -78,7 +90,7 @@ class PotionEmbedder:
     model = "local/potion-base-8M/256"
 
     async def embed(self, texts: Sequence[str]) -> list[Floats]:
-        return await asyncio.get_running_loop().run_in_executor(_thread, self._embedded, list(texts))
+        return await asyncio.get_running_loop().run_in_executor(inference, self._embedded, list(texts))
 
     async def embed_query(self, text: str) -> Floats:
         return (await self.embed([text]))[0]

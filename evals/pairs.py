@@ -1,0 +1,184 @@
+"""Statements beside what was known before them: what `train_outdated` and `train_reader` learn from.
+
+Every statement that the extractor draws from the annotated conversations (`training-*`, `tuning-*`; never `unread*`)
+and from the timelines meets the nearest of those that are still true, as in the product.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast import outdated
+from holdfast.models.local import ArcticEmbedder
+from holdfast.models.rules import RuleExtractor
+from holdfast.outdated import Statement
+from holdfast.related import RELATED
+from holdfast.types import Draft, Message
+
+from .profiles import CachedEmbedder
+from .timelines import Line, contrasts, timelines
+from .train_judge import _message, cases
+
+FOLDS = 4
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Told:
+    """A statement, the message it was drawn from, the marks of what it says (numbers of expected items or lines), and
+    which of those it replaces; `doubtful` are messages that hold an old value in words that were not expected."""
+
+    statement: Statement
+    said: str
+    says: set[int]
+    replaces: set[int]
+    doubtful: set[str]
+
+
+@dataclass
+class Query:
+    """A new statement and the nearest that are current; `right` is NaN where the annotation does not tell."""
+
+    new: int
+    known: list[int]
+    right: Array
+    features: Array
+
+
+@dataclass
+class Talk:
+    name: str
+    source: str
+    told: list[Told]
+    queries: list[Query]
+    changes: int
+    """Statements that replace one that was found, near or not."""
+
+    @property
+    def fold(self) -> int:
+        return int(hashlib.md5(self.name.encode()).hexdigest(), 16) % FOLDS
+
+
+async def talks() -> AsyncIterator[Talk]:
+    embedder = CachedEmbedder(ArcticEmbedder())
+    extractor = RuleExtractor(embedder)
+    for case in cases():
+        yield await _talk(case["id"], "conversation", await _from_case(case, extractor), embedder)
+    for name, lines in timelines().items():
+        source = "life" if name.startswith("timelines-life") else "timeline"
+        yield await _talk(name, source, await _from_timeline(lines, extractor), embedder)
+        yield await _talk(name, "as written", _as_written(lines), embedder)
+    for talk in await _contrasts(extractor, embedder):
+        yield talk
+
+
+async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[Told]:
+    found: list[Told] = []
+    texts = {message["id"]: message["content"] for message in case["messages"]}
+    for session, group in groupby(case["messages"], key=lambda message: message["session"]):
+        for draft in await extractor.extract([_message(message) for message in group], []):
+            content = draft.content.casefold()
+            from_here = {n: item for n, item in enumerate(case["expected"]) if set(item["from"]) & set(draft.sources)}
+            says = {
+                n
+                for n, item in from_here.items()
+                if all(any(word.casefold() in content for word in each.split("|")) for each in item["says"])
+            }
+            old = {case["expected"][n]["supersedes"] for n in says} - {None}
+            maybe = {item["supersedes"] for item in from_here.values()} - {None}
+            doubtful = {source for n in maybe for source in case["expected"][n]["from"]}
+            found.append(Told(_statement(draft, session), texts[draft.sources[-1]], says, old, doubtful))
+    return found
+
+
+async def _from_timeline(lines: list[Line], extractor: RuleExtractor) -> list[Told]:
+    found: list[Told] = []
+    at = datetime(2025, 3, 4, tzinfo=UTC)
+    for n, line in enumerate(lines):
+        said = Message(f"m{n}", f"s{n // 3}", "user", line.text, at, None, at)
+        drafts = await extractor.extract([said], [])
+        best = max(drafts, key=lambda draft: draft.confidence, default=None)
+        for draft in drafts:
+            old = {line.replaces} - {None} if draft is best else set()
+            doubtful = {f"m{each}" for each in {line.replaces} - {None}}
+            says = {n} if draft is best else set[int]()
+            found.append(Told(_statement(draft, said.session_id), line.text, says, old, doubtful))
+    return found
+
+
+def _as_written(lines: list[Line]) -> list[Told]:
+    return [
+        Told(Statement(line.kind, line.text, f"s{n // 3}", (f"m{n}",)), line.text, {n}, {line.replaces} - {None}, set())
+        for n, line in enumerate(lines)
+        if line.kind != "none"
+    ]
+
+
+async def _contrasts(extractor: RuleExtractor, embedder: CachedEmbedder) -> list[Talk]:
+    """Each later statement of a group beside the older one, and beside some of other groups."""
+    groups = contrasts()
+    olds = [await _drawn(lines[0], f"{name}-0", extractor) for name, lines in groups.items()]
+    vectors = np.array(await embedder.embed([each.statement.text for each in olds]), float)
+    dice = np.random.default_rng(0)
+    found = []
+    for n, (name, lines) in enumerate(groups.items()):
+        others = [int(each) for each in dice.permutation(len(olds)) if each != n][: RELATED - 1]
+        told = [olds[n], *(olds[each] for each in others)]
+        known_vectors = vectors[[n, *others]]
+        queries = []
+        for number, line in enumerate(lines[1:], 1):
+            new = await _drawn(line, f"{name}-{number}", extractor)
+            told.append(new)
+            crowd = list(range(int(dice.choice([1, 1, 4, 9, RELATED]))))
+            cosines = known_vectors[crowd] @ np.array(await embedder.embed([new.statement.text]), float)[0]
+            right = np.array([float(each == 0 and line.replaces is not None) for each in crowd])
+            known = [told[each].statement for each in crowd]
+            queries.append(Query(len(told) - 1, crowd, right, outdated.features(new.statement, known, list(cosines))))
+        found.append(Talk(name, "contrast", told, queries, sum(line.replaces is not None for line in lines)))
+    return found
+
+
+async def _drawn(line: Line, name: str, extractor: RuleExtractor) -> Told:
+    """As the extractor tells it, or where it would not, as written."""
+    at = datetime(2025, 3, 4, tzinfo=UTC)
+    drafts = await extractor.extract([Message(name, name, "user", line.text, at, None, at)], [])
+    best = max(drafts, key=lambda draft: draft.confidence, default=None)
+    plain = Statement(line.kind, line.text, name, (name,))
+    return Told(plain if best is None else _statement(best, name), line.text, set(), set(), set())
+
+
+def _statement(draft: Draft, session: str) -> Statement:
+    return Statement(draft.kind, draft.content, session, draft.sources, draft.key)
+
+
+async def _talk(name: str, source: str, told: list[Told], embedder: CachedEmbedder) -> Talk:
+    texts = [each.statement.text for each in told]
+    vectors = np.array(await embedder.embed(texts), float) if told else np.zeros((0, 1))
+    current: list[int] = []
+    queries, changes = [], 0
+    for n, new in enumerate(told):
+        cosines = vectors[current] @ vectors[n] if current else np.zeros(0)
+        near = np.argsort(-cosines, kind="stable")[:RELATED]
+        known = [current[each] for each in near]
+        stale = {each for each in current if told[each].says & new.replaces}
+        changes += bool(stale)
+        if known:
+            right = np.array([_right(told[each], new) for each in known])
+            features = outdated.features(new.statement, [told[each].statement for each in known], list(cosines[near]))
+            queries.append(Query(n, known, right, features))
+        current = [each for each in current if each not in stale] + [n]
+    return Talk(name, source, told, queries, changes)
+
+
+def _right(old: Told, new: Told) -> float:
+    if old.says & new.replaces:
+        return 1.0
+    return np.nan if set(old.statement.sources) & new.doubtful else 0.0

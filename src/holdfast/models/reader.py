@@ -1,0 +1,144 @@
+"""Reads an older and a newer statement together: how likely the newer one puts the older out of date.
+
+The embedder's own lower layers with a small learned difference (reader.npz, `evals/train_reader.py`), run over
+reader.onnx, which is the bare network: its numbers are put together here at first use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cached_property
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..outdated import Pair, Statement
+from ..statics import weight
+from ..types import Floats
+from ..wordpiece import WordPiece
+from . import onnxfile
+from .sessions import session_options
+
+LAYERS, PARTS = 6, {
+    "q": "attention/self/query", "k": "attention/self/key", "v": "attention/self/value",
+    "o": "attention/output/dense", "up": "intermediate/dense", "down": "output/dense",
+    "n1": "attention/output/LayerNorm", "n2": "output/LayerNorm",
+}  # fmt: skip
+"""A layer's parts, and how the embedder's file calls them."""
+DENSE = ("q", "k", "v", "o", "up", "down")
+EXACT = ("down",)
+"""Multiplied as floats: what goes in has outliers that eight bits do not hold."""
+_OLD, _NEW, _SAID = 56, 56, 64
+_KNOWN = 0.75
+"""A message of which the statement has this much is not read beside it."""
+
+
+class PairReader:
+    """Made of the arctic embedder's file."""
+
+    def odds(self, pair: Pair) -> float:
+        """The logarithm of the odds. One at a time: padding costs more than company saves."""
+        ids, kinds = packed(self._pieces, pair.old, pair.new, pair.said)
+        scale, zero, table = self._words
+        words = (table[ids].astype(np.float32) - zero) * scale
+        state = self._session.run(None, {"words": words[None], "token_type_ids": np.array([kinds], np.int64)})[0][0]
+        return float(logit(self._learned, state, pair.features))
+
+    @cached_property
+    def _pieces(self) -> WordPiece:
+        return WordPiece(weight("arctic-embed-s/vocab.txt"))
+
+    @cached_property
+    def _network(self) -> onnxfile.Network:
+        return onnxfile.opened(weight("arctic-embed-s/model.onnx"))
+
+    @cached_property
+    def _words(self) -> tuple[Floats, Floats, NDArray[Any]]:
+        return quantised(self._network, "embeddings.word_embeddings.weight")
+
+    @cached_property
+    def _learned(self) -> dict[str, NDArray[Any]]:
+        with resources.files(__package__).joinpath("reader.npz").open("rb") as file:
+            return {name: values.astype(np.float32) for name, values in np.load(file).items()}
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        values = initializers(self._network, self._learned)
+        options = session_options()
+        held = {name: onnxruntime.OrtValue.ortvalue_from_numpy(each) for name, each in values.items()}
+        options.add_external_initializers(list(held), list(held.values()))
+        graph = resources.files(__package__).joinpath("reader.onnx").read_bytes()
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def packed(pieces: WordPiece, old: Statement, new: Statement, said: str) -> tuple[list[int], list[int]]:
+    """What the network reads, and which part of it is new. The message comes along where it says more."""
+    first = [pieces.start, *pieces.ids(f"{old.kind}:"), *pieces.ids(old.text)[:_OLD], pieces.end]
+    text, message = pieces.ids(new.text)[:_NEW], pieces.ids(said)[:_SAID]
+    second = [*pieces.ids(f"{new.kind}:"), *text, pieces.end]
+    held = Counter(text) & Counter(message)
+    if held.total() < _KNOWN * len(message):
+        second += [*message, pieces.end]
+    return first + second, [0] * len(first) + [1] * len(second)
+
+
+def logit(learned: dict[str, NDArray[Any]], state: Floats, features: NDArray[Any]) -> Any:
+    shown = ((features - learned["mean"]) / learned["spread"]).clip(-5, 5)
+    hidden = np.maximum(learned["p1.weight"] @ np.concatenate([state, shown]) + learned["p1.bias"], 0)
+    return (learned["p2.weight"] @ hidden + learned["p2.bias"])[0]
+
+
+def quantised(network: onnxfile.Network, name: str) -> tuple[Floats, Floats, NDArray[Any]]:
+    """Scale, zero point and the small numbers of one of the embedder's tables or matrices."""
+    scale, zero = (network.tensors[f"{name}_{part}"].astype(np.float32) for part in ("scale", "zero_point"))
+    return scale, zero, network.tensors[f"{name}_quantized"]
+
+
+def embedders(network: onnxfile.Network) -> dict[str, Floats]:
+    """The embedder's own lower layers as floats, matrices with a row for each output."""
+    found: dict[str, Floats] = {}
+    for name in ("position", "token_type"):
+        scale, zero, values = quantised(network, f"embeddings.{name}_embeddings.weight")
+        found[name] = (values.astype(np.float32) - zero) * scale
+    for part in ("weight", "bias"):
+        found[f"norm.{part}"] = network.tensors[f"embeddings.LayerNorm.{part}"]
+    matrices = {
+        node.name.removesuffix("/MatMul_quant"): node.inputs[1].removesuffix("_quantized")
+        for node in network.nodes
+        if node.operation == "MatMulInteger" and re.match(r"/encoder/layer\.\d+/", node.name)
+    }
+    for layer in range(LAYERS):
+        for part, called in PARTS.items():
+            own = f"encoder.layer.{layer}.{called.replace('/', '.')}"
+            found[f"layers.{layer}.{part}.bias"] = network.tensors[f"{own}.bias"]
+            if part in DENSE:
+                scale, zero, values = quantised(network, matrices[f"/encoder/layer.{layer}/{called}"])
+                weights = (values.astype(np.float32) - zero) * scale
+                found[f"layers.{layer}.{part}.weight"] = np.ascontiguousarray(weights.T)
+            else:
+                found[f"layers.{layer}.{part}.weight"] = network.tensors[f"{own}.weight"]
+    return found
+
+
+def initializers(network: onnxfile.Network, learned: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The numbers of reader.onnx by their names there: the embedder's, with what was learned on top."""
+    values: dict[str, NDArray[Any]] = {}
+    for name, own in embedders(network).items():
+        matrix = name.removesuffix(".weight")
+        if f"{matrix}.a" in learned and name != matrix:
+            own = own + learned[f"{matrix}.b"] @ learned[f"{matrix}.a"]
+        own = learned.get(name, own)
+        if own.ndim == 1 or matrix in ("position", "token_type"):
+            values[name] = np.ascontiguousarray(own, np.float32)
+        elif matrix.endswith(EXACT):
+            values[name] = np.ascontiguousarray(own.T, np.float32)
+        else:
+            scale = np.abs(own).max(1, keepdims=True) / 127
+            values[name] = np.ascontiguousarray((np.rint(own / scale) + 128).astype(np.uint8).T)
+            values[f"{matrix}.scale"] = scale[:, 0].astype(np.float32)
+    return values
