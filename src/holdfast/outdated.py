@@ -46,8 +46,8 @@ LOOKED_AT, WORTH_A_LOOK = 3, 0.01
 SURE = 0.6
 _READ, _NONE = 0.6, -6.0
 _WEIGHTS = np.array([0.83, 0.04, -0.26, -0.06, -1.72])
-"""Of what the reader says, what the network says, the next best candidate, how many are near, and of nothing: fitted by
-`evals/train_reader.py report`. In a life of hundreds of statements something is always near that only looks like it."""
+"""Of what the reader says, what the network says, the next best candidate, how many are near, and of nothing: fitted as
+in `evals/train_reader.py report`, on the lives and contrasts that the reader was not trained on."""
 KINDS = ("fact", "event", "instruction", "task")
 _OVER = re.compile(
     r"\b(?:done|sorted|finished|over|cancell?ed|called off|gave up|quit|stopped|left|sold|gone|dropped|ditched|retired|"
@@ -149,7 +149,7 @@ def _passed(
     number may differ."""
     best = int(odds.argmax())
     mine, theirs = (_ASIDE.sub("", each.text) for each in (new, known[best]))
-    told = any(sign.search(mine) for sign in (_CHANGED, _OVER, _NEGATED))
+    told = _tells_of_a_change(new.text)
     gate = SAID if told else UNSAID
     alone = odds[best] - np.delete(odds, best).max(initial=0.0)
     happenings = new.kind == known[best].kind == "event" and not _CHANGED.search(new.text)
@@ -175,12 +175,18 @@ def _shared(one: str, other: str, rare: Set[str]) -> float:
 
 
 def apart(new: Statement, said: str, old: Statement) -> bool:
-    """Whether the two are plainly about different things: topics of their own, or one more thing.
+    """Whether the two are plainly about different things: topics of their own, one more thing, or something that
+    happened to what stays as it is: "took the Civic to the garage" beside "drives a Civic".
 
     `said` is the message that the new one was drawn from.
     """
     topics = new.key is not None and old.key is not None and new.key != old.key
-    return topics or (_MORE.search(said) is not None and len(said.split()) < SHORT)
+    happened = new.kind == "event" and old.kind in ("fact", "instruction") and not _tells_of_a_change(new.text)
+    return topics or happened or (_MORE.search(said) is not None and len(said.split()) < SHORT)
+
+
+def _tells_of_a_change(text: str) -> bool:
+    return any(sign.search(_ASIDE.sub("", text)) for sign in (_CHANGED, _OVER, _NEGATED))
 
 
 def chances(rows: NDArray[np.float64]) -> NDArray[np.float64]:

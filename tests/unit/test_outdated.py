@@ -37,6 +37,9 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holdfast]:
         ("I prefer window seats.", "I prefer vegetarian meals.", False),
         ("My boss is Karin.", "My dentist is Dr Weber.", False),
         ("I bought a bike in March.", "I bought a helmet in April.", False),
+        ("I drive a 2014 Civic.", "I traded the Civic in for a used Leaf.", True),
+        ("I drive a 2014 Civic.", "I took the Civic to the garage on Monday.", False),
+        ("I run 5 km every morning.", "I run 10 km every morning.", True),
     ],
 )
 def test_a_change_supersedes_and_another_thing_does_not(

@@ -16,6 +16,8 @@ from holdfast.models.reader import LAYERS, embedders
 from holdfast.outdated import Pair, Statement
 from holdfast.statics import weight
 
+MISSED = pytest.mark.xfail(reason="read wrongly by the present weights", strict=True)
+
 
 def test_the_embedders_numbers_are_read_out_of_its_file() -> None:
     network = onnxfile.opened(weight("arctic-embed-s/model.onnx"))
@@ -40,6 +42,14 @@ def test_one_that_is_cut_off_is_noticed(tmp_path: Path) -> None:
         ("Handover is on Monday at 10:00.", "Handovers happen on Wednesday at 14:00.", "Handover took an hour today."),
         ("The user needs to call the plumber.", "The plumber came and fixed the sink.", "The user needs to buy paint."),
         ("Answer in English.", "Answer in German from now on.", "Use metric units."),
+        pytest.param(
+            "The shop deploys to Fly.io.", "Production lives on Hetzner boxes.", "A friend's blog is on Fly.io.",
+            marks=MISSED,
+        ),
+        pytest.param(
+            "Tunde does the pixel art.", "A guy called Marek does the art these days.", "Tunde's own comic is out now.",
+            marks=MISSED,
+        ),
     ],
 )  # fmt: skip
 async def test_a_change_is_told_from_a_neighbour(old: str, change: str, neighbour: str) -> None:
