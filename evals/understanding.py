@@ -36,7 +36,7 @@ INTRODUCTION = """Written by `python -m evals.understanding --unread`, default o
 `evals/extraction/training-*`, `lines-*` and the tuning part; nobody read the unread part while rules were written.
 
 Aimed at on the unread part: precision 0.80, recall 0.65, kind 0.85, superseding 0.85, and two memories in a hundred
-messages of chit-chat. Precision and recall are met. Chit-chat is not: it stood at 2 of 110 with vectors that a cache had
+messages of chit-chat. Precision and recall are met. Chit-chat is not: it stood at 2 of 110 with vectors a cache had
 kept from other batches (the embedder's eight bits make them differ a little), and is above that with fresh ones, as in
 the product. Kinds are short: a sentence that tells two things of different kinds is one memory. Superseding is short:
 most changes are told in quite other words than the first value, and what reads the two together recognises about half
