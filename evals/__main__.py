@@ -19,7 +19,7 @@ from holdfast.ports import Embedder
 
 from . import data, report
 from .ablation import ablated, diversified
-from .profiles import CachedEmbedder, opened
+from .profiles import cached, opened
 from .retrieval import Figures, measured
 from .train_ranker import fold_models, training_rows
 
@@ -39,7 +39,7 @@ async def query_cost(embedder: Embedder) -> float:
 async def figures_of(embedder: Embedder, names: tuple[str, ...], fold: dict[str, report.Weights]) -> dict[str, Figures]:
     sets = {"own": data.own, "locomo": data.locomo, "pool": data.longmemeval_pool, "s48": data.longmemeval_s48}
     found = {}
-    async with opened(CachedEmbedder(embedder)) as memory:
+    async with opened(cached(embedder)) as memory:
         for name in names:
             found[name] = await measured(memory, sets[name](), fold)
             print(report.table({name: found[name]}), flush=True)

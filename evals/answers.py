@@ -28,7 +28,7 @@ from holdfast.ports import Embedder
 from holdfast.question import analysed
 
 from . import cited, data
-from .profiles import CACHE, CachedEmbedder, filled, opened
+from .profiles import CACHE, cached, filled, opened
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "results" / "answers.md"
 Array = NDArray[np.float64]
@@ -77,7 +77,7 @@ async def gathered(embedder: Embedder, cases: list[data.Case]) -> list[Asking]:
         held: list[Asking] = pickle.loads(kept.read_bytes())
         return held
     made = []
-    async with opened(CachedEmbedder(embedder)) as memory:
+    async with opened(cached(embedder)) as memory:
         for n, case in enumerate(cases):
             print(f"\r{case.set} {n + 1}/{len(cases)} {case.id:40}", end="", file=sys.stderr, flush=True)
             profile, _ = await filled(memory, case)

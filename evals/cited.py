@@ -9,7 +9,7 @@ from collections import defaultdict
 from holdfast.ports import Embedder
 
 from . import data
-from .profiles import CachedEmbedder, filled, opened
+from .profiles import cached, filled, opened
 
 _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
 _AS_DIGITS = {word: str(n) for n, word in enumerate(_NUMBERS.split())}
@@ -21,7 +21,7 @@ async def table(embedder: Embedder) -> list[str]:
     """Per category: how many were answered, and in how many the gold answer, or its number or date, is cited."""
     found: dict[str, list[bool]] = defaultdict(list)
     given: dict[str, list[bool]] = defaultdict(list)
-    async with opened(CachedEmbedder(embedder)) as memory:
+    async with opened(cached(embedder)) as memory:
         for n, case in enumerate(data.longmemeval_s48()):
             print(f"\rcited {n + 1} {case.id:40}", end="", file=sys.stderr, flush=True)
             profile, _ = await filled(memory, case)

@@ -18,7 +18,7 @@ from typing import Any
 from holdfast import Answer, LocalProfile
 from holdfast.models.local import ArcticEmbedder
 
-from .profiles import CachedEmbedder, opened
+from .profiles import cached, opened
 
 SET = Path(__file__).resolve().parent / "everyday.json"
 OUT = SET.parent.parent / "docs" / "results" / "everyday.md"
@@ -106,7 +106,7 @@ def _share(good: Sequence[bool | None]) -> str:
 async def main() -> None:
     conversations = json.loads(SET.read_text("utf-8"))["conversations"]
     found: list[Told] = []
-    async with opened(CachedEmbedder(ArcticEmbedder())) as memory:
+    async with opened(cached(ArcticEmbedder())) as memory:
         for held in conversations:
             found += await told(memory.profile("everyday", held["id"]), held)
     wrong: dict[str, int] = defaultdict(int)

@@ -32,7 +32,7 @@ from holdfast.recall import proposed
 from holdfast.types import Memory
 
 from . import data
-from .profiles import CachedEmbedder, filled, opened
+from .profiles import cached, filled, opened
 
 BONUSES = (0.0, 0.25, 0.5, 1.0)
 COMMON = 0.05
@@ -127,7 +127,7 @@ def _recall(
 
 async def main() -> None:
     names = [name for name in sys.argv[1:] if name != "--hubs"] or ["locomo", "pool", "own"]
-    async with opened(CachedEmbedder(ArcticEmbedder())) as memory:
+    async with opened(cached(ArcticEmbedder())) as memory:
         for name in names:
             counts: dict[str, Counts] = {}
             for case in SETS[name]():

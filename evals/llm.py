@@ -30,7 +30,7 @@ from holdfast.models.rules import RuleExtractor
 from holdfast.ports import Embedder, Keys, no_keys
 from holdfast.types import Draft, Message
 
-from .profiles import CachedEmbedder, opened
+from .profiles import cached, opened
 from .understanding import ROOT, TUNING, Score, Told, scored, told
 
 MODELS = {"qwen": QWEN, "smol": SMOL}
@@ -239,7 +239,7 @@ fails; such messages are digested anew, many of them before the case was over.
 
 
 async def measured(name: str, count: int, seconds: float) -> str:
-    cases, embedder = chosen(count), CachedEmbedder(ArcticEmbedder())
+    cases, embedder = chosen(count), cached(ArcticEmbedder())
     rules = await offline(cases, embedder)
     with RealModel(MODELS[name]) as model:
         run = await with_model(cases, embedder, model, seconds)

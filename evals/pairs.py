@@ -6,9 +6,8 @@ and from the timelines meets the nearest of those that are still true, as in the
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -16,18 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast import outdated
+from holdfast import outdated, portions
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules import RuleExtractor
 from holdfast.outdated import Statement
 from holdfast.related import RELATED
 from holdfast.types import Draft, Message
 
-from .profiles import CachedEmbedder
-from .timelines import Line, contrasts, timelines
-from .train_judge import _message, cases
+from .profiles import CachedEmbedder, cached
+from .timelines import Compound, Line, compounds, contrasts, timelines
+from .train_judge import _message, cases, fold_of
 
-FOLDS = 4
 Array = NDArray[np.float64]
 
 
@@ -64,20 +62,25 @@ class Talk:
 
     @property
     def fold(self) -> int:
-        return int(hashlib.md5(self.name.encode()).hexdigest(), 16) % FOLDS
+        return fold_of(self.name)
 
 
 async def talks() -> AsyncIterator[Talk]:
-    embedder = CachedEmbedder(ArcticEmbedder())
+    embedder = cached(ArcticEmbedder())
     extractor = RuleExtractor(embedder)
     for case in cases():
-        yield await _talk(case["id"], "conversation", await _from_case(case, extractor), embedder)
+        talk = await _talk(case["id"], "conversation", await _from_case(case, extractor), embedder)
+        yield talk
+        yield _in_parts(talk, case["expected"])
     for name, lines in timelines().items():
         source = "life" if name.startswith("timelines-life") else "timeline"
         yield await _talk(name, source, await _from_timeline(lines, extractor), embedder)
         yield await _talk(name, "as written", _as_written(lines), embedder)
     for talk in await _contrasts(extractor, embedder):
         yield talk
+    for name, compound in compounds().items():
+        for talk in await _compound(name, compound, embedder):
+            yield talk
 
 
 async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[Told]:
@@ -144,6 +147,60 @@ async def _contrasts(extractor: RuleExtractor, embedder: CachedEmbedder) -> list
             queries.append(Query(len(told) - 1, crowd, right, outdated.features(new.statement, known, list(cosines))))
         found.append(Talk(name, "contrast", told, queries, sum(line.replaces is not None for line in lines)))
     return found
+
+
+async def _compound(name: str, given: Compound, embedder: CachedEmbedder) -> list[Talk]:
+    """A statement of several parts beside each later one: as a whole, and part by part."""
+    whole = Statement("fact", given.text, "s0", ("m0",))
+    told = [Told(whole, given.text, set(), set(), set())]
+    spans = portions.spans(given.text) or given.spans
+    part_of = [max(n for n, (start, _) in enumerate(given.spans) if n == 0 or start < stop) for _, stop in spans]
+    told += [_marked(told[0], span) for span in spans]
+    as_whole, by_part = [], []
+    first = np.array(await embedder.embed([given.text]), float)[0]
+    for n, (text, ends) in enumerate(given.later, 1):
+        new = Statement("fact", text, f"s{n}", (f"m{n}",))
+        told.append(Told(new, text, set(), set(), set()))
+        cosine = float(first @ np.array(await embedder.embed([text]), float)[0])
+        row = outdated.features(new, [whole], [cosine])
+        unsure = outdated.features(new, [whole], [np.nan])
+        as_whole.append(Query(len(told) - 1, [0], np.array([float(bool(ends))]), row))
+        right = np.array([float(each in ends) for each in part_of])
+        by_part.append(Query(len(told) - 1, [*range(1, 1 + len(right))], right, np.repeat(unsure, len(right), 0)))
+    changes = sum(bool(ends) for _, ends in given.later)
+    return [Talk(name, "compound", told, as_whole, changes), Talk(name, "part", told, by_part, changes)]
+
+
+def _in_parts(talk: Talk, expected: list[dict[str, Any]]) -> Talk:
+    """What a statement of a conversation ends, part by part, where the annotation tells."""
+    told, queries = list(talk.told), []
+    for query in talk.queries:
+        new = talk.told[query.new]
+        for old in (talk.told[n] for n in query.known):
+            gone, left = old.says & new.replaces, old.says - new.replaces
+            spans = portions.spans(old.statement.text) if gone else []
+            if spans:
+                texts = [old.statement.text[slice(*span)].casefold() for span in spans]
+                right = [_ends(text, [expected[i] for i in gone], [expected[i] for i in left]) for text in texts]
+                known = [*range(len(told), len(told) + len(spans))]
+                row = outdated.features(new.statement, [old.statement], [np.nan])
+                told += [_marked(old, span) for span in spans]
+                queries.append(Query(query.new, known, np.array(right), np.repeat(row, len(spans), 0)))
+    return Talk(talk.name, "part", told, queries, len(queries))
+
+
+def _ends(text: str, gone: list[dict[str, Any]], left: list[dict[str, Any]]) -> float:
+    """Whether a part says more of what ended or more of what stays; NaN when of neither."""
+    ended, stays = (
+        max((sum(any(word.casefold() in text for word in each.split("|")) for each in item["says"]) / len(item["says"])
+            for item in some), default=0.0)
+        for some in (gone, left)
+    )  # fmt: skip
+    return np.nan if ended == stays else float(ended > stays)
+
+
+def _marked(old: Told, span: portions.Span) -> Told:
+    return replace(old, statement=replace(old.statement, text=portions.marked(old.statement.text, span)))
 
 
 async def _drawn(line: Line, name: str, extractor: RuleExtractor) -> Told:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from holdfast import AsyncHoldfast, LocalProfile
-from holdfast.outdated import Pair, Reader
+from holdfast.models.local import ArcticEmbedder
 from holdfast.ports import Embedder
 from holdfast.types import Floats
 
@@ -50,15 +50,24 @@ class CachedEmbedder:
             self._db.commit()
         return held
 
-    async def odds(self, pairs: Sequence[Pair]) -> list[float]:
-        return await self._inner.odds(pairs) if isinstance(self._inner, Reader) else []
-
     def _held(self, text: str) -> Floats | None:
         row = self._db.execute("SELECT data FROM vector WHERE text = ?", (_name(text),)).fetchone()
         return None if row is None else np.frombuffer(row[0], np.float16).astype(np.float32)
 
     def _keep(self, text: str, vector: Floats) -> None:
         self._db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?)", (_name(text), vector.astype("f2").tobytes()))
+
+
+class CachedReader(CachedEmbedder):
+    """One that reads too; what it reads is not kept."""
+
+    def __init__(self, inner: ArcticEmbedder) -> None:
+        super().__init__(inner)
+        self.odds, self.classes = inner.odds, inner.classes
+
+
+def cached(embedder: Embedder) -> CachedEmbedder:
+    return CachedReader(embedder) if isinstance(embedder, ArcticEmbedder) else CachedEmbedder(embedder)
 
 
 def _name(text: str) -> bytes:

@@ -26,7 +26,7 @@ from holdfast.recall import proposed
 from holdfast.types import Proposals
 
 from . import data
-from .profiles import CACHE, CachedEmbedder, filled, opened
+from .profiles import CACHE, cached, filled, opened
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ async def gathered(cases: list[data.Case], embedder: Embedder, name: str) -> lis
         held: list[Found] = pickle.loads(kept.read_bytes())
         return held
     found: list[Found] = []
-    async with opened(CachedEmbedder(embedder)) as memory:
+    async with opened(cached(embedder)) as memory:
         for n, case in enumerate(cases):
             print(f"\r{name} {case.set} {n + 1}/{len(cases)} {case.id:40}", end="", file=sys.stderr, flush=True)
             found += await _of_case(memory, case)

@@ -10,12 +10,22 @@ make it out of date (`>`) or only speak of the same thing (`-`):
 
     = kind | message
     > kind | message
+
+`extraction/compounds-*.txt` has older statements of several parts, with `‖` between them, and later ones with the
+numbers of the parts that they make out of date (`*` for all):
+
+    = shoes for Emre,‖ size 33,‖ velcro
+    > 2 | Emre's 35 now
+    - | Emre starts school in August
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from holdfast.portions import Span
 
 KINDS = {"f": "fact", "e": "event", "i": "instruction", "t": "task", "-": "none"}
 
@@ -56,6 +66,43 @@ def contrasts() -> dict[str, list[Line]]:
                 lines = found.setdefault(f"contrasts-{held}{path.stem[-1]}-{len(found)}", [])
             lines.append(Line(KINDS[kind.strip()], text.strip(), 0 if sign == ">" else None, None))
     return found
+
+
+@dataclass(frozen=True)
+class Compound:
+    """A statement, where its parts are, and what was said later with the numbers of the parts that it ends."""
+
+    text: str
+    spans: tuple[Span, ...]
+    later: tuple[tuple[str, frozenset[int]], ...]
+
+
+def compounds() -> dict[str, Compound]:
+    found: dict[str, Compound] = {}
+    for path in sorted((Path(__file__).parent / "extraction").glob("compounds-*.txt")):
+        for group in path.read_text("utf-8").split("\n\n"):
+            first, *rows = group.strip().splitlines() or [""]
+            if first:
+                held = "held-" if len(found) % 10 == 0 else ""
+                found[f"compounds-{held}{path.stem[-1]}-{len(found)}"] = _compound(first[1:].strip(), rows)
+    return found
+
+
+def _compound(first: str, rows: list[str]) -> Compound:
+    text, spans = "", []
+    for part in first.split("‖"):
+        inner = part.strip(" ,;.–—-")
+        inner = re.sub(r"^(?:and|but|so|plus) ", "", inner, flags=re.I)
+        start = len(text) + part.index(inner)
+        spans.append((start, start + len(inner)))
+        text += part
+    later = []
+    for row in rows:
+        mark, said = row[1:].split("|", 1)
+        every = frozenset(range(len(spans)))
+        ends = every if "*" in mark else frozenset(int(each) - 1 for each in re.findall(r"\d+", mark))
+        later.append((said.strip(), ends if row[0] == ">" else frozenset()))
+    return Compound(text.rstrip(), tuple(spans), tuple(later))
 
 
 def _place(mark: str, sign: str) -> int | None:

@@ -7,9 +7,10 @@ in NumPy; cross-validated by conversation before the shipped weights are fitted 
 
 from __future__ import annotations
 
-import asyncio
+import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -19,21 +20,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules import judge
 from holdfast.models.rules.extractor import Note, noted
 from holdfast.moments import moment
 from holdfast.types import Message
 
-from .profiles import CachedEmbedder
+from .timelines import KINDS
 
 ROOT = Path(__file__).resolve().parent
 OUT = ROOT.parent / "src" / "holdfast" / "models" / "rules" / "judge.json"
-FOLDS, STEPS, DECAY, SEEN = 5, 200, 10.0, 4
+FOLDS, STEPS, DECAY, SEEN = 4, 200, 10.0, 4
 """SEEN: in how many examples a feature must occur to be learned."""
 LEAST = 6
-SPREAD = 6.0
-"""Vectors are scaled by this, so that one decay suits words and vectors."""
 Array = NDArray[np.float32]
 
 
@@ -42,7 +40,7 @@ class Example:
     features: list[str]
     label: int
     case: str
-    meant: str
+    sentence: str
 
 
 def cases() -> list[dict[str, Any]]:
@@ -50,28 +48,53 @@ def cases() -> list[dict[str, Any]]:
     return [case for path in files for case in json.loads(path.read_text("utf-8"))["cases"]]
 
 
-def examples(case: dict[str, Any]) -> list[Example]:
-    made: list[Example] = []
-    for _, group in groupby(case["messages"], key=lambda message: message["session"]):
-        said = [_message(message) for message in group]
-        for note in noted(said):
-            label = judge.CLASSES.index(_kind(note, case["expected"]))
-            # once more as if nobody had answered yet: memory is often written before the answer is
-            for setting in dict.fromkeys((note.setting, replace(note.setting, reply=""))):
-                made.append(Example(judge.features(note.found, setting), label, case["id"], note.setting.meant))
+def chatter() -> list[dict[str, Any]]:
+    """`chatter-*.txt`: talk of which nothing is worth keeping, but what a message's mark gives a kind: `uf`, `ue`…"""
+    made: list[dict[str, Any]] = []
+    for path in sorted((ROOT / "extraction").glob("chatter-*.txt")):
+        for row in path.read_text("utf-8").splitlines():
+            if row.startswith("#"):
+                made.append({"id": f"{path.stem}-{len(made)}", "messages": [], "expected": []})
+            elif row.strip():
+                mark, said = (each.strip() for each in row.split("|", 1))
+                messages = made[-1]["messages"]
+                message = {"id": f"m{len(messages)}", "session": "s", "timestamp": "2025-03-04", "content": said}
+                messages.append(message | {"role": "assistant" if mark == "a" else "user"})
+                if kind := KINDS.get(mark[1:]):
+                    told = {"from": [message["id"]], "kind": kind, "says": [], "supersedes": None}
+                    made[-1]["expected"].append(told)
     return made
 
 
-def one_liners() -> list[Example]:
-    """`lines-*.json`: a message of one sentence, and the kind of what it says, or none."""
+def examples(case: dict[str, Any]) -> list[Example]:
     made: list[Example] = []
+    for _, group in groupby(case["messages"], key=lambda message: message["session"]):
+        for note in noted([_message(message) for message in group]):
+            # once more as if nobody had answered yet: memory is often written before the answer is
+            for setting in dict.fromkeys((note.setting, replace(note.setting, reply=""))):
+                made.append(example(note, setting, case))
+    return made
+
+
+def example(note: Note, setting: judge.Setting, case: dict[str, Any]) -> Example:
+    label = judge.CLASSES.index(_kind(note, case["expected"]))
+    return Example(judge.features(note.found, setting), label, case["id"], setting.sentence)
+
+
+def lines() -> Iterator[tuple[str, str, str]]:
+    """`lines-*.json`: a name, a message of one sentence, and the kind of what it says, or none."""
     for path in sorted((ROOT / "extraction").glob("lines-*.json")):
         for n, line in enumerate(json.loads(path.read_text("utf-8"))["lines"]):
-            at = datetime(2025, 3, 4, tzinfo=UTC)
-            label = judge.CLASSES.index(line["kind"])
-            for note in noted([Message("m", "s", "user", line["text"], at, None, at)]):
-                seen = judge.features(note.found, note.setting)
-                made.append(Example(seen, label, f"{path.stem}-{n}", note.setting.meant))
+            yield f"{path.stem}-{n}", line["text"], line["kind"]
+
+
+def one_liners() -> list[Example]:
+    made: list[Example] = []
+    at = datetime(2025, 3, 4, tzinfo=UTC)
+    for name, text, kind in lines():
+        label = judge.CLASSES.index(kind)
+        for note in noted([Message("m", "s", "user", text, at, None, at)]):
+            made.append(Example(judge.features(note.found, note.setting), label, name, note.setting.sentence))
     return made
 
 
@@ -81,23 +104,31 @@ def _message(given: dict[str, Any]) -> Message:
 
 
 def _kind(note: Note, expected: list[dict[str, Any]]) -> str:
-    content = note.found.content.casefold()
-    kinds = [
-        item["kind"]
-        for item in expected
-        if set(item["from"]) & set(note.sources)
-        and all(any(word.casefold() in content for word in each.split("|")) for each in item["says"])
-    ]
+    kinds = [item["kind"] for item in expected if states(note, item)]
     return note.found.kind if note.found.kind in kinds else kinds[0] if kinds else "none"
 
 
-def fitted(rows: list[Example], vectors: Array | None) -> tuple[list[str], Array, Array]:
-    """(features, weights by feature and class, bias), by Adam on all rows at once; the vectors' weights come last."""
+def states(note: Note, item: dict[str, Any]) -> bool:
+    """Whether the note says what is expected."""
+    content = note.found.content.casefold()
+    return bool(set(item["from"]) & set(note.sources)) and all(has(content, each) for each in item["says"])
+
+
+def has(text: str, one_of: str) -> bool:
+    return any(word.casefold() in text for word in one_of.split("|"))
+
+
+def fold_of(name: str) -> int:
+    return int(hashlib.md5(name.encode()).hexdigest(), 16) % FOLDS
+
+
+def fitted(rows: list[Example]) -> tuple[list[str], Array, Array]:
+    """(features, weights by feature and class, bias), by Adam on all rows at once."""
     counts = Counter(feature for row in rows for feature in set(row.features))
     names = sorted(feature for feature, count in counts.items() if count >= SEEN)
-    seen = Seen(rows, names, vectors)
+    seen = Seen(rows, names)
     right = np.eye(len(judge.CLASSES), dtype=np.float32)[[row.label for row in rows]]
-    weights = np.zeros((seen.width, len(judge.CLASSES)), np.float32)
+    weights = np.zeros((len(names), len(judge.CLASSES)), np.float32)
     bias = np.log(right.mean(0) + 1e-3).astype(np.float32)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, STEPS + 1):
@@ -111,25 +142,22 @@ def fitted(rows: list[Example], vectors: Array | None) -> tuple[list[str], Array
 
 
 class Seen:
-    """What each row has of the named features, as numbers in one long line, and its vector."""
+    """What each row has of the named features, as numbers in one long line."""
 
-    def __init__(self, rows: list[Example], names: list[str], vectors: Array | None) -> None:
+    def __init__(self, rows: list[Example], names: list[str]) -> None:
         place = {name: i for i, name in enumerate(names)}
         had = [sorted({place[feature] for feature in row.features if feature in place}) for row in rows]
         self._row = np.repeat(np.arange(len(rows)), [len(each) for each in had])
         self._feature = np.array([feature for each in had for feature in each], np.int64)
         self._rows, self._named = len(rows), len(names)
-        self._vectors = np.zeros((len(rows), 0), np.float32) if vectors is None else vectors * np.float32(SPREAD)
-        self.width = self._named + self._vectors.shape[1]
 
     def totals(self, weights: Array) -> Array:
         """Of each row and class."""
-        named = _summed(self._row, weights[self._feature], self._rows)
-        return np.asarray(named + self._vectors @ weights[self._named :], np.float32)
+        return _summed(self._row, weights[self._feature], self._rows)
 
     def pulls(self, wrong: Array) -> Array:
         """Of each feature and class."""
-        return np.vstack([_summed(self._feature, wrong[self._row], self._named), self._vectors.T @ wrong])
+        return _summed(self._feature, wrong[self._row], self._named)
 
 
 def _summed(where: NDArray[np.int64], values: Array, size: int) -> Array:
@@ -141,22 +169,15 @@ def _chances(totals: Array) -> Array:
     return np.asarray(powers / powers.sum(1, keepdims=True), np.float32)
 
 
-def cross_validated(rows: list[Example], vectors: Array | None) -> Array:
+def cross_validated(rows: list[Example]) -> Array:
     """Each row's class chances by weights that have not seen its conversation."""
-    groups = sorted({row.case for row in rows})
-    np.random.default_rng(0).shuffle(groups)
     chances = np.zeros((len(rows), len(judge.CLASSES)), np.float32)
+    folds = np.array([fold_of(row.case) for row in rows])
     for fold in range(FOLDS):
-        held = set(groups[fold::FOLDS])
-        mine = np.array([row.case in held for row in rows])
-        names, weights, bias = fitted(*_some(rows, vectors, ~mine))
-        some, theirs = _some(rows, vectors, mine)
-        chances[mine] = _chances(Seen(some, names, theirs).totals(weights) + bias)
+        names, weights, bias = fitted([row for row, n in zip(rows, folds, strict=True) if n != fold])
+        mine = [row for row, n in zip(rows, folds, strict=True) if n == fold]
+        chances[folds == fold] = _chances(Seen(mine, names).totals(weights) + bias)
     return chances
-
-
-def _some(rows: list[Example], vectors: Array | None, which: NDArray[np.bool_]) -> tuple[list[Example], Array | None]:
-    return [row for row, wanted in zip(rows, which, strict=True) if wanted], None if vectors is None else vectors[which]
 
 
 def report(rows: list[Example], chances: Array, quiet: dict[str, int]) -> str:
@@ -168,7 +189,7 @@ def report(rows: list[Example], chances: Array, quiet: dict[str, int]) -> str:
     for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         told = kept >= least
         precision, recall = right[told].mean(), right[told].sum() / right.sum()
-        noise = {(row.case, row.meant) for row, passed in zip(rows, told & calm, strict=True) if passed}
+        noise = {(row.case, row.sentence) for row, passed in zip(rows, told & calm, strict=True) if passed}
         chatter = len(noise) / sum(quiet.values())
         lines.append(f"at {least}: precision {precision:.2f}, recall {recall:.2f}, per chit-chat message {chatter:.3f}")
     kinds = chances[:, 1:].argmax(1) + 1
@@ -176,32 +197,24 @@ def report(rows: list[Example], chances: Array, quiet: dict[str, int]) -> str:
     return "\n".join(lines)
 
 
-def shipped(rows: list[Example], vectors: Array | None) -> dict[str, Any]:
+def shipped(rows: list[Example]) -> dict[str, Any]:
     """The weights of all rows, as whole numbers of hundredths; those that hardly matter are left out."""
-    names, weights, bias = fitted(rows, vectors)
-    words = weights[: len(names)]
-    whole = {n: np.rint(w * judge.SCALE).astype(int).tolist() for n, w in zip(names, words, strict=True)}
-    held = {
+    names, weights, bias = fitted(rows)
+    whole = {n: np.rint(w * judge.SCALE).astype(int).tolist() for n, w in zip(names, weights, strict=True)}
+    return {
         "bias": bias.astype(float).round(3).tolist(),
         "weights": {n: w for n, w in whole.items() if max(map(abs, w)) >= LEAST},
     }
-    return (
-        held if vectors is None else held | {"matrix": (weights[len(names) :] * SPREAD).astype(float).round(2).tolist()}
-    )
 
 
-async def main() -> None:
-    annotated, embedder = cases(), CachedEmbedder(ArcticEmbedder())
+def main() -> None:
+    annotated = [*cases(), *chatter()]
     rows = [row for case in annotated for row in examples(case)] + one_liners()
     quiet = {case["id"]: len(case["messages"]) for case in annotated if not case["expected"]}
-    vectors = np.array(await embedder.embed([row.meant for row in rows]), np.float32)
-    held: dict[str, Any] = {"model": embedder.model}
-    for name, given in (("words", None), ("vectors", vectors)):
-        print(f"{name}: {report(rows, cross_validated(rows, given), quiet)}")
-        held[name] = shipped(rows, given)
-    OUT.write_text(json.dumps(held, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    print(report(rows, cross_validated(rows), quiet))
+    OUT.write_text(json.dumps(shipped(rows), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
     print(f"wrote {OUT.name}: {OUT.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -15,7 +15,8 @@ import numpy as np
 from holdfast import outdated
 from holdfast.models.local import ArcticEmbedder
 
-from .pairs import FOLDS, Array, Talk, talks
+from .pairs import Array, Talk, talks
+from .train_judge import FOLDS
 
 OUT = Path(outdated.__file__).with_name("outdated.json")
 NETS, HIDDEN, EPOCHS, BATCH = 4, 24, 40, 256
@@ -110,7 +111,7 @@ def report(name: str, some: list[Talk], odds: dict[tuple[str, int], Array]) -> N
 
 
 async def main() -> None:
-    some = [talk async for talk in talks() if talk.source != "as written" and talk.queries]
+    some = [talk async for talk in talks() if talk.source not in ("as written", "part") and talk.queries]
     odds = out_of_fold(some)
     for source in ("conversation", "timeline", "life", "contrast"):
         report(source, [talk for talk in some if talk.source == source], odds)

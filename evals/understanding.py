@@ -25,7 +25,7 @@ from holdfast.ports import Embedder, Keys, no_keys
 from holdfast.types import Draft, Memory, Message
 
 from . import dates
-from .profiles import CachedEmbedder, opened
+from .profiles import cached, opened
 
 ROOT = Path(__file__).resolve().parent
 RESULT = ROOT.parent / "docs" / "results" / "understanding.md"
@@ -187,7 +187,7 @@ def _day(moment: datetime | None) -> date | None:
 
 
 async def measured(parts: Iterable[str]) -> tuple[list[Told], TimedRules]:
-    embedder = CachedEmbedder(ArcticEmbedder())
+    embedder = cached(ArcticEmbedder())
     rules, heard = TimedRules(embedder), []
     for part in parts:
         held = json.loads((ROOT / "extraction" / f"{part}.json").read_text("utf-8"))

@@ -12,7 +12,7 @@ import json
 import logging
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Protocol, runtime_checkable
@@ -20,8 +20,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from . import statics, words
+from . import portions, statics, words
 from .alike import _ASIDE, _CHANGED, _NEGATED, _NO_ANCHORS, _NUMBER, _WORD
+from .portions import Span
 
 log = logging.getLogger("holdfast")
 
@@ -43,9 +44,11 @@ UNSAID = Gate(likely=0.75, alone=0.3, near=0.87, shared=0.4)
 """Where none do: in long conversations, nearly all that a wider one supersedes is still true."""
 LOOKED_AT, WORTH_A_LOOK = 3, 0.01
 """How many candidates a reader reads at most, and how likely the network must hold them."""
-SURE = 0.6
-_READ, _NONE = 0.6, -6.0
-_WEIGHTS = np.array([0.83, 0.04, -0.26, -0.06, -1.72])
+SURE = 0.65
+PART_ENDS, PART_BESIDE = 0.5, 2.0
+"""The odds at which a part of a statement has ended, and how far it may be behind the one that surely has."""
+_READ, _NONE = 0.6, -3.0
+_WEIGHTS = np.array([0.62, 0.25, -0.38, -0.55, 0.1])
 """Of what the reader says, what the network says, the next best candidate, how many are near, and of nothing: fitted as
 in `evals/train_reader.py report`, on the lives and contrasts that the reader was not trained on."""
 KINDS = ("fact", "event", "instruction", "task")
@@ -113,10 +116,10 @@ async def replaced(
         return None
     rows = features(new, known, cosines)
     odds = chances(rows)
-    if reader is None:
+    if reader is None or not _latin(new.text):
         return _passed(new, said, known, cosines, rare, odds)
     likely = [int(n) for n in (-odds).argsort()[:LOOKED_AT] if odds[n] >= WORTH_A_LOOK]
-    asked = [n for n in likely if not apart(new, said, known[n])]
+    asked = [n for n in likely if not _of_other_topics(new, known[n])]
     if not asked:
         return None
     try:
@@ -128,12 +131,30 @@ async def replaced(
     return asked[best] if 1 / (1 + np.exp(-np.dot(_WEIGHTS, weighed))) >= SURE else None
 
 
+async def ended(new: Statement, said: str, old: Statement, reader: Reader) -> tuple[Span, ...]:
+    """Which parts of an old statement a new one that takes its place makes untrue: the likeliest, and whatever is
+    likely. None where that is all of it."""
+    spans = portions.spans(old.text)
+    if not spans:
+        return ()
+    row = features(new, [old], [np.nan])[0]
+    asked = [Pair(replace(old, text=portions.marked(old.text, span)), new, said, row) for span in spans]
+    try:
+        read = await reader.odds(asked)
+    except Exception as failure:
+        log.warning("superseding a statement as a whole, the reader failed: %s", failure)
+        return ()
+    least = min(max(PART_ENDS, max(read) - PART_BESIDE), max(read))
+    gone = tuple(span for span, odds in zip(spans, read, strict=True) if odds >= least)
+    return gone if len(gone) < len(spans) else ()
+
+
 def sides(odds: NDArray[np.float64], read: NDArray[np.float64], crowd: int) -> tuple[int, tuple[float, ...]]:
     """Which of the candidates that were read is the likeliest, and all that is to be weighed then."""
     network = np.log(odds / (1 - odds)).clip(-7, 7)
     both = _READ * read + (1 - _READ) * network
     best = int(both.argmax())
-    following = np.delete(both, best).max(initial=_NONE)
+    following = np.delete(both, best).max(initial=_NONE)  # further below makes no difference
     return best, (read[best], network[best], following, np.log(crowd), 1.0)
 
 
@@ -180,9 +201,18 @@ def apart(new: Statement, said: str, old: Statement) -> bool:
 
     `said` is the message that the new one was drawn from.
     """
-    topics = new.key is not None and old.key is not None and new.key != old.key
     happened = new.kind == "event" and old.kind in ("fact", "instruction") and not _tells_of_a_change(new.text)
-    return topics or happened or (_MORE.search(said) is not None and len(said.split()) < SHORT)
+    return _of_other_topics(new, old) or happened or (_MORE.search(said) is not None and len(said.split()) < SHORT)
+
+
+def _latin(text: str) -> bool:
+    """Whether it is in letters that the reader knows."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * sum(letter < "\u0250" for letter in letters) >= len(letters)
+
+
+def _of_other_topics(new: Statement, old: Statement) -> bool:
+    return new.key is not None and old.key is not None and new.key != old.key
 
 
 def _tells_of_a_change(text: str) -> bool:

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from . import names, passages
+from . import names, passages, portions
 from .alike import restates
 from .finished import finishes
+from .portions import Span
 from .types import SECOND_HAND, Change, Draft, Memory, Message, Supersede, fingerprint
 
 
@@ -30,6 +31,9 @@ class Known:
     and in `outdated` it may be what an earlier draft becomes."""
     outdated: dict[str, Memory] = field(default_factory=dict)
     """Fingerprint of a draft → the current memory whose place it takes, whatever its key."""
+    ends: dict[tuple[str, str], tuple[Span, ...]] = field(default_factory=dict)
+    """(Fingerprint of a draft, id of the memory whose place it takes) → the parts of that memory that it ends, where
+    the others stay true."""
     apart: set[str] = field(default_factory=set)
     """Fingerprints of drafts that stand beside the memory that has their key: they get none."""
     said: dict[str, datetime] = field(default_factory=dict)
@@ -44,7 +48,8 @@ def reconcile(
     supersede: list[Supersede] = []
     sources: list[tuple[str, str]] = []
     heads, alike = dict(known.heads), dict(known.alike)
-    replaced: set[str] = set()
+    replaced: dict[str, Memory] = {}
+    ended: dict[str, list[tuple[Span, ...]]] = {}
     drawn = [
         replace(draft, key=None) if fingerprint(draft.kind, draft.content) in known.apart else draft for draft in drafts
     ]
@@ -56,6 +61,9 @@ def reconcile(
         same, old = (each and became.get(each.id, each) for each in (alike.get(mark), known.outdated.get(mark)))
         found = (heads.get((memory.kind, memory.key or "")), same, old, _ended(draft, messages, memories))
         head = next((each for each in found if each is not None and each.id not in replaced), None)
+        for each in found:
+            if each is not None and each.id in replaced:
+                ended[each.id].append(known.ends.get((mark, each.id), ()))
         if head is not None and (head is same or head.fingerprint == mark or restates(draft, head)):
             if _own(head) or not _own(memory):
                 sources += [(head.id, source) for source in memory.sources if _own(head) == _own(memory)]
@@ -65,7 +73,7 @@ def reconcile(
             continue
         if head is not None:
             supersede.append(Supersede(head.id, memory.id))
-            replaced.add(head.id)
+            replaced[head.id], ended[head.id] = head, [known.ends.get((mark, head.id), ())]
             memory = replace(memory, version=head.version + 1)
         if memory.key is not None:
             heads[memory.kind, memory.key] = memory
@@ -73,11 +81,34 @@ def reconcile(
             alike[mark] = memory
         memories.append(memory)
         became[id] = memory
+    left = (_left(head, ended[id], now) for id, head in replaced.items())
+    memories += [memory for memory in left if memory is not None]
     return Change(
         memories=tuple(memories),
         parts=tuple(part for memory in memories for part in passages.parts(memory)),
         supersede=tuple(supersede),
         sources=tuple(sources),
+    )
+
+
+def _left(head: Memory, ended: Sequence[tuple[Span, ...]], now: datetime) -> Memory | None:
+    """What stays true of a memory of which some parts have ended, as a memory of its own; nothing where all has."""
+    gone = [span for some in ended for span in some]
+    content = portions.without(head.content, gone)
+    if content is None or not all(ended):
+        return None
+    undated = not portions.keeps_date(head.content, gone)
+    return replace(
+        head,
+        id=names.memory_id(head.created_at, head.id, content),
+        content=content,
+        summary=content[:80],
+        created_at=now,
+        updated_at=now,
+        key=None,
+        version=1,
+        occurred_at=None if undated else head.occurred_at,
+        occurred_until=None if undated else head.occurred_until,
     )
 
 

@@ -57,7 +57,7 @@ class Near:
                 earlier.append(memory)
                 if self.vector is not None and meaning is not None:
                     cosines[memory.id] = float(self.vector @ meaning)
-        gone = {memory.id for memory in known.outdated.values()}
+        gone = {memory.id for mark, memory in known.outdated.items() if not known.ends.get((mark, memory.id))}
         earlier = sorted(earlier, key=lambda memory: -cosines.get(memory.id, 0.0))[: RELATED // 2]
         return replace(self, memories=[m for m in (*self.memories, *earlier) if m.id not in gone], cosines=cosines)
 
@@ -95,9 +95,21 @@ class Related:
             told = [memory_of(draft, messages, now=self.now, extractor=extractor) for draft in drafts]
             for each in near:
                 await self._relate(each.beside(drafts, told, meanings, known), known)
+                if old := known.outdated.get(each.mark):
+                    await self._part_by_part(each.draft, each.said, old, known)
+        for draft in drafts:
+            if head := known.heads.get((draft.kind, draft.key or "")):
+                await self._part_by_part(draft, messages[draft.sources[-1]], head, known)
         rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
         known.said |= {item.id: item.said_at for item in await self.store.get(rests_on) if isinstance(item, Message)}
         return known
+
+    async def _part_by_part(self, draft: Draft, said: Message, old: Memory, known: Known) -> None:
+        """Which parts of a memory a draft ends that takes its place."""
+        if isinstance(self.embedder, outdated.Reader) and draft.trust not in SECOND_HAND:
+            new = outdated.Statement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
+            ended = await outdated.ended(new, said.content, _stated(old), self.embedder)
+            known.ends[fingerprint(draft.kind, draft.content), old.id] = ended
 
     async def _meanings(self, drafts: Sequence[Draft]) -> list[Floats | None]:
         """The drafts' vectors, when a judge or the network that compares statements can use them; else none."""
@@ -159,7 +171,7 @@ class Related:
             known.outdated[near.mark] = max(replaced, key=lambda memory: len(about & set(words.tokens(memory.content))))
         elif near.vector is not None:
             new = outdated.Statement(draft.kind, draft.content, near.said.session_id, draft.sources, draft.key)
-            old = [outdated.Statement(m.kind, m.content, m.session_id, m.sources, m.key) for m in memories]
+            old = [_stated(memory) for memory in memories]
             cosines = [near.cosines.get(memory.id, np.nan) for memory in memories]
             reader = (
                 self.embedder if isinstance(self.embedder, outdated.Reader) and draft.trust not in SECOND_HAND else None
@@ -182,6 +194,10 @@ async def _decided(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> list[
         for (draft, memory), verdict in zip(group, verdicts, strict=True)
         if group is own or fingerprint(draft.kind, draft.content) not in marks
     ]
+
+
+def _stated(memory: Memory) -> outdated.Statement:
+    return outdated.Statement(memory.kind, memory.content, memory.session_id, memory.sources, memory.key)
 
 
 def _cosines(found: Proposals) -> dict[str, float]:

@@ -33,9 +33,9 @@ def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArra
     """For each text, how near its tokens come to the question's (word, weight) pairs: 0 to 1."""
     pieces = vocabulary()
     asked = [(id, weight / len(ids)) for word, weight in words if (ids := pieces.ids(word)) for id in ids]
-    if not asked or not texts:
-        return np.zeros(len(texts))
     weights = np.array([weight for _, weight in asked])
+    if not texts or not weights.sum():
+        return np.zeros(len(texts))
     found = np.zeros(len(texts))
     for weight, near in zip(weights, _nearest([id for id, _ in asked], texts), strict=True):
         found += weight * near

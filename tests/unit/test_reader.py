@@ -1,4 +1,4 @@
-"""What reads two statements together: made of the embedder's file, and able to tell a change from a neighbour."""
+"""What reads statements: made of the embedder's file, able to tell a change from a neighbour and a fact from a game."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from holdfast import outdated
 from holdfast.models import onnxfile
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.reader import LAYERS, embedders
+from holdfast.models.rules.judge import Sentence
 from holdfast.outdated import Pair, Statement
 from holdfast.statics import weight
 
@@ -46,10 +47,7 @@ def test_one_that_is_cut_off_is_noticed(tmp_path: Path) -> None:
             "The shop deploys to Fly.io.", "Production lives on Hetzner boxes.", "A friend's blog is on Fly.io.",
             marks=MISSED,
         ),
-        pytest.param(
-            "Tunde does the pixel art.", "A guy called Marek does the art these days.", "Tunde's own comic is out now.",
-            marks=MISSED,
-        ),
+        ("Tunde does the pixel art.", "A guy called Marek does the art these days.", "Tunde's own comic is out now."),
     ],
 )  # fmt: skip
 async def test_a_change_is_told_from_a_neighbour(old: str, change: str, neighbour: str) -> None:
@@ -61,6 +59,32 @@ async def test_a_change_is_told_from_a_neighbour(old: str, change: str, neighbou
 
     changed, beside = await ArcticEmbedder().odds([pair(change), pair(neighbour)])
     assert changed > beside + 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ends"),
+    [
+        ("Shoes for my son Emre, size 33, velcro, no lights.", "Emre takes a 35 by now.", "size 33"),
+        ("Standup is at 9:15, on Teams, Lotte runs it.", "From Monday it is at 9:30.", "Standup is at 9:15"),
+        ("The API is in Go, Priya reviews it, Ann tests it.", "Tag Tomasz for reviews of the API.", "Priya reviews it"),
+    ],
+)  # fmt: skip
+async def test_the_part_that_ended_is_found(old: str, new: str, ends: str) -> None:
+    was, later = Statement("fact", old, "s1", ("m1",)), Statement("fact", new, "s2", ("m2",))
+    found = await outdated.ended(later, new, was, ArcticEmbedder())
+    assert [old[slice(*span)] for span in found] == [ends]
+
+
+async def test_what_is_told_in_a_game_is_told_from_what_is_meant() -> None:
+    words = np.log(np.array([0.3, 0.4, 0.1, 0.1, 0.1], np.float32))
+    text = "I have worked for the king for twenty years."
+    game = Sentence(text, "Let's play! You are the thief, and I guard the castle.", text, "Mercy, good guard!", words)
+    meant = Sentence(
+        "I have worked for Acme for twenty years.", "", "I have worked for Acme for twenty years.", "", words
+    )
+    nothing, fact = ([float(each) for each in found] for found in await ArcticEmbedder().classes([game, meant]))
+    assert nothing[0] > max(nothing[1:])
+    assert fact[1] == max(fact)
 
 
 class Broken(ArcticEmbedder):

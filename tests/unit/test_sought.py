@@ -155,9 +155,9 @@ def test_two_statements_that_fit_alike_are_both_told_with_their_dates(tmp_path: 
     with Holdfast.open(tmp_path) as memory:
         team = memory.profile("app", "team")
         for day, who in (("2025-01-05", "Priya"), ("2025-03-05", "Tomasz")):
-            text = f"{who} reviews the security patches."
+            text = f"{who} reviewed the security patches today."
             team.ingest([{"role": "user", "content": text, "timestamp": day}], session_id=day, wait=True)
-        answer = team.recall("Who reviews the security patches?", reference_date="2025-04-01")
+        answer = team.recall("Who reviewed the security patches?", reference_date="2025-04-01")
         assert answer.answer.index("5 March 2025") < answer.answer.index("5 January 2025")
         assert answer.answer.index("Tomasz") < answer.answer.index("Priya")
         assert len(answer.citations) == 2

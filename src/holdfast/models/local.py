@@ -7,10 +7,10 @@ two hundred times cheaper and finds less. docs/results has the figures.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,10 @@ from .sessions import session_options
 
 if TYPE_CHECKING:
     from ..outdated import Pair
-    from .reader import PairReader
+    from .reader import StatementReader
+    from .rules.judge import Sentence
+
+Read = TypeVar("Read")
 
 _BATCH_TEXTS, _BATCH_TOKENS = 16, 512
 """How much is run through the network together. Short texts gain by company; beyond a passage's length, the working
@@ -45,17 +48,21 @@ class ArcticEmbedder:
         return (await self.embed([self.prefix + text]))[0]
 
     async def odds(self, pairs: Sequence[Pair]) -> list[float]:
-        """As `outdated.Reader`: its lower layers, taught to read two statements together."""
-        return await asyncio.get_running_loop().run_in_executor(inference, self._compared, list(pairs))
+        """As `outdated.Reader`: its layers, taught to read two statements together."""
+        return await self._read(lambda: [self._reader.odds(pair) for pair in pairs])
 
-    def _compared(self, pairs: list[Pair]) -> list[float]:
-        return [self._reader.odds(pair) for pair in pairs]
+    async def classes(self, sentences: Sequence[Sentence]) -> list[Floats]:
+        """As the `Reader` of the rules' judge: the same, taught to read a sentence with what is around it."""
+        return await self._read(lambda: [self._reader.classes(sentence) for sentence in sentences])
+
+    async def _read(self, reading: Callable[[], list[Read]]) -> list[Read]:
+        return await asyncio.get_running_loop().run_in_executor(inference, reading)
 
     @cached_property
-    def _reader(self) -> PairReader:
-        from .reader import PairReader
+    def _reader(self) -> StatementReader:
+        from .reader import StatementReader
 
-        return PairReader()
+        return StatementReader()
 
     @cached_property
     def _pieces(self) -> WordPiece:

@@ -1,7 +1,8 @@
-"""Reads an older and a newer statement together: how likely the newer one puts the older out of date.
+"""Reads an older and a newer statement together: how likely the newer one puts the older out of date. And a sentence
+with what is around it: how likely it is worth keeping, and as what.
 
-The embedder's own lower layers with a small learned difference (reader.npz, `evals/train_reader.py`), run over
-reader.onnx, which is the bare network: its numbers are put together here at first use.
+The embedder's own layers with a small learned difference (reader.npz, `evals/train_reader.py`), run over reader.onnx,
+which is the bare network: its numbers are put together here at first use.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from ..statics import weight
 from ..types import Floats
 from ..wordpiece import WordPiece
 from . import onnxfile
+from .rules.judge import Sentence
 from .sessions import session_options
 
-LAYERS, PARTS = 6, {
+LAYERS, PARTS = 12, {
     "q": "attention/self/query", "k": "attention/self/key", "v": "attention/self/value",
     "o": "attention/output/dense", "up": "intermediate/dense", "down": "output/dense",
     "n1": "attention/output/LayerNorm", "n2": "output/LayerNorm",
@@ -31,49 +33,57 @@ LAYERS, PARTS = 6, {
 DENSE = ("q", "k", "v", "o", "up", "down")
 EXACT = ("down",)
 """Multiplied as floats: what goes in has outliers that eight bits do not hold."""
-_OLD, _NEW, _SAID = 56, 56, 64
+_OLD, _NEW, _SAID, _BEFORE, _REPLY = 64, 56, 64, 32, 16
+_HEADS = ("p1.", "p2.", "k1.", "k2.", "mean", "spread")
 _KNOWN = 0.75
 """A message of which the statement has this much is not read beside it."""
 
 
-class PairReader:
-    """Made of the arctic embedder's file."""
+class StatementReader:
+    """Made of the arctic embedder's file. Reads one at a time: padding costs more than company saves."""
 
     def odds(self, pair: Pair) -> float:
-        """The logarithm of the odds. One at a time: padding costs more than company saves."""
-        ids, kinds = packed(self._pieces, pair.old, pair.new, pair.said)
+        """The logarithm of the odds that the new statement puts the old one out of date."""
+        state = self._state(*packed(self._pieces, pair.old, pair.new, pair.said))
+        return float(_head(self._heads, "p", state, pair.features, "")[0])
+
+    def classes(self, seen: Sentence) -> Floats:
+        state = self._state(*packed_sentence(self._pieces, seen.content, seen.before, seen.message, seen.reply))
+        return _head(self._heads, "k", state, seen.words, "_said")
+
+    def _state(self, ids: list[int], kinds: list[int]) -> Floats:
         scale, zero, table = self._words
         words = (table[ids].astype(np.float32) - zero) * scale
-        state = self._session.run(None, {"words": words[None], "token_type_ids": np.array([kinds], np.int64)})[0][0]
-        return float(logit(self._learned, state, pair.features))
+        found = self._session.run(None, {"words": words[None], "token_type_ids": np.array([kinds], np.int64)})
+        return np.asarray(found[0][0])
 
     @cached_property
     def _pieces(self) -> WordPiece:
         return WordPiece(weight("arctic-embed-s/vocab.txt"))
 
     @cached_property
-    def _network(self) -> onnxfile.Network:
-        return onnxfile.opened(weight("arctic-embed-s/model.onnx"))
-
-    @cached_property
     def _words(self) -> tuple[Floats, Floats, NDArray[Any]]:
-        return quantised(self._network, "embeddings.word_embeddings.weight")
+        return quantised(onnxfile.opened(weight("arctic-embed-s/model.onnx")), "embeddings.word_embeddings.weight")
 
     @cached_property
-    def _learned(self) -> dict[str, NDArray[Any]]:
-        with resources.files(__package__).joinpath("reader.npz").open("rb") as file:
-            return {name: values.astype(np.float32) for name, values in np.load(file).items()}
+    def _heads(self) -> dict[str, NDArray[Any]]:
+        return {name: values for name, values in learned().items() if name.startswith(_HEADS)}
 
     @cached_property
     def _session(self) -> Any:
         import onnxruntime
 
-        values = initializers(self._network, self._learned)
+        values = initializers(onnxfile.opened(weight("arctic-embed-s/model.onnx")), learned())
         options = session_options()
         held = {name: onnxruntime.OrtValue.ortvalue_from_numpy(each) for name, each in values.items()}
         options.add_external_initializers(list(held), list(held.values()))
         graph = resources.files(__package__).joinpath("reader.onnx").read_bytes()
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def learned() -> dict[str, NDArray[Any]]:
+    with resources.files(__package__).joinpath("reader.npz").open("rb") as file:
+        return {name: values.astype(np.float32) for name, values in np.load(file).items()}
 
 
 def packed(pieces: WordPiece, old: Statement, new: Statement, said: str) -> tuple[list[int], list[int]]:
@@ -87,10 +97,21 @@ def packed(pieces: WordPiece, old: Statement, new: Statement, said: str) -> tupl
     return first + second, [0] * len(first) + [1] * len(second)
 
 
-def logit(learned: dict[str, NDArray[Any]], state: Floats, features: NDArray[Any]) -> Any:
-    shown = ((features - learned["mean"]) / learned["spread"]).clip(-5, 5)
-    hidden = np.maximum(learned["p1.weight"] @ np.concatenate([state, shown]) + learned["p1.bias"], 0)
-    return (learned["p2.weight"] @ hidden + learned["p2.bias"])[0]
+def packed_sentence(
+    pieces: WordPiece, content: str, before: str, message: str, reply: str
+) -> tuple[list[int], list[int]]:
+    """A finding, and what is around it: the message before, its own, and the answer."""
+    first = [pieces.start, *pieces.ids(content)[:_OLD], pieces.end]
+    around = [pieces.ids(before)[-_BEFORE:], pieces.ids(message)[:_SAID], pieces.ids(reply)[:_REPLY]]
+    second = [id for some in around for id in (*some, pieces.end)]
+    return first + second, [0] * len(first) + [1] * len(second)
+
+
+def _head(heads: dict[str, NDArray[Any]], name: str, state: Floats, features: NDArray[Any], of: str) -> Floats:
+    shown = ((features - heads[f"mean{of}"]) / heads[f"spread{of}"]).clip(-5, 5)
+    first, last = f"{name}1", f"{name}2"
+    inner = heads[f"{first}.weight"] @ np.concatenate([state, shown]) + heads[f"{first}.bias"]
+    return np.asarray(heads[f"{last}.weight"] @ np.maximum(inner, 0) + heads[f"{last}.bias"])
 
 
 def quantised(network: onnxfile.Network, name: str) -> tuple[Floats, Floats, NDArray[Any]]:
@@ -107,22 +128,29 @@ def embedders(network: onnxfile.Network) -> dict[str, Floats]:
         found[name] = (values.astype(np.float32) - zero) * scale
     for part in ("weight", "bias"):
         found[f"norm.{part}"] = network.tensors[f"embeddings.LayerNorm.{part}"]
-    matrices = {
-        node.name.removesuffix("/MatMul_quant"): node.inputs[1].removesuffix("_quantized")
-        for node in network.nodes
-        if node.operation == "MatMulInteger" and re.match(r"/encoder/layer\.\d+/", node.name)
-    }
     for layer in range(LAYERS):
         for part, called in PARTS.items():
             own = f"encoder.layer.{layer}.{called.replace('/', '.')}"
             found[f"layers.{layer}.{part}.bias"] = network.tensors[f"{own}.bias"]
-            if part in DENSE:
-                scale, zero, values = quantised(network, matrices[f"/encoder/layer.{layer}/{called}"])
-                weights = (values.astype(np.float32) - zero) * scale
-                found[f"layers.{layer}.{part}.weight"] = np.ascontiguousarray(weights.T)
-            else:
+            if part not in DENSE:
                 found[f"layers.{layer}.{part}.weight"] = network.tensors[f"{own}.weight"]
+    for name, (scale, zero, values) in matrices(network).items():
+        found[name] = np.ascontiguousarray(((values.astype(np.float32) - zero) * scale).T)
     return found
+
+
+def matrices(network: onnxfile.Network) -> dict[str, tuple[Floats, Floats, NDArray[Any]]]:
+    """The layers' matrices in small numbers, with a column for each output."""
+    kept = {
+        node.name.removesuffix("/MatMul_quant"): node.inputs[1].removesuffix("_quantized")
+        for node in network.nodes
+        if node.operation == "MatMulInteger" and re.match(r"/encoder/layer\.\d+/", node.name)
+    }
+    return {
+        f"layers.{layer}.{part}.weight": quantised(network, kept[f"/encoder/layer.{layer}/{PARTS[part]}"])
+        for layer in range(LAYERS)
+        for part in DENSE
+    }
 
 
 def initializers(network: onnxfile.Network, learned: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -16,8 +16,8 @@ from .cast import Cast
 from .clauses import LONGEST, sentences
 from .context import answered, corrected, joined_corrections, rescheduled
 from .foreign import english_dates, foreign, pieces, told_abroad
-from .found import LEAST, Found, draft, says_something
-from .judge import DOUBT, GENERIC, Setting, judged, model
+from .found import BY_WORDS, LEAST, Found, draft, says_something
+from .judge import DOUBT, GENERIC, Reader, Sentence, Setting, judged, readable
 from .quotes import verbatim
 from .reading import ordered_by_system, read, read_clause
 from .replies import reply
@@ -46,8 +46,8 @@ class Note:
     author: Subject
 
 
-Judged = tuple[Found, Note]
-"""A finding as judged, and as noted."""
+Judged = tuple[Found, Note, Sentence]
+"""A finding as judged, as noted, and as it can be read."""
 
 
 class RuleExtractor:
@@ -56,16 +56,16 @@ class RuleExtractor:
     name = "rules/2"
 
     def __init__(self, embedder: Embedder | None = None, least: float = LEAST) -> None:
-        """With the embedder that the judge knows, it judges better. What is less sure than `least` stays a message."""
-        self._embedder = embedder if embedder is not None and embedder.model == model() else None
+        """With an embedder that can read, it judges better. What is less sure than `least` stays a message."""
+        self._reader = embedder if isinstance(embedder, Reader) else None
         self._least = least
 
     async def extract(
         self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
     ) -> list[Draft]:
         found = await asyncio.to_thread(lambda: _judged(noted(messages, before)))
-        if self._embedder is not None:
-            found = await self._reread(self._embedder, found)
+        if self._reader is None or not await self._reread(self._reader, found):
+            return _drafts(found, self._least * BY_WORDS)
         return _drafts(found, self._least)
 
     async def topic(self, text: str, at: datetime) -> Draft | None:
@@ -82,31 +82,32 @@ class RuleExtractor:
 
         return await asyncio.to_thread(finished, messages, before, tasks)
 
-    async def _reread(self, embedder: Embedder, found: list[Judged]) -> list[Judged]:
-        """Judged again by meaning, where the words leave a doubt; by words alone when the embedder fails."""
-        doubtful = [n for n, (finding, _) in enumerate(found) if finding.confidence >= DOUBT]
+    async def _reread(self, reader: Reader, found: list[Judged]) -> bool:
+        """Judges again by reading, where the words leave a doubt; False when the reader fails."""
+        doubtful = [n for n, (finding, _, _) in enumerate(found) if finding.confidence >= DOUBT]
         try:
-            vectors = await embedder.embed([found[n][1].setting.meant for n in doubtful]) if doubtful else []
+            read = await reader.classes([found[n][2] for n in doubtful]) if doubtful else []
         except Exception as failure:
-            log.warning("judging by words alone, the embedder failed: %s", failure)
-            return found
-        for n, vector in zip(doubtful, vectors, strict=True):
-            note = found[n][1]
-            found[n] = (judged(note.found, note.setting, vector), note)
-        return found
+            log.warning("judging by words alone, the reader failed: %s", failure)
+            return False
+        for n, classes in zip(doubtful, read, strict=True):
+            _, note, seen = found[n]
+            found[n] = (judged(note.found, seen, classes), note, seen)
+        return True
 
 
 def drafts(messages: Sequence[Message], before: Sequence[Message] = (), least: float = LEAST) -> list[Draft]:
     """Drafts resting on `messages`, judged by their words; `before` only explains them."""
-    return _drafts(_judged(noted(messages, before)), least)
+    return _drafts(_judged(noted(messages, before)), least * BY_WORDS)
 
 
 def _judged(notes: list[Note]) -> list[Judged]:
-    return [(judged(note.found, note.setting), note) for note in notes]
+    seen = [readable(note.found, note.setting) for note in notes]
+    return [(judged(note.found, each), note, each) for note, each in zip(notes, seen, strict=True)]
 
 
 def _drafts(found: list[Judged], least: float) -> list[Draft]:
-    kept = [(finding, note) for finding, note in found if finding.confidence >= least and says_something(finding)]
+    kept = [(finding, note) for finding, note, _ in found if finding.confidence >= least and says_something(finding)]
     return [draft(finding, note.sources, note.trust, note.setting.around) for finding, note in kept]
 
 

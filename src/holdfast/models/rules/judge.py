@@ -1,20 +1,20 @@
 """Learned: how likely a finding is worth keeping, and as which kind. The rules propose, this disposes.
 
 A linear model over the words of the sentence (names, numbers, dates and relations as classes), its shape and place in
-the talk, and the rule that made the finding; and a second one that also sees the sentence's vector, for whatever the
-first does not rule out. The weights are data (judge.json), trained by `evals/train_judge.py` on annotated
+the talk, and the rule that made the finding. Whatever it does not rule out, a reader (models/reader.py) reads with what
+is around it, where there is one. The weights are data (judge.json), trained by `evals/train_judge.py` on annotated
 conversations; the probability is the memory's confidence.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -45,10 +45,10 @@ _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 LONGEST = 60
 REPLIED, NEARBY = 8, 100
 """How many words of the answer are looked at, and of the messages around."""
-ANSWER = 12
-"""A reply of fewer words is read together with its question."""
 DOUBT = 0.2
-"""What the words alone give less than this is not worth a vector."""
+"""What the words alone give less than this is not worth reading."""
+_BOTH = (1.0, 0.5)
+"""How much what the words say counts, and what was read: fitted as in `evals/train_reader.py report`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +77,40 @@ class Setting:
     def around(self) -> str:
         return f"{self.before} {self.sentence}"
 
-    @property
-    def meant(self) -> str:
-        """What its vector is made of: the sentence, and the question that a short one answers."""
-        question = _SENTENCE.split(self.before.rstrip())[-1] if self.answers else ""
-        return f"{question[-200:]} {self.sentence}".strip()
 
-    @property
-    def answers(self) -> bool:
-        return self.place == 0 and len(self.sentence.split()) < ANSWER and self.before.rstrip().endswith("?")
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """For a reader: a finding, what is around it, and the logarithms of what its words alone give each class."""
+
+    content: str
+    before: str
+    message: str
+    reply: str
+    words: Floats
 
 
-def judged(found: Found, setting: Setting, vector: Floats | None = None) -> Found:
-    """The finding with a learned confidence and the likeliest kind; a rule that knows its topic is believed."""
-    chances = _chances(features(found, setting), vector)
-    sure = round(1 - chances["none"], 2)
+@runtime_checkable
+class Reader(Protocol):
+    """Reads sentences in their setting."""
+
+    async def classes(self, sentences: Sequence[Sentence]) -> list[Floats]:
+        """How much more, or less, each class is likely than the words alone say, as logarithms."""
+        ...
+
+
+def readable(found: Found, setting: Setting) -> Sentence:
+    return Sentence(found.content, setting.before, setting.message, setting.reply, _words(features(found, setting)))
+
+
+def judged(found: Found, seen: Sentence, read: Floats | None = None) -> Found:
+    """The finding with a learned confidence and the likeliest kind; a rule that knows its topic is believed as
+    to the kind, and where nobody read the sentence, altogether."""
+    totals = seen.words if read is None else _BOTH[0] * seen.words + _BOTH[1] * read
+    chances = np.exp(totals - np.logaddexp.reduce(totals))
+    sure = round(float(1 - chances[0]), 2)
     if found.rule in GENERIC:
-        return replace(found, kind=max(CLASSES[1:], key=lambda name: chances[name]), confidence=sure)
-    return replace(found, confidence=max(sure, found.confidence))
+        return replace(found, kind=CLASSES[1 + int(chances[1:].argmax())], confidence=sure)
+    return replace(found, confidence=sure if read is not None else max(sure, found.confidence))
 
 
 def features(found: Found, setting: Setting) -> list[str]:
@@ -173,26 +189,16 @@ def _classed(sentence: str) -> list[str]:
     return made
 
 
-def _chances(seen: list[str], vector: Floats | None) -> dict[str, float]:
-    held = _weights()["words" if vector is None else "vectors"]
+def _words(seen: list[str]) -> Floats:
+    held = _weights()
     totals = list(held["bias"])
     for feature in set(seen):
         for i, weight in enumerate(held["weights"].get(feature, ())):
             totals[i] += weight / SCALE
-    if vector is not None:
-        totals = (np.array(totals) + vector @ held["matrix"]).tolist()
-    top = max(totals)
-    powers = [math.exp(total - top) for total in totals]
-    return dict(zip(CLASSES, (power / sum(powers) for power in powers), strict=True))
+    return np.asarray(totals - np.logaddexp.reduce(totals), np.float32)
 
 
 @cache
 def _weights() -> dict[str, Any]:
     held: dict[str, Any] = json.loads(resources.files(__package__).joinpath("judge.json").read_text("utf-8"))
-    held["vectors"]["matrix"] = np.array(held["vectors"]["matrix"])
     return held
-
-
-def model() -> str:
-    """The embedder whose vectors the judge has learned to read."""
-    return str(_weights()["model"])
