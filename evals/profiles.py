@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from holdfast import AsyncHoldfast, LocalProfile
 from holdfast.models.local import ArcticEmbedder
+from holdfast.models.rules.judge import Sentence
+from holdfast.outdated import Pair
 from holdfast.ports import Embedder
 from holdfast.types import Floats
 
 from .data import Case
 
+Read = TypeVar("Read")
 CACHE = Path(__file__).resolve().parent / ".cache"
 
 
@@ -59,11 +63,24 @@ class CachedEmbedder:
 
 
 class CachedReader(CachedEmbedder):
-    """One that reads too; what it reads is not kept."""
+    """One that reads too; what it reads is not kept, but timed."""
 
     def __init__(self, inner: ArcticEmbedder) -> None:
         super().__init__(inner)
-        self.odds, self.classes = inner.odds, inner.classes
+        self._reader = inner
+        self.cpu = 0.0
+
+    async def odds(self, pairs: Sequence[Pair]) -> list[float]:
+        return await self._timed(self._reader.odds(pairs))
+
+    async def classes(self, sentences: Sequence[Sentence]) -> list[Floats]:
+        return await self._timed(self._reader.classes(sentences))
+
+    async def _timed(self, reading: Awaitable[Read]) -> Read:
+        start = time.process_time()
+        found = await reading
+        self.cpu += time.process_time() - start
+        return found
 
 
 def cached(embedder: Embedder) -> CachedEmbedder:

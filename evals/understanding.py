@@ -21,11 +21,11 @@ from typing import Any
 from holdfast import AsyncHoldfast
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules import RuleExtractor, drafts
-from holdfast.ports import Embedder, Keys, no_keys
+from holdfast.ports import Keys, no_keys
 from holdfast.types import Draft, Memory, Message
 
 from . import dates
-from .profiles import cached, opened
+from .profiles import CachedReader, opened
 
 ROOT = Path(__file__).resolve().parent
 RESULT = ROOT.parent / "docs" / "results" / "understanding.md"
@@ -45,11 +45,15 @@ of them; what it leaves, recall orders by age, see
 
 
 class TimedRules(RuleExtractor):
-    """The built-in extractor with a stopwatch for what it does besides embedding."""
+    """The built-in extractor with a stopwatch for what it does by words alone, and for what is read besides."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: CachedReader) -> None:
         super().__init__(embedder)
-        self.cpu, self.read = 0.0, 0
+        self.cpu, self.read, self._embedder = 0.0, 0, embedder
+
+    @property
+    def reading(self) -> float:
+        return self._embedder.cpu
 
     async def extract(
         self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
@@ -187,7 +191,7 @@ def _day(moment: datetime | None) -> date | None:
 
 
 async def measured(parts: Iterable[str]) -> tuple[list[Told], TimedRules]:
-    embedder = cached(ArcticEmbedder())
+    embedder = CachedReader(ArcticEmbedder())
     rules, heard = TimedRules(embedder), []
     for part in parts:
         held = json.loads((ROOT / "extraction" / f"{part}.json").read_text("utf-8"))
@@ -222,8 +226,10 @@ def totals(columns: dict[str, tuple[list[Told], TimedRules]]) -> str:
     ), strict=True))  # fmt: skip
     for name, title in titles.items():
         lines.append(f"| {title} | " + " | ".join(str(getattr(score, name)) for score in scores.values()) + " |")
-    cpu = (f"{1000 * rules.cpu / max(rules.read, 1):.2f} ms" for _, rules in columns.values())
-    return "\n".join([*lines, "| CPU per message, extraction | " + " | ".join(cpu) + " |"])
+    for title, cost in (("by words", "cpu"), ("reading", "reading")):
+        cpu = (f"{1000 * getattr(rules, cost) / max(rules.read, 1):.2f} ms" for _, rules in columns.values())
+        lines.append(f"| CPU per message, {title} | " + " | ".join(cpu) + " |")
+    return "\n".join(lines)
 
 
 def report(columns: dict[str, tuple[list[Told], TimedRules]]) -> str:

@@ -44,7 +44,7 @@ UNSAID = Gate(likely=0.75, alone=0.3, near=0.87, shared=0.4)
 """Where none do: in long conversations, nearly all that a wider one supersedes is still true."""
 LOOKED_AT, WORTH_A_LOOK = 3, 0.01
 """How many candidates a reader reads at most, and how likely the network must hold them."""
-SURE = 0.65
+SURE = 0.7
 PART_ENDS, PART_BESIDE = 0.5, 2.0
 """The odds at which a part of a statement has ended, and how far it may be behind the one that surely has."""
 _READ, _NONE = 0.6, -3.0

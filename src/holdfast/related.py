@@ -171,6 +171,7 @@ class Related:
             known.outdated[near.mark] = max(replaced, key=lambda memory: len(about & set(words.tokens(memory.content))))
         elif near.vector is not None:
             new = outdated.Statement(draft.kind, draft.content, near.said.session_id, draft.sources, draft.key)
+            memories = [memory for memory in memories if not _happened(memory, near.said)]
             old = [_stated(memory) for memory in memories]
             cosines = [near.cosines.get(memory.id, np.nan) for memory in memories]
             reader = (
@@ -194,6 +195,12 @@ async def _decided(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> list[
         for (draft, memory), verdict in zip(group, verdicts, strict=True)
         if group is own or fingerprint(draft.kind, draft.content) not in marks
     ]
+
+
+def _happened(memory: Memory, said: Message) -> bool:
+    """Whether it tells of what was over when the message was written: nothing that comes later makes that untrue."""
+    end = memory.occurred_until or memory.occurred_at
+    return memory.kind == "event" and end is not None and end <= said.said_at
 
 
 def _stated(memory: Memory) -> outdated.Statement:
