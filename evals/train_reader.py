@@ -184,7 +184,7 @@ def _graph(onnx: Any) -> Any:
     helper, kinds, numpy_helper = onnx.helper, onnx.TensorProto, onnx.numpy_helper
     nodes: list[Any] = []
     held: list[Any] = []
-    types = {np.dtype(np.float32): kinds.FLOAT, np.dtype(np.uint8): kinds.UINT8}
+    types = {np.dtype(np.float32): kinds.FLOAT, np.dtype(np.int8): kinds.INT8}
     network = onnxfile.opened(weight("arctic-embed-s/model.onnx"))
     for name, values in reader.initializers(network, reader.learned()).items():
         tensor = onnx.TensorProto(name=name, data_type=types[values.dtype], dims=values.shape)
@@ -212,12 +212,11 @@ def _graph(onnx: Any) -> Any:
             small[x] = (f"{x}.q", f"{x}.s", f"{x}.z")
             nodes.append(helper.make_node("DynamicQuantizeLinear", [x], list(small[x])))
         values, scale, zero = small[x]
-        whole = op("MatMulInteger", [values, f"{name}.weight", zero, "middle"], f"{out}.i")
+        whole = op("MatMulInteger", [values, f"{name}.weight", zero], f"{out}.i")
         back = op("Mul", [scale, f"{name}.scale"], f"{out}.s")
         product = op("Mul", [op("Cast", [whole], f"{out}.f", to=kinds.FLOAT), back], f"{out}.m")
         return op("Add", [product, f"{name}.bias"], out)
 
-    const("middle", np.uint8(128))
     const("first", np.array([0], np.int64))
     const("second", np.array([1], np.int64))
     const("third", np.array([2], np.int64))

@@ -31,8 +31,10 @@ LAYERS, PARTS = 12, {
 }  # fmt: skip
 """A layer's parts, and how the embedder's file calls them."""
 DENSE = ("q", "k", "v", "o", "up", "down")
-EXACT = ("down",)
+EXACT = ("layers.3.down",)
 """Multiplied as floats: what goes in has outliers that eight bits do not hold."""
+LEVELS = 63
+"""Of a matrix's small numbers, each way. With twice as many, sums overflow on processors without VNNI."""
 _OLD, _NEW, _SAID, _BEFORE, _REPLY = 64, 56, 64, 32, 16
 _HEADS = ("p1.", "p2.", "k1.", "k2.", "mean", "spread")
 _KNOWN = 0.75
@@ -166,7 +168,7 @@ def initializers(network: onnxfile.Network, learned: dict[str, NDArray[Any]]) ->
         elif matrix.endswith(EXACT):
             values[name] = np.ascontiguousarray(own.T, np.float32)
         else:
-            scale = np.abs(own).max(1, keepdims=True) / 127
-            values[name] = np.ascontiguousarray((np.rint(own / scale) + 128).astype(np.uint8).T)
+            scale = np.abs(own).max(1, keepdims=True) / LEVELS
+            values[name] = np.ascontiguousarray(np.rint(own / scale).astype(np.int8).T)
             values[f"{matrix}.scale"] = scale[:, 0].astype(np.float32)
     return values

@@ -104,13 +104,14 @@ def readable(found: Found, setting: Setting) -> Sentence:
 
 def judged(found: Found, seen: Sentence, read: Floats | None = None) -> Found:
     """The finding with a learned confidence and the likeliest kind; a rule that knows its topic is believed as
-    to the kind, and where nobody read the sentence, altogether."""
+    to the kind, half as to the rest, and where nobody read the sentence, altogether."""
     totals = seen.words if read is None else _BOTH[0] * seen.words + _BOTH[1] * read
     chances = np.exp(totals - np.logaddexp.reduce(totals))
     sure = round(float(1 - chances[0]), 2)
     if found.rule in GENERIC:
         return replace(found, kind=CLASSES[1 + int(chances[1:].argmax())], confidence=sure)
-    return replace(found, confidence=sure if read is not None else max(sure, found.confidence))
+    own = max(sure, found.confidence)
+    return replace(found, confidence=own if read is None else round((sure + own) / 2, 2))
 
 
 def features(found: Found, setting: Setting) -> list[str]:
