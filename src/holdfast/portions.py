@@ -11,13 +11,15 @@ from itertools import pairwise
 
 Span = tuple[int, int]
 MOST = 8
+FEWEST = 3
+"""Words that make sense without the part that named what they are about."""
 _QUOTED = re.compile(r'[^"]{1,60}\bsaid(?: of [^:"]{1,40})?: "(.+)"(?: \([^()]*\))?\.?')
 _ANSWERED = re.compile(r'(?:Asked|Told) ".+", [^"]{1,40} answered: "?(.+?)"?\.?')
 _ASIDE = re.compile(r" \([^()]*\)\.?$")
 _DATES = re.compile(r" \([^()]*\)")
 _HEADING = re.compile(r"(?:[\w'’.-]+[ ,]+){0,7}[\w'’-]+: ")
 _BORDER = re.compile(
-    r"[,;]\s+(?:and |but |so |plus )?|\s+[–—-]\s+|(?<=[.!?])\s+(?=\S)|\s+(?:and|but|plus)\s+(?=\S+\s+\S)", re.I
+    r"[,;]\s+(?:and |but |so |plus )?|\s+[–—-]\s+|(?<=\w\w\w[.!?])\s+(?=\S)|\s+(?:and|but|plus)\s+(?=\S+\s+\S)", re.I
 )
 _WORD = re.compile(r"\w")
 _DATED = re.compile(
@@ -52,11 +54,13 @@ def without(content: str, gone: Sequence[Span]) -> str | None:
     """What is left when some parts are out of date, or nothing."""
     whole = spans(content)
     left = [span for span in whole if span not in gone]
-    if not left or len(left) == len(whole):
+    headless = bool(left) and left[0] != whole[0]
+    words = sum(len(content[slice(*span)].split()) for span in left)
+    if not left or len(left) == len(whole) or (headless and words < FEWEST):
         return None
     start, stop = whole[0][0], whole[-1][1]
     end = content[stop:] if keeps_date(content, gone) else _DATES.sub("", content[stop:])
-    kept = content[start : left[0][1]] if left[0] == whole[0] else f"… {content[slice(*left[0])]}"
+    kept = f"… {content[slice(*left[0])]}" if headless else content[start : left[0][1]]
     for before, after in pairwise(left):
         together = whole.index(after) == whole.index(before) + 1
         kept += content[before[1] : after[1]] if together else f", {content[slice(*after)]}"

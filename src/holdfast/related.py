@@ -105,8 +105,9 @@ class Related:
         return known
 
     async def _part_by_part(self, draft: Draft, said: Message, old: Memory, known: Known) -> None:
-        """Which parts of a memory a draft ends that takes its place."""
-        if isinstance(self.embedder, outdated.Reader) and draft.trust not in SECOND_HAND:
+        """Which parts of a memory a draft ends that takes its place; all of what a model wrote or was set by hand."""
+        told = self.judge is None and bool(old.sources) and draft.trust not in SECOND_HAND
+        if told and isinstance(self.embedder, outdated.Reader):
             new = outdated.Statement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
             ended = await outdated.ended(new, said.content, _stated(old), self.embedder)
             known.ends[fingerprint(draft.kind, draft.content), old.id] = ended
