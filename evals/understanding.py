@@ -32,14 +32,14 @@ RESULT = ROOT.parent / "docs" / "results" / "understanding.md"
 TUNING, UNREAD = ("tuning-a", "tuning-b"), ("unread", "unread-b")
 DAY = timedelta(1)
 LENIENT = ({"fact", "instruction"}, {"fact", "task"})
-INTRODUCTION = """Written by `python -m evals.understanding --unread`, default offline settings. What judges and reads is trained on
-`evals/extraction` without the unread part; nobody read that while rules were written.
+INTRODUCTION = """Written by `python -m evals.understanding --unread`, default offline settings. What judges and reads is
+trained on `evals/extraction` without the unread part; nobody read that while rules were written.
 
 Aimed at on the unread part: precision 0.80, recall 0.65, kind 0.85, superseding 0.85, and two memories in a hundred
 messages of chit-chat. Precision, recall and chit-chat are met. Kinds are short: a sentence that tells two things of
 different kinds is one memory, and whether something is a fact or an event is often a matter of taste. Superseding is
-short: most changes are told in quite other words than the first value, and what reads the two together recognises two
-of three; what it leaves, recall orders by age, see [everyday.md](everyday.md) (reasons in
+short: most changes are told in quite other words than the first value, and what reads the two together recognises about
+two of three; what it leaves, recall orders by age, see [everyday.md](everyday.md) (reasons in
 [decisions/0008](../decisions/0008-rules-propose-a-judge-disposes.md)).
 
 CPU by words is what rules and the judge of words take. Reading is what the embedder's network takes besides, for
