@@ -32,8 +32,8 @@ RESULT = ROOT.parent / "docs" / "results" / "understanding.md"
 TUNING, UNREAD = ("tuning-a", "tuning-b"), ("unread", "unread-b")
 DAY = timedelta(1)
 LENIENT = ({"fact", "instruction"}, {"fact", "task"})
-INTRODUCTION = """Written by `python -m evals.understanding --unread`, default offline settings. What judges and reads is
-trained on `evals/extraction` without the unread part; nobody read that while rules were written.
+INTRODUCTION = """Written by `python -m evals.understanding --unread`, default offline settings. What judges and
+reads is trained on `evals/extraction` without the unread part; nobody read that while rules were written.
 
 Aimed at on the unread part: precision 0.80, recall 0.65, kind 0.85, superseding 0.85, and two memories in a hundred
 messages of chit-chat. Precision, recall and chit-chat are met. Kinds are short: a sentence that tells two things of
