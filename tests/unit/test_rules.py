@@ -521,6 +521,14 @@ async def test_reading_decides_where_words_leave_a_doubt() -> None:
     assert by_reading > 0.7
 
 
+async def test_an_introduction_is_kept_and_a_game_is_not() -> None:
+    rules = RuleExtractor(ArcticEmbedder())
+    met = await rules.extract(said("Hi! I am Lena. We run the bakery on Elm Row."), [])
+    assert [draft.content for draft in met] == ["The user is Lena.", "The user and others run the bakery on Elm Row."]
+    opening = "lets play a game: you are a dragon and I am a knight, I have slain forty of your kind"
+    assert await rules.extract(said(opening, ("assistant", "ROAR! You shall not pass.")), []) == []
+
+
 class Broken(ArcticEmbedder):
     async def classes(self, sentences: Sequence[Sentence]) -> list[Floats]:
         raise RuntimeError("no model")

@@ -47,6 +47,7 @@ REPLIED, NEARBY = 8, 100
 """How many words of the answer are looked at, and of the messages around."""
 DOUBT = 0.2
 """What the words alone give less than this is not worth reading."""
+DENIED = 0.15
 _BOTH = (1.0, 0.5)
 """How much what the words say counts, and what was read: fitted as in `evals/train_reader.py report`."""
 
@@ -103,15 +104,16 @@ def readable(found: Found, setting: Setting) -> Sentence:
 
 
 def judged(found: Found, seen: Sentence, read: Floats | None = None) -> Found:
-    """The finding with a learned confidence and the likeliest kind; a rule that knows its topic is believed as
-    to the kind, half as to the rest, and where nobody read the sentence, altogether."""
+    """The finding with a learned confidence and the likeliest kind; a rule that knows its topic is believed,
+    unless reading all but denies that the sentence is worth keeping."""
     totals = seen.words if read is None else _BOTH[0] * seen.words + _BOTH[1] * read
     chances = np.exp(totals - np.logaddexp.reduce(totals))
     sure = round(float(1 - chances[0]), 2)
     if found.rule in GENERIC:
         return replace(found, kind=CLASSES[1 + int(chances[1:].argmax())], confidence=sure)
     own = max(sure, found.confidence)
-    return replace(found, confidence=own if read is None else round((sure + own) / 2, 2))
+    doubted = read is not None and sure < DENIED
+    return replace(found, confidence=round((sure + own) / 2, 2) if doubted else own)
 
 
 def features(found: Found, setting: Setting) -> list[str]:
