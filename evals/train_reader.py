@@ -30,6 +30,8 @@ from .train_outdated import out_of_fold
 
 HERE = Path(__file__).resolve().parent / ".cache" / "reader"
 HEADS, WIDTH = 12, 384
+CONVERSATIONS = 0.3
+"""How much they weigh beside timelines and lives: they are few, and nearest to how people talk."""
 
 
 # pack
@@ -113,11 +115,13 @@ def _report_pairs(scores: dict[str, list[list[float]]]) -> None:
     source, number = (np.array([row[n] for row in rows]) for n in (0, 1))
     right, sides = np.array([row[2] for row in rows], float), np.array([row[3] for row in rows])
     mine = np.isin(source, ("conversation", "timeline", "life"))
+    talked = source == "conversation"
+    counts = np.where(talked, CONVERSATIONS / talked[mine].mean(), (1 - CONVERSATIONS) / (~talked[mine]).mean())
     chances = np.zeros(len(rows))
     for n in range(FOLDS):
         others = mine & (number != n)
-        chances[number == n] = _sure(sides[number == n], _weights(sides[others], right[others]))
-    print("weights", _weights(sides[mine], right[mine]).round(2).tolist())
+        chances[number == n] = _sure(sides[number == n], _weights(sides[others], right[others], counts[others]))
+    print("weights", _weights(sides[mine], right[mine], counts[mine]).round(2).tolist())
     for name in ("conversation", "timeline", "life", "contrast", "compound"):
         for least in (0.3, 0.4, 0.5, 0.6, 0.7):
             told = right[(source == name) & (chances >= least)]
@@ -156,13 +160,13 @@ def _sure(sides: Any, weights: Any) -> Any:
     return 1 / (1 + np.exp(-sides @ weights))
 
 
-def _weights(sides: Any, right: Any) -> Any:
-    """Logistic regression, by Newton's steps."""
+def _weights(sides: Any, right: Any, counts: Any) -> Any:
+    """Logistic regression, by Newton's steps; each row counts so much."""
     weights = np.zeros(sides.shape[1])
     for _ in range(50):
         sure = _sure(sides, weights)
-        bend = (sides * (sure * (1 - sure))[:, None]).T @ sides + 0.01 * np.eye(len(weights))
-        weights = weights + np.linalg.solve(bend, sides.T @ (right - sure) - 0.01 * weights)
+        bend = (sides * (counts * sure * (1 - sure))[:, None]).T @ sides + 0.01 * np.eye(len(weights))
+        weights = weights + np.linalg.solve(bend, sides.T @ (counts * (right - sure)) - 0.01 * weights)
     return weights
 
 

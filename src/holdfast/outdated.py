@@ -49,8 +49,8 @@ PART_ENDS, PART_BESIDE = 0.5, 2.0
 """The odds at which a part of a statement has ended, and how far it may be behind the one that surely has."""
 _READ, _NONE = 0.6, -3.0
 _WEIGHTS = np.array([0.62, 0.25, -0.38, -0.55, 0.1])
-"""Of what the reader says, what the network says, the next best candidate, how many are near, and of nothing: fitted as
-in `evals/train_reader.py report`, on the lives and contrasts that the reader was not trained on."""
+"""Of what the reader says, what the network says, the next best candidate, how many are near, and of nothing: fitted
+out of fold on conversations, timelines and lives, by `evals/train_reader.py report`."""
 KINDS = ("fact", "event", "instruction", "task")
 _OVER = re.compile(
     r"\b(?:done|sorted|finished|over|cancell?ed|called off|gave up|quit|stopped|left|sold|gone|dropped|ditched|retired|"

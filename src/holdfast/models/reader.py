@@ -123,7 +123,7 @@ def quantised(network: onnxfile.Network, name: str) -> tuple[Floats, Floats, NDA
 
 
 def embedders(network: onnxfile.Network) -> dict[str, Floats]:
-    """The embedder's own lower layers as floats, matrices with a row for each output."""
+    """The embedder's own layers as floats, matrices with a row for each output."""
     found: dict[str, Floats] = {}
     for name in ("position", "token_type"):
         scale, zero, values = quantised(network, f"embeddings.{name}_embeddings.weight")

@@ -48,8 +48,9 @@ REPLIED, NEARBY = 8, 100
 DOUBT = 0.2
 """What the words alone give less than this is not worth reading."""
 DENIED = 0.15
+"""Below this, words and reading together outweigh a rule that knows its topic."""
 _BOTH = (1.0, 0.5)
-"""How much what the words say counts, and what was read: fitted as in `evals/train_reader.py report`."""
+"""How much what the words say counts, and what was read: the best by `evals/train_reader.py report`."""
 
 
 @dataclass(frozen=True, slots=True)
