@@ -521,10 +521,13 @@ async def test_reading_decides_where_words_leave_a_doubt() -> None:
     assert by_reading > 0.7
 
 
+BAKERY = "The user and others run the bakery on Elm Row, and Tomasz does the books."
+
+
 async def test_an_introduction_is_kept_and_a_game_is_not() -> None:
     rules = RuleExtractor(ArcticEmbedder())
-    met = await rules.extract(said("Hi! I am Lena. We run the bakery on Elm Row."), [])
-    assert [draft.content for draft in met] == ["The user is Lena.", "The user and others run the bakery on Elm Row."]
+    met = await rules.extract(said("Hi! I am Lena. We run the bakery on Elm Row, and Tomasz does the books."), [])
+    assert [draft.content for draft in met] == ["The user is Lena.", BAKERY]
     opening = "lets play a game: you are a dragon and I am a knight, I have slain forty of your kind"
     assert await rules.extract(said(opening, ("assistant", "ROAR! You shall not pass.")), []) == []
 

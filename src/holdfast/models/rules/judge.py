@@ -47,7 +47,7 @@ REPLIED, NEARBY = 8, 100
 """How many words of the answer are looked at, and of the messages around."""
 DOUBT = 0.2
 """What the words alone give less than this is not worth reading."""
-DENIED = 0.15
+DENIED = 0.1
 """Below this, words and reading together outweigh a rule that knows its topic."""
 _BOTH = (1.0, 0.5)
 """How much what the words say counts, and what was read: the best by `evals/train_reader.py report`."""
