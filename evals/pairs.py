@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from holdfast import outdated, portions
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules import RuleExtractor
-from holdfast.outdated import Statement
+from holdfast.outdated import Saying, Statement
 from holdfast.related import RELATED
 from holdfast.types import Draft, Message
 
@@ -31,11 +31,11 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Told:
-    """A statement, the message it was drawn from, the marks of what it says (numbers of expected items or lines), and
+    """A statement, how it was said, the marks of what it says (numbers of expected items or lines), and
     which of those it replaces; `doubtful` are messages that hold an old value in words that were not expected."""
 
     statement: Statement
-    said: str
+    said: Saying
     says: set[int]
     replaces: set[int]
     doubtful: set[str]
@@ -75,7 +75,6 @@ async def talks() -> AsyncIterator[Talk]:
     for name, lines in timelines().items():
         source = "life" if name.startswith("timelines-life") else "timeline"
         yield await _talk(name, source, await _from_timeline(lines, extractor), embedder)
-        yield await _talk(name, "as written", _as_written(lines), embedder)
     for talk in await _contrasts(extractor, embedder):
         yield talk
     for name, compound in compounds().items():
@@ -85,9 +84,10 @@ async def talks() -> AsyncIterator[Talk]:
 
 async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[Told]:
     found: list[Told] = []
-    texts = {message["id"]: message["content"] for message in case["messages"]}
     for session, group in groupby(case["messages"], key=lambda message: message["session"]):
-        for draft in await extractor.extract([_message(message) for message in group], []):
+        messages = [_message(message) for message in group]
+        sayings = outdated.sayings(messages)
+        for draft in await extractor.extract(messages, []):
             content = draft.content.casefold()
             from_here = {n: item for n, item in enumerate(case["expected"]) if set(item["from"]) & set(draft.sources)}
             says = {
@@ -98,7 +98,7 @@ async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[Tol
             old = {case["expected"][n]["supersedes"] for n in says} - {None}
             maybe = {item["supersedes"] for item in from_here.values()} - {None}
             doubtful = {source for n in maybe for source in case["expected"][n]["from"]}
-            found.append(Told(_statement(draft, session), texts[draft.sources[-1]], says, old, doubtful))
+            found.append(Told(_statement(draft, session), sayings[draft.sources[-1]], says, old, doubtful))
     return found
 
 
@@ -113,16 +113,8 @@ async def _from_timeline(lines: list[Line], extractor: RuleExtractor) -> list[To
             old = {line.replaces} - {None} if draft is best else set()
             doubtful = {f"m{each}" for each in {line.replaces} - {None}}
             says = {n} if draft is best else set[int]()
-            found.append(Told(_statement(draft, said.session_id), line.text, says, old, doubtful))
+            found.append(Told(_statement(draft, said.session_id), Saying(line.text), says, old, doubtful))
     return found
-
-
-def _as_written(lines: list[Line]) -> list[Told]:
-    return [
-        Told(Statement(line.kind, line.text, f"s{n // 3}", (f"m{n}",)), line.text, {n}, {line.replaces} - {None}, set())
-        for n, line in enumerate(lines)
-        if line.kind != "none"
-    ]
 
 
 async def _contrasts(extractor: RuleExtractor, embedder: CachedEmbedder) -> list[Talk]:
@@ -152,7 +144,7 @@ async def _contrasts(extractor: RuleExtractor, embedder: CachedEmbedder) -> list
 async def _compound(name: str, given: Compound, embedder: CachedEmbedder) -> list[Talk]:
     """A statement of several parts beside each later one: as a whole, and part by part."""
     whole = Statement("fact", given.text, "s0", ("m0",))
-    told = [Told(whole, given.text, set(), set(), set())]
+    told = [Told(whole, Saying(given.text), set(), set(), set())]
     spans = portions.spans(given.text) or given.spans
     part_of = [max(n for n, (start, _) in enumerate(given.spans) if n == 0 or start < stop) for _, stop in spans]
     told += [_marked(told[0], span) for span in spans]
@@ -160,10 +152,10 @@ async def _compound(name: str, given: Compound, embedder: CachedEmbedder) -> lis
     first = np.array(await embedder.embed([given.text]), float)[0]
     for n, (text, ends) in enumerate(given.later, 1):
         new = Statement("fact", text, f"s{n}", (f"m{n}",))
-        told.append(Told(new, text, set(), set(), set()))
+        told.append(Told(new, Saying(text), set(), set(), set()))
         cosine = float(first @ np.array(await embedder.embed([text]), float)[0])
         row = outdated.features(new, [whole], [cosine])
-        unsure = outdated.features(new, [whole], [np.nan])
+        unsure = outdated.features(new, [whole], [outdated.OF_A_PART])
         as_whole.append(Query(len(told) - 1, [0], np.array([float(bool(ends))]), row))
         right = np.array([float(each in ends) for each in part_of])
         by_part.append(Query(len(told) - 1, [*range(1, 1 + len(right))], right, np.repeat(unsure, len(right), 0)))
@@ -183,7 +175,7 @@ def _in_parts(talk: Talk, expected: list[dict[str, Any]]) -> Talk:
                 texts = [old.statement.text[slice(*span)].casefold() for span in spans]
                 right = [_ends(text, [expected[i] for i in gone], [expected[i] for i in left]) for text in texts]
                 known = [*range(len(told), len(told) + len(spans))]
-                row = outdated.features(new.statement, [old.statement], [np.nan])
+                row = outdated.features(new.statement, [old.statement], [outdated.OF_A_PART])
                 told += [_marked(old, span) for span in spans]
                 queries.append(Query(query.new, known, np.array(right), np.repeat(row, len(spans), 0)))
     return Talk(talk.name, "part", told, queries, len(queries))
@@ -209,7 +201,7 @@ async def _drawn(line: Line, name: str, extractor: RuleExtractor) -> Told:
     drafts = await extractor.extract([Message(name, name, "user", line.text, at, None, at)], [])
     best = max(drafts, key=lambda draft: draft.confidence, default=None)
     plain = Statement(line.kind, line.text, name, (name,))
-    return Told(plain if best is None else _statement(best, name), line.text, set(), set(), set())
+    return Told(plain if best is None else _statement(best, name), Saying(line.text), set(), set(), set())
 
 
 def _statement(draft: Draft, session: str) -> Statement:

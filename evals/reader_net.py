@@ -27,15 +27,15 @@ from torch.nn import functional
 
 HERE = Path(__file__).resolve().parent / ".cache" / "reader"
 LAYERS, HEADS, WIDTH, HIDDEN, CLASSES = 12, 12, 384, 128, 5
-RANK, RATE, HEAD_RATE, DROP, SMOOTH = 24, 8e-4, 1e-3, 0.1, 0.99
-STEPS = int(os.environ.get("STEPS", "700"))
+RANK, RATE, HEAD_RATE, DROP, SMOOTH = 64, 8e-4, 1e-3, 0.1, 0.99
+STEPS = int(os.environ.get("STEPS", "900"))
 QUERIES, SENTENCES = 112, 144
 """Of each step."""
 SHOWN = 6
 """Candidates of a query that a step looks at; the others by chance."""
 DENSE = ("q", "k", "v", "o", "up", "down")
 FOLDS = 4
-SHARES = {"contrast": 0.42, "life": 0.14, "conversation": 0.15, "timeline": 0.1, "compound": 0.04, "part": 0.15}
+SHARES = {"contrast": 0.34, "life": 0.12, "conversation": 0.26, "timeline": 0.09, "compound": 0.04, "part": 0.15}
 SAID = {"told": 0.65, "part": 0.12, "line": 0.23}
 """Where the pairs, and the sentences, of a step come from."""
 HELD = ("timelines-life-i", "timelines-life-j", "contrasts-held", "compounds-held")

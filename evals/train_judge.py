@@ -1,8 +1,8 @@
 """Trains the extractor's judge: `python -m evals.train_judge`. Writes src/holdfast/models/rules/judge.json.
 
-Every finding of the rules in the annotated conversations (`training-*`, `tuning-*`; never `unread*`) and in `lines-*`
-is one example: its class is the kind of the expected memory it states, or none. Softmax regression with weight decay,
-in NumPy; cross-validated by conversation before the shipped weights are fitted on all of them.
+Every finding of the rules in the annotated conversations (`training-*`, `tuning-*`, `talks-*`; never `unread*`) and in
+`lines-*` is one example: its class is the kind of the expected memory it states, or none. Softmax regression with
+weight decay, in NumPy; cross-validated by conversation before the shipped weights are fitted on all of them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from holdfast.models.rules.extractor import Note, noted
 from holdfast.moments import moment
 from holdfast.types import Message
 
+from . import talks
 from .timelines import KINDS
 
 ROOT = Path(__file__).resolve().parent
@@ -45,7 +46,8 @@ class Example:
 
 def cases() -> list[dict[str, Any]]:
     files = sorted([*(ROOT / "extraction").glob("training-*.json"), *(ROOT / "extraction").glob("tuning-*.json")])
-    return [case for path in files for case in json.loads(path.read_text("utf-8"))["cases"]]
+    written = [case for path in files for case in json.loads(path.read_text("utf-8"))["cases"]]
+    return written + talks.cases()
 
 
 def chatter() -> list[dict[str, Any]]:

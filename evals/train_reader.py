@@ -42,7 +42,7 @@ async def pack() -> None:
     pieces = WordPiece(weight("arctic-embed-s/vocab.txt"))
     said = sentences(pieces)
     _keep("said", said)
-    some = [talk async for talk in talks() if talk.queries and talk.source != "as written"]
+    some = [talk async for talk in talks() if talk.queries]
     odds = out_of_fold([talk for talk in some if talk.source != "part"])
     held = [_packed(talk, pieces, odds) for talk in some]
     _keep("pairs", held)
@@ -178,10 +178,21 @@ def build(found: Path) -> None:
     import onnx
 
     home = Path(reader.__file__).parent
-    learned = {name: values.astype(np.float16) for name, values in np.load(found / "learned.npz").items()}
-    np.savez_compressed(home / "reader.npz", **learned)
+    np.savez_compressed(home / "reader.npz", **_short(dict(np.load(found / "learned.npz"))))
     (home / "reader.onnx").write_bytes(_graph(onnx).SerializeToString())
     print({path.name: path.stat().st_size for path in home.glob("reader.*")})
+
+
+def _short(learned: dict[str, Any]) -> dict[str, Any]:
+    """The two thin matrices of each difference in eight bits, with a scale for each row; the rest in sixteen."""
+    held: dict[str, Any] = {}
+    for name, values in learned.items():
+        if name.endswith((".a", ".b")):
+            scale = np.abs(values.astype(np.float32)).max(1, keepdims=True) / 127 + 1e-9
+            held |= {name: np.rint(values / scale).astype(np.int8), f"{name}.scale": scale}
+        else:
+            held[name] = values.astype(np.float16)
+    return held
 
 
 def _graph(onnx: Any) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import resources
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from . import portions, statics, words
 from .alike import _ASIDE, _CHANGED, _NEGATED, _NO_ANCHORS, _NUMBER, _WORD
 from .portions import Span
+from .types import Message
 
 log = logging.getLogger("holdfast")
 
@@ -47,10 +48,14 @@ LOOKED_AT, WORTH_A_LOOK = 3, 0.01
 SURE = 0.7
 PART_ENDS, PART_BESIDE = 0.5, 2.0
 """The odds at which a part of a statement has ended, and how far it may be behind the one that surely has."""
+OF_A_PART, _UNKNOWN = 0.5, 0.8
+"""Cosines: what stands for that of a part, and for that of a task, which has no vector: as near as what is near."""
 _READ, _NONE = 0.6, -3.0
-_WEIGHTS = np.array([0.62, 0.25, -0.38, -0.55, 0.1])
+_WEIGHTS = np.array([0.55, 0.22, -0.35, -0.53, -0.03])
 """Of what the reader says, what the network says, the next best candidate, how many are near, and of nothing: fitted
 out of fold on conversations, timelines and lives, by `evals/train_reader.py report`."""
+_BEGINNING, _END = 90, 70
+"""How much is read of what was said before, in characters."""
 KINDS = ("fact", "event", "instruction", "task")
 _OVER = re.compile(
     r"\b(?:done|sorted|finished|over|cancell?ed|called off|gave up|quit|stopped|left|sold|gone|dropped|ditched|retired|"
@@ -84,12 +89,36 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Saying:
+    """The message that a statement was drawn from, and what was said just before it."""
+
+    message: str
+    before: str = ""
+
+
+def sayings(messages: Iterable[Message]) -> dict[str, Saying]:
+    """Of each message, by id. Before it: how what its author said last begins, and how what was said since ends."""
+    found: dict[str, Saying] = {}
+    last: dict[str, Message] = {}
+    own: dict[tuple[str, str, str | None], Message] = {}
+    for message in messages:
+        author = message.session_id, message.role, message.speaker
+        mine, other = own.get(author), last.get(message.session_id)
+        before = [] if mine is None else [mine.content[:_BEGINNING]]
+        if other is not None and other is not mine:
+            before.append(other.content[-_END:])
+        found[message.id] = Saying(message.content, " ".join(before))
+        own[author] = last[message.session_id] = message
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class Pair:
-    """For a reader: two statements, the message that the new one was drawn from, and what the network sees of them."""
+    """For a reader: two statements, how the new one was said, and what the network sees of them."""
 
     old: Statement
     new: Statement
-    said: str
+    said: Saying
     features: NDArray[np.float64]
 
 
@@ -104,19 +133,19 @@ class Reader(Protocol):
 
 async def replaced(
     new: Statement,
-    said: str,
+    said: Saying,
     known: Sequence[Statement],
     cosines: Sequence[float],
     rare: Set[str],
     reader: Reader | None,
 ) -> int | None:
-    """Which known statement the new one, drawn from the message `said`, takes the place of; rather none than a wrong
-    one. The network says which are worth a look; a reader looks. Without one, gates do."""
+    """Which known statement the new one takes the place of; rather none than a wrong one. The network says which are
+    worth a look; a reader looks. Without one, gates do."""
     if not known:
         return None
     rows = features(new, known, cosines)
     odds = chances(rows)
-    if reader is None or not _latin(new.text):
+    if reader is None or not words.latin(said.message):
         return _passed(new, said, known, cosines, rare, odds)
     likely = [int(n) for n in (-odds).argsort()[:LOOKED_AT] if odds[n] >= WORTH_A_LOOK]
     asked = [n for n in likely if not _of_other_topics(new, known[n])]
@@ -131,13 +160,13 @@ async def replaced(
     return asked[best] if 1 / (1 + np.exp(-np.dot(_WEIGHTS, weighed))) >= SURE else None
 
 
-async def ended(new: Statement, said: str, old: Statement, reader: Reader) -> tuple[Span, ...]:
+async def ended(new: Statement, said: Saying, old: Statement, reader: Reader) -> tuple[Span, ...]:
     """Which parts of an old statement a new one that takes its place makes untrue: the likeliest, and whatever is
     likely. None where that is all of it."""
     spans = portions.spans(old.text)
     if not spans:
         return ()
-    row = features(new, [old], [np.nan])[0]
+    row = features(new, [old], [OF_A_PART])[0]
     asked = [Pair(replace(old, text=portions.marked(old.text, span)), new, said, row) for span in spans]
     try:
         read = await reader.odds(asked)
@@ -160,7 +189,7 @@ def sides(odds: NDArray[np.float64], read: NDArray[np.float64], crowd: int) -> t
 
 def _passed(
     new: Statement,
-    said: str,
+    said: Saying,
     known: Sequence[Statement],
     cosines: Sequence[float],
     rare: Set[str],
@@ -195,20 +224,15 @@ def _shared(one: str, other: str, rare: Set[str]) -> float:
     return sum(theirs[stem] for stem in both) / (least + 1e-6) if both & rare else 0.0
 
 
-def apart(new: Statement, said: str, old: Statement) -> bool:
+def apart(new: Statement, said: Saying, old: Statement) -> bool:
     """Whether the two are plainly about different things: topics of their own, one more thing, or something that
-    happened to what stays as it is: "took the Civic to the garage" beside "drives a Civic".
-
-    `said` is the message that the new one was drawn from.
-    """
+    happened to what stays as it is: "took the Civic to the garage" beside "drives a Civic"."""
     happened = new.kind == "event" and old.kind in ("fact", "instruction") and not _tells_of_a_change(new.text)
-    return _of_other_topics(new, old) or happened or (_MORE.search(said) is not None and len(said.split()) < SHORT)
-
-
-def _latin(text: str) -> bool:
-    """Whether it is in letters that the reader knows."""
-    letters = [letter for letter in text if letter.isalpha()]
-    return 2 * sum(letter < "\u0250" for letter in letters) >= len(letters)
+    return (
+        _of_other_topics(new, old)
+        or happened
+        or (_MORE.search(said.message) is not None and len(said.message.split()) < SHORT)
+    )
 
 
 def _of_other_topics(new: Statement, old: Statement) -> bool:
@@ -227,8 +251,8 @@ def chances(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def features(new: Statement, known: Sequence[Statement], cosines: Sequence[float]) -> NDArray[np.float64]:
-    """A row for each known statement. A cosine may be NaN."""
-    near = np.nan_to_num(np.array(cosines, float), nan=0.5)
+    """A row for each known statement. The cosine of what has no vector is NaN."""
+    near = np.nan_to_num(np.array(cosines, float), nan=_UNKNOWN)
     place = (-near).argsort(kind="stable").argsort(kind="stable")
     mine = _read(new.text)
     rows = [_pair(new, mine, each, _read(each.text)) for each in known]

@@ -37,6 +37,7 @@ class Near:
     draft: Draft
     vector: Floats | None
     said: Message
+    saying: outdated.Saying
     memories: list[Memory]
     cosines: dict[str, float]
     rare: set[str]
@@ -86,8 +87,10 @@ class Related:
             if draft.key not in held and fingerprint(draft.kind, draft.content) not in known.alike
         ]
         meanings = await self._meanings(drafts) if loose else [None] * len(drafts)
+        sayings = outdated.sayings(messages.values())
+        tasks = await self._tasks() if loose else []
         near = [
-            await self._near(draft, vector, messages[draft.sources[-1]])
+            await self._near(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]], tasks)
             for draft, vector in zip(drafts, meanings, strict=True)
             if draft in loose
         ]
@@ -96,20 +99,23 @@ class Related:
             for each in near:
                 await self._relate(each.beside(drafts, told, meanings, known), known)
                 if old := known.outdated.get(each.mark):
-                    await self._part_by_part(each.draft, each.said, old, known)
+                    await self._part_by_part(each.draft, each.said, each.saying, old, known)
         for draft in drafts:
             if head := known.heads.get((draft.kind, draft.key or "")):
-                await self._part_by_part(draft, messages[draft.sources[-1]], head, known)
+                source = draft.sources[-1]
+                await self._part_by_part(draft, messages[source], sayings[source], head, known)
         rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
         known.said |= {item.id: item.said_at for item in await self.store.get(rests_on) if isinstance(item, Message)}
         return known
 
-    async def _part_by_part(self, draft: Draft, said: Message, old: Memory, known: Known) -> None:
+    async def _part_by_part(
+        self, draft: Draft, said: Message, saying: outdated.Saying, old: Memory, known: Known
+    ) -> None:
         """Which parts of a memory a draft ends that takes its place; all of what a model wrote or was set by hand."""
         told = self.judge is None and bool(old.sources) and draft.trust not in SECOND_HAND
         if told and isinstance(self.embedder, outdated.Reader):
             new = outdated.Statement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
-            ended = await outdated.ended(new, said.content, _stated(old), self.embedder)
+            ended = await outdated.ended(new, saying, _stated(old), self.embedder)
             known.ends[fingerprint(draft.kind, draft.content), old.id] = ended
 
     async def _meanings(self, drafts: Sequence[Draft]) -> list[Floats | None]:
@@ -122,15 +128,22 @@ class Related:
             log.warning("relating by words alone, the embedder failed: %s", failure)
             return [None] * len(drafts)
 
-    async def _near(self, draft: Draft, vector: Floats | None, said: Message) -> Near:
+    async def _tasks(self) -> list[Memory]:
+        """The newest that are open. They have no vectors, and what tells that one is done often shares no word."""
+        return list((await self.store.scan(Test("kind", "eq", "task"), now=self.now, limit=RELATED // 2)).items)
+
+    async def _near(
+        self, draft: Draft, vector: Floats | None, said: Message, saying: outdated.Saying, tasks: list[Memory]
+    ) -> Near:
         wanted = words.question_words(draft.content)
         probe = Probe(self.now, wanted, vector, self.embedder.model, limit=0, memories=RELATED, with_neighbours=0)
         found = await self.store.propose(probe)
         most = max(RARE, found.parts // 50)
         rare = {word for word, count in zip(wanted, found.frequency, strict=True) if count <= most}
         held = await self.store.get([item.id for item in found.items if item.memory])
-        memories = [each for each in held if isinstance(each, Memory) and each.sources]  # not what was set by hand
-        return Near(draft, vector, said, memories, _cosines(found), rare - set(words.tokens(said.speaker or "")))
+        told = {each.id: each for each in (*held, *tasks) if isinstance(each, Memory) and each.sources}  # not by hand
+        rare -= set(words.tokens(said.speaker or ""))
+        return Near(draft, vector, said, saying, list(told.values()), _cosines(found), rare)
 
     async def _judged(self, judge: Judge, drafts: Sequence[Draft], near: list[Near], known: Known) -> bool:
         """Let the judge decide on every pair; False when it cannot."""
@@ -178,7 +191,7 @@ class Related:
             reader = (
                 self.embedder if isinstance(self.embedder, outdated.Reader) and draft.trust not in SECOND_HAND else None
             )
-            best = await outdated.replaced(new, near.said.content, old, cosines, near.rare, reader)
+            best = await outdated.replaced(new, near.saying, old, cosines, near.rare, reader)
             if best is not None:
                 known.outdated[near.mark] = memories[best]
 

@@ -135,3 +135,9 @@ def _stemmed(script: str, found: Iterable[str]) -> list[str]:
         stemmers[script] = Stemmer.Stemmer(language)  # one per thread: a Stemmer keeps mutable state
     stemmed: list[str] = stemmers[script].stemWords(short)
     return stemmed
+
+
+def latin(text: str) -> bool:
+    """Whether most of its letters are those that the embedder's network knows words of."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * sum(letter < "\u0250" for letter in letters) >= len(letters)

@@ -15,9 +15,6 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holdfast]:
         yield memory
 
 
-MISSED = pytest.mark.xfail(reason="read wrongly by the present weights", strict=True)
-
-
 @pytest.mark.parametrize(
     ("first", "then", "replaced"),
     [
@@ -41,7 +38,7 @@ MISSED = pytest.mark.xfail(reason="read wrongly by the present weights", strict=
         ("My boss is Karin.", "My dentist is Dr Weber.", False),
         ("I bought a bike in March.", "I bought a helmet in April.", False),
         ("I drive a 2014 Civic.", "I traded the Civic in for a used Leaf.", True),
-        pytest.param("I drive a 2014 Civic.", "I took the Civic to the garage on Monday.", False, marks=MISSED),
+        ("I drive a 2014 Civic.", "I took the Civic to the garage on Monday.", False),
         ("I drive a 2014 Civic.", "I had the Civic washed on Monday.", False),
         ("I run 5 km every morning.", "I run 10 km every morning.", True),
     ],

@@ -14,10 +14,8 @@ from holdfast.models import onnxfile
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.reader import LAYERS, embedders
 from holdfast.models.rules.judge import Sentence
-from holdfast.outdated import Pair, Statement
+from holdfast.outdated import Pair, Saying, Statement
 from holdfast.statics import weight
-
-MISSED = pytest.mark.xfail(reason="read wrongly by the present weights", strict=True)
 
 
 def test_the_embedders_numbers_are_read_out_of_its_file() -> None:
@@ -43,10 +41,7 @@ def test_one_that_is_cut_off_is_noticed(tmp_path: Path) -> None:
         ("Handover is on Monday at 10:00.", "Handovers happen on Wednesday at 14:00.", "Handover took an hour today."),
         ("The user needs to call the plumber.", "The plumber came and fixed the sink.", "The user needs to buy paint."),
         ("Answer in English.", "Answer in German from now on.", "Use metric units."),
-        pytest.param(
-            "The shop deploys to Fly.io.", "Production lives on Hetzner boxes.", "A friend's blog is on Fly.io.",
-            marks=MISSED,
-        ),
+        ("The shop deploys to Fly.io.", "Production lives on Hetzner boxes.", "A friend's blog is on Fly.io."),
         ("Tunde does the pixel art.", "A guy called Marek does the art these days.", "Tunde's own comic is out now."),
     ],
 )  # fmt: skip
@@ -55,7 +50,7 @@ async def test_a_change_is_told_from_a_neighbour(old: str, change: str, neighbou
 
     def pair(text: str) -> Pair:
         new = Statement("fact", text, "s2", ("m2",))
-        return Pair(known, new, text, outdated.features(new, [known], [0.85])[0])
+        return Pair(known, new, Saying(text), outdated.features(new, [known], [0.85])[0])
 
     changed, beside = await ArcticEmbedder().odds([pair(change), pair(neighbour)])
     assert changed > beside + 1
@@ -71,7 +66,7 @@ async def test_a_change_is_told_from_a_neighbour(old: str, change: str, neighbou
 )  # fmt: skip
 async def test_the_part_that_ended_is_found(old: str, new: str, ends: str) -> None:
     was, later = Statement("fact", old, "s1", ("m1",)), Statement("fact", new, "s2", ("m2",))
-    found = await outdated.ended(later, new, was, ArcticEmbedder())
+    found = await outdated.ended(later, Saying(new), was, ArcticEmbedder())
     assert [old[slice(*span)] for span in found] == [ends]
 
 
@@ -96,7 +91,7 @@ async def test_without_it_the_network_decides_and_that_is_said(caplog: pytest.Lo
     old = Statement("fact", "The user drives a 2014 Civic.", "s1", ("m1",))
     new = Statement("fact", "The user traded the Civic in for a used Leaf.", "s2", ("m2",))
     with caplog.at_level(logging.WARNING, "holdfast"):
-        found = await outdated.replaced(new, new.text, [old], [0.84], {"civic"}, Broken())
-    assert found == await outdated.replaced(new, new.text, [old], [0.84], {"civic"}, None)
+        found = await outdated.replaced(new, Saying(new.text), [old], [0.84], {"civic"}, Broken())
+    assert found == await outdated.replaced(new, Saying(new.text), [old], [0.84], {"civic"}, None)
     assert "the reader failed: no room for it" in caplog.text
-    assert await outdated.replaced(new, new.text, [old], [0.84], {"civic"}, ArcticEmbedder()) == 0
+    assert await outdated.replaced(new, Saying(new.text), [old], [0.84], {"civic"}, ArcticEmbedder()) == 0

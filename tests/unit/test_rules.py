@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules import RuleExtractor, drafts, redacted
+from holdfast.models.rules.found import BY_WORDS
 from holdfast.models.rules.judge import Sentence
 from holdfast.ports import Extractor
 from holdfast.testing import HashingEmbedder
@@ -436,7 +437,7 @@ def test_a_text_to_be_rewritten_is_not_the_users_life() -> None:
 
 TOLD = [
     ("prod is still on kubernetes 1.29", "fact", "Prod is still on kubernetes 1.29."),
-    ("our wildcard cert runs out on 3 April", "fact", "The user's wildcard cert runs out on 3 April (3 April 2025)."),
+    ("our wildcard cert runs out on 3 April", "event", "The user's wildcard cert runs out on 3 April (3 April 2025)."),
     ("I can't eat shellfish", "fact", "The user can't eat shellfish."),
     ("the plumber is coming on Friday", "event", "The plumber is coming on Friday (7 March 2025)."),
     ("Don't touch the timeout", "instruction", "The user asks: don't touch the timeout."),
@@ -509,8 +510,9 @@ def test_a_card_goes_with_its_expiry_and_code() -> None:
 def test_how_sure_it_must_be_is_a_setting() -> None:
     plain = said("the deploy key rotates monthly")
     sure = drafts(plain, least=0.0)[0].confidence
-    assert 0.2 < sure < 0.7
-    assert drafts(plain, least=1.4 * sure) == []
+    assert 0.2 < sure < 0.9
+    assert drafts(plain, least=0.99 * sure / BY_WORDS)
+    assert drafts(plain, least=1.01 * sure / BY_WORDS) == []
 
 
 async def test_reading_decides_where_words_leave_a_doubt() -> None:

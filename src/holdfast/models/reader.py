@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..outdated import Pair, Statement
+from ..outdated import Pair, Saying, Statement
 from ..statics import weight
 from ..types import Floats
 from ..wordpiece import WordPiece
@@ -35,7 +35,7 @@ EXACT = ("layers.3.down",)
 """Multiplied as floats: what goes in has outliers that eight bits do not hold."""
 LEVELS = 63
 """Of a matrix's small numbers, each way. With twice as many, sums overflow on processors without VNNI."""
-_OLD, _NEW, _SAID, _BEFORE, _REPLY = 64, 56, 64, 32, 16
+_OLD, _NEW, _SAID, _EARLIER, _BEFORE, _REPLY = 64, 56, 64, 40, 32, 16
 _HEADS = ("p1.", "p2.", "k1.", "k2.", "mean", "spread")
 _KNOWN = 0.75
 """A message of which the statement has this much is not read beside it."""
@@ -85,17 +85,20 @@ class StatementReader:
 
 def learned() -> dict[str, NDArray[Any]]:
     with resources.files(__package__).joinpath("reader.npz").open("rb") as file:
-        return {name: values.astype(np.float32) for name, values in np.load(file).items()}
+        held = {name: values.astype(np.float32) for name, values in np.load(file).items()}
+    return {name: values * held.get(f"{name}.scale", 1) for name, values in held.items() if not name.endswith(".scale")}
 
 
-def packed(pieces: WordPiece, old: Statement, new: Statement, said: str) -> tuple[list[int], list[int]]:
-    """What the network reads, and which part of it is new. The message comes along where it says more."""
+def packed(pieces: WordPiece, old: Statement, new: Statement, said: Saying) -> tuple[list[int], list[int]]:
+    """What the network reads, and which part of it is new: what was said before, and the message where it says more."""
     first = [pieces.start, *pieces.ids(f"{old.kind}:"), *pieces.ids(old.text)[:_OLD], pieces.end]
-    text, message = pieces.ids(new.text)[:_NEW], pieces.ids(said)[:_SAID]
+    text, message = pieces.ids(new.text)[:_NEW], pieces.ids(said.message)[:_SAID]
     second = [*pieces.ids(f"{new.kind}:"), *text, pieces.end]
     held = Counter(text) & Counter(message)
     if held.total() < _KNOWN * len(message):
         second += [*message, pieces.end]
+    if earlier := pieces.ids(said.before)[:_EARLIER]:
+        second += [*earlier, pieces.end]
     return first + second, [0] * len(first) + [1] * len(second)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ... import words
 from ...ports import Embedder, Keys, no_keys
 from ...types import Draft, Memory, Message
 from ...when import windows
@@ -64,9 +65,8 @@ class RuleExtractor:
         self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
     ) -> list[Draft]:
         found = await asyncio.to_thread(lambda: _judged(noted(messages, before)))
-        if self._reader is None or not await self._reread(self._reader, found):
-            return _drafts(found, self._least * BY_WORDS)
-        return _drafts(found, self._least)
+        was_read = self._reader is not None and await self._reread(self._reader, found)
+        return _drafts(found, self._least, was_read)
 
     async def topic(self, text: str, at: datetime) -> Draft | None:
         """What one statement is about, all of it, where a rule knows that for sure."""
@@ -98,7 +98,7 @@ class RuleExtractor:
 
 def drafts(messages: Sequence[Message], before: Sequence[Message] = (), least: float = LEAST) -> list[Draft]:
     """Drafts resting on `messages`, judged by their words; `before` only explains them."""
-    return _drafts(_judged(noted(messages, before)), least * BY_WORDS)
+    return _drafts(_judged(noted(messages, before)), least, was_read=False)
 
 
 def _judged(notes: list[Note]) -> list[Judged]:
@@ -106,9 +106,13 @@ def _judged(notes: list[Note]) -> list[Judged]:
     return [(judged(note.found, each), note, each) for note, each in zip(notes, seen, strict=True)]
 
 
-def _drafts(found: list[Judged], least: float) -> list[Draft]:
-    kept = [(finding, note) for finding, note, _ in found if finding.confidence >= least and says_something(finding)]
-    return [draft(finding, note.sources, note.trust, note.setting.around) for finding, note in kept]
+def _drafts(found: list[Judged], least: float, was_read: bool) -> list[Draft]:
+    return [
+        draft(finding, note.sources, note.trust, note.setting.around)
+        for finding, note, _ in found
+        if finding.confidence >= (least if was_read and words.latin(note.setting.sentence) else least * BY_WORDS)
+        and says_something(finding)
+    ]
 
 
 def noted(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Note]:
