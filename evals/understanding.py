@@ -39,8 +39,8 @@ Aimed at on the unread part: precision 0.80, recall 0.65, kind 0.85, superseding
 messages of chit-chat. Precision, recall and chit-chat are met. Kinds are short: a sentence that tells two things of
 different kinds is one memory, and whether something is a fact or an event is often a matter of taste. Superseding is
 short: most changes are told in quite other words than the first value, and what reads the two together recognises about
-two of three; what it leaves, recall orders by age, see [everyday.md](everyday.md) (reasons in
-[decisions/0008](../decisions/0008-rules-propose-a-judge-disposes.md)).
+two of three; what it leaves, recall orders by age, see [everyday.md](everyday.md). What was tried, and how much more
+there is to learn from, is told in [decisions/0008](../decisions/0008-rules-propose-a-judge-disposes.md).
 
 CPU by words is what rules and the judge of words take. Reading is what the embedder's network takes besides, for
 judging sentences and comparing statements: a pass for each, like an embedding, but not one."""
