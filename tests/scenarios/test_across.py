@@ -194,13 +194,16 @@ async def test_asking_five_profiles_costs_no_more_than_half_as_much_again_as_eac
             every = said(*(f"{text} [{name} {n}]" for n in range(20) for text in (*ADA, *TEAM)))
             await holdfast.profile("app", name).ingest(every, session_id="s", wait=True)
         several = holdfast.across("app", names)
-        spent = {"apart": 0.0, "together": 0.0}
-        for question in QUESTIONS * 2:
-            start = time.process_time()
-            for name in names:
-                await holdfast.profile("app", name).search(question)
-            middle = time.process_time()
-            await several.search(question)
-            spent["apart"] += middle - start
-            spent["together"] += time.process_time() - middle
-        assert spent["together"] <= 1.5 * spent["apart"], spent
+        apart, together = 0.0, 0.0
+        for question in QUESTIONS:
+            spent = []
+            for _ in range(3):
+                start = time.process_time()
+                for name in names:
+                    await holdfast.profile("app", name).search(question)
+                middle = time.process_time()
+                await several.search(question)
+                spent.append((middle - start, time.process_time() - middle))
+            apart += min(each for each, _ in spent)  # the least: other threads of the process count as well
+            together += min(each for _, each in spent)
+        assert together <= 1.5 * apart, (apart, together)

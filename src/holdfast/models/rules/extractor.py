@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
+
 from ... import words
 from ...ports import Embedder, Keys, no_keys
 from ...types import Draft, Memory, Message
@@ -18,7 +20,7 @@ from .clauses import LONGEST, sentences
 from .context import answered, corrected, joined_corrections, rescheduled
 from .foreign import english_dates, foreign, pieces, told_abroad
 from .found import BY_WORDS, LEAST, Found, draft, says_something
-from .judge import DOUBT, GENERIC, Reader, Sentence, Setting, judged, readable
+from .judge import CLEAR, DOUBT, GENERIC, Reader, Sentence, Setting, judged, readable
 from .quotes import verbatim
 from .reading import ordered_by_system, read, read_clause
 from .replies import reply
@@ -84,7 +86,11 @@ class RuleExtractor:
 
     async def _reread(self, reader: Reader, found: list[Judged]) -> bool:
         """Judges again by reading, where the words leave a doubt; False when the reader fails."""
-        doubtful = [n for n, (finding, _, _) in enumerate(found) if finding.confidence >= DOUBT]
+        doubtful = [
+            n
+            for n, (finding, _, seen) in enumerate(found)
+            if finding.confidence >= DOUBT and np.exp(seen.words[1:]).max() < CLEAR
+        ]
         try:
             read = await reader.classes([found[n][2] for n in doubtful]) if doubtful else []
         except Exception as failure:

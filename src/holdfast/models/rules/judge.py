@@ -45,8 +45,8 @@ _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 LONGEST = 60
 REPLIED, NEARBY = 8, 100
 """How many words of the answer are looked at, and of the messages around."""
-DOUBT = 0.2
-"""What the words alone give less than this is not worth reading."""
+DOUBT, CLEAR = 0.2, 0.9
+"""What the words alone give less than this is not worth reading, nor what they give this much for one kind."""
 DENIED = 0.1
 """Below this, words and reading together outweigh a rule that knows its topic."""
 _BOTH = (1.0, 0.5)
