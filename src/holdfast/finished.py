@@ -46,8 +46,17 @@ def finishes(draft: Draft, said_at: datetime, task: Memory | Draft) -> bool:
         return False
     if draft.occurred_at is not None and not said_at - LATELY <= draft.occurred_at <= said_at + TODAY:
         return _told_only_later(draft, said_at) and _did(draft.content, task.content)
-    ahead = task.occurred_at is not None and task.occurred_at > said_at and not _DUE.search(task.content)
-    return not ahead and _did(draft.content, task.content)
+    return not _ahead(task, said_at) and _did(draft.content, task.content)
+
+
+def leaves_open(draft: Draft, said_at: datetime, task: Memory | Draft) -> bool:
+    """Whether the task is there to be done again, or on a day to come, whatever happened before."""
+    happened = draft.kind == "event" and draft.occurred_at is not None and draft.occurred_at <= said_at
+    return happened and task.kind == "task" and bool(_ahead(task, said_at) or _COMES_BACK.search(task.content))
+
+
+def _ahead(task: Memory | Draft, said_at: datetime) -> bool:
+    return task.occurred_at is not None and task.occurred_at > said_at and not _DUE.search(task.content)
 
 
 def _told_only_later(draft: Draft, said_at: datetime) -> bool:

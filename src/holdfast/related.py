@@ -16,7 +16,7 @@ import numpy as np
 from . import outdated, words
 from .alike import adds, restates, updates
 from .errors import ModelError
-from .finished import finishes
+from .finished import finishes, leaves_open
 from .ports import Embedder, Judge, Store
 from .reconcile import Known, memory_of
 from .types import SECOND_HAND, Draft, Floats, Memory, Message, Probe, Proposals, Test, Verdict, fingerprint
@@ -185,7 +185,8 @@ class Related:
             known.outdated[near.mark] = max(replaced, key=lambda memory: len(about & set(words.tokens(memory.content))))
         elif near.vector is not None:
             new = outdated.Statement(draft.kind, draft.content, near.said.session_id, draft.sources, draft.key)
-            memories = [memory for memory in memories if not _happened(memory, near.said)]
+            at = near.said.said_at
+            memories = [m for m in memories if not _happened(m, near.said) and not leaves_open(draft, at, m)]
             old = [_stated(memory) for memory in memories]
             cosines = [near.cosines.get(memory.id, np.nan) for memory in memories]
             reader = (

@@ -57,3 +57,10 @@ def test_a_change_supersedes_and_another_thing_does_not(
         receipt = profile.ingest([{"role": "user", "content": text}], session_id=f"s{session}", wait=True)
         assert receipt.memories
     assert (profile.stats().superseded > 0) == replaced
+
+
+def test_what_happened_before_leaves_a_task_for_a_day_to_come(memory: Holdfast) -> None:
+    profile = memory.profile("app", "mom")
+    for day, text in (("2026-03-03", "Remind me to call mom on Sunday."), ("2026-03-04", "I called mom yesterday.")):
+        profile.ingest([{"role": "user", "content": text, "timestamp": day}], session_id=day, wait=True)
+    assert len(profile.list(kind="task").items) == 1
