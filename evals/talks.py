@@ -1,9 +1,11 @@
 """`extraction/talks-*.txt`: annotated conversations in which things change, as people tell it.
 
-== situation
-@ 2025-03-02                      a session
-u: message                        of the user, `u Name:` where there are two; `a:` of the assistant
- + f 3 >1 Hetzner; cookies file   to be kept of it: kind, number, which it makes out of date, what it has to say
+    == situation
+    @ 2025-03-02                      a session
+    u: message                        of the user, `u Name:` where there are two; `a:` of the assistant
+     + f 3 >1 Hetzner; cookies file   to be kept of it: kind, number, what it makes out of date, what it has to say
+
+Empty lines stand between conversations.
 """
 
 from __future__ import annotations

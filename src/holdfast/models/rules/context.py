@@ -85,16 +85,24 @@ _SWAPPED = re.compile(
 )
 
 
+_OTHER_DAY = re.compile(
+    r"(?:(?:oh|ah|oops|whoops|no|wait|sorry|actually|my mistake|my bad|scratch that|i meant?|it's|its|make (?:it|that))"
+    r"[\s,.:;!–-]+)+(?:on )?(?:the )?(?P<new>\d{1,2})(?:st|nd|rd|th)[.!]?",
+    re.I,
+)
+
+
 def _swapped(text: str, earlier: Found) -> Found | None:
-    """The earlier finding on another day of its month: "the 5th instead of the 3rd", after "on 3 April"."""
-    m, known = _SWAPPED.search(text), earlier.window
+    """The earlier finding on another day of its month: "the 5th instead of the 3rd" or "no wait, the 5th", after "on
+    3 April"."""
+    m, known = _SWAPPED.search(text) or _OTHER_DAY.fullmatch(text), earlier.window
     if not m or not known or known.stop - known.start > timedelta(1) or known.text not in earlier.content:
         return None
     try:
         day = known.start.replace(day=int(m["new"]))
     except ValueError:
         return None
-    if known.start.day != int(m["old"]):
+    if "old" in m.groupdict() and known.start.day != int(m["old"]):
         return None
     content = plainly(re.sub(r" \([^()]*\)", "", earlier.content)).replace(known.text, written_date(day), 1)
     found = windows(content, day)
