@@ -135,7 +135,12 @@ def test_a_memory_is_dated_by_the_whole_time_it_tells() -> None:
 
 @pytest.mark.parametrize(
     ("correction", "day"),
-    [("no wait, the 15th", "15 May"), ("Sorry, the 21st!", "21 May"), ("no wait, the 35th", "14 May")],
+    [
+        ("no wait, the 15th", "15 May"),
+        ("Sorry, the 21st!", "21 May"),
+        ("no wait, the 21st, he just shouted", "21 May"),
+        ("no wait, the 35th", "14 May"),
+    ],
 )
 def test_another_day_takes_the_place_of_the_one_just_said(correction: str, day: str) -> None:
     dentist = drafts(said("The dentist is on 14 May.", correction))[0]

@@ -87,7 +87,7 @@ _SWAPPED = re.compile(
 
 _OTHER_DAY = re.compile(
     r"(?:(?:oh|ah|oops|whoops|no|wait|sorry|actually|my mistake|my bad|scratch that|i meant?|it's|its|make (?:it|that))"
-    r"[\s,.:;!–-]+)+(?:on )?(?:the )?(?P<new>\d{1,2})(?:st|nd|rd|th)[.!]?",
+    r"[\s,.:;!–-]+)+(?:on )?(?:the )?(?P<new>\d{1,2})(?:st|nd|rd|th)(?:[.!]?|, .+)",
     re.I,
 )
 
