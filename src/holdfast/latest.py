@@ -115,9 +115,9 @@ def overtakes(want: Sought, newer: Stated, older: Stated) -> bool:
     one, two = newer.fit, older.fit
     if newer.at <= older.at or min(one.owned, two.owned) < 0 or two.worth < TELLS or one.worth < BARELY:
         return False
-    if set(newer.hit.sources) & {older.hit.id, *older.hit.sources} or newer.hit.id in older.hit.sources:
-        return False
-    if not _differ(one, two):
+    corrects = older.hit.id in newer.hit.sources and _other_figures(one, two)  # "the 14th" and "no wait, the 15th"
+    related = set(newer.hit.sources) & {older.hit.id, *older.hit.sources} or newer.hit.id in older.hit.sources
+    if (related and not corrects) or not _differ(one, two):
         return False
     figures = want.value in ("number", "time") and one.typed > 0 and two.typed > 0
     near = one.worth >= two.worth - ALIKE and one.worth >= TELLS
@@ -131,10 +131,18 @@ def overtakes(want: Sought, newer: Stated, older: Stated) -> bool:
 
 def _differ(one: Fit, two: Fit) -> bool:
     """Whether they tell different values: figures where there are any, else words."""
-    mine, theirs = ({each.lower() for each in _FIGURE.findall(fit.clause)} for fit in (one, two))
+    mine, theirs = _figures(one), _figures(two)
     if mine and theirs:
-        return bool(mine - theirs and (theirs - mine or _DENIED.search(one.clause)))
+        return _other_figures(one, two) or bool(mine - theirs and _DENIED.search(one.clause))
     return set(words.tokens(one.clause)) != set(words.tokens(two.clause))
+
+
+def _other_figures(one: Fit, two: Fit) -> bool:
+    return bool(_figures(one) - _figures(two) and _figures(two) - _figures(one))
+
+
+def _figures(fit: Fit) -> set[str]:
+    return {each.lower() for each in _FIGURE.findall(fit.clause)}
 
 
 def _changes(fit: Fit, stated: Stated) -> bool:

@@ -64,3 +64,11 @@ def test_what_happened_before_leaves_a_task_for_a_day_to_come(memory: Holdfast) 
     for day, text in (("2026-03-03", "Remind me to call mom on Sunday."), ("2026-03-04", "I called mom yesterday.")):
         profile.ingest([{"role": "user", "content": text, "timestamp": day}], session_id=day, wait=True)
     assert len(profile.list(kind="task").items) == 1
+
+
+def test_a_day_that_was_corrected_is_the_one_that_is_answered(memory: Holdfast) -> None:
+    profile = memory.profile("app", "dentist")
+    said = [("10:00", "The dentist is on 14 May."), ("10:01", "no wait, the 15th")]
+    messages = [{"role": "user", "content": text, "timestamp": f"2026-01-05T{at}:00Z"} for at, text in said]
+    profile.ingest(messages, session_id="s", wait=True)
+    assert "15 May" in profile.recall("When is the dentist?").answer
