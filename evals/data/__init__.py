@@ -1,0 +1,1 @@
+"""Conversations, questions and annotated files, and what loads and checks them."""
