@@ -5,7 +5,7 @@ export default defineConfig({
   base: "./",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
-    outDir: "../src/holdfast/web/static",
+    outDir: "../src/holdfast/api/web/static",
     emptyOutDir: true,
     target: "es2022",
     assetsInlineLimit: 0,

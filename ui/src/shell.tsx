@@ -1,4 +1,4 @@
-/** Around every page: the navigation, whose memory this is, the palette, the keyboard. */
+/** The frame of every page: navigation, profile, palette, keyboard shortcuts. */
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { asFailure, type Failure } from "./core/api";

@@ -1,10 +1,10 @@
-/** The one door to the server: every request goes through `call`, every failure becomes a `Failure`. */
+/** The HTTP client: every request goes through `call`, every error becomes a `Failure`. */
 import { t } from "../strings";
 
 /** Where the server's root is, also below a path of a proxy and on a secret URL's own page. */
 export const root = new URL(location.pathname.replace(/(\/s)?\/[^/]*$/, "/"), location.origin).href;
 
-/** What the UI calls itself in traces, so that its own reads can be told from an agent's. */
+/** The name of the UI in traces, which separates its own reads from an agent's. */
 export const SELF = "web-ui";
 
 export class Failure extends Error {
@@ -88,7 +88,7 @@ export function aborted(wrong: unknown): boolean {
   return wrong instanceof DOMException && wrong.name === "AbortError";
 }
 
-/** Any thrown thing as something that can be shown. */
+/** Turns any thrown value into a failure that can be shown. */
 export function asFailure(wrong: unknown): Failure {
   return wrong instanceof Failure ? wrong : new Failure(0, "internal", String(wrong));
 }

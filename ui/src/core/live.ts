@@ -1,11 +1,11 @@
-/** What changes in the profile that is shown, as it changes: one event stream for all who listen. */
+/** Live changes of the current profile: one event stream for all listeners. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Happened } from "./nouns";
+import type { Happened } from "./types";
 import type { Profile } from "./profile";
 
 const TYPES = [
-  "message.added", "message.forgotten", "memory.added", "memory.superseded", "memory.forgotten",
+  "message.added", "message.forgotten", "message.shortened", "memory.added", "memory.superseded", "memory.forgotten",
   "digestion.progress", "reset",
 ];
 

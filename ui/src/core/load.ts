@@ -1,4 +1,4 @@
-/** Reading something for a view: the value, what went wrong, and reading it again. The older request is aborted. */
+/** Loads data for a view: the value, the error, and a way to load again. A new request aborts the older one. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { aborted, asFailure, type Failure } from "./api";
 

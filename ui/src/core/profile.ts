@@ -2,8 +2,8 @@
 import { address, call, send, type Asked } from "./api";
 import type {
   Answer, Context, Document, Drawn, Entity, Forgotten, Hit, Job, Json, Memory, Message, Receipt, Session, Stats, Trace,
-} from "./nouns";
-import type { Audit, Edit, Edited, Review } from "./nouns";
+} from "./types";
+import type { Audit, Edit, Edited, Review } from "./types";
 
 export interface Narrowing {
   kind?: string | string[];

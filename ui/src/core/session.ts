@@ -1,7 +1,7 @@
 /** Who is signed in, and which profile is shown. */
 import { computed, effect, signal } from "@preact/signals";
 import { asFailure, call, type Failure, root, whenSignedOut } from "./api";
-import type { Credential } from "./nouns";
+import type { Credential } from "./types";
 import { Profile } from "./profile";
 import { go, place, to } from "./route";
 

@@ -1,4 +1,4 @@
-/** A file on its way to the server. `fetch` cannot tell how far an upload is; the older way can. */
+/** Uploads a file with XMLHttpRequest, because `fetch` does not report the progress of an upload. */
 import { t } from "../strings";
 import { address, Failure, SELF } from "./api";
 

@@ -1,4 +1,4 @@
-/** Administration: places, credentials, rules, usage, health, and what was done. */
+/** Administration: namespaces, credentials, retention, kinds, usage, health and the audit log. */
 import "./admin/admin.css";
 import type { ComponentType } from "preact";
 import { place } from "../core/route";
@@ -10,7 +10,7 @@ import { Credentials } from "./admin/Credentials";
 import { Health } from "./admin/Health";
 import { Kinds } from "./admin/Kinds";
 import { Retention } from "./admin/Retention";
-import { Spaces } from "./admin/Spaces";
+import { Namespaces } from "./admin/Namespaces";
 import { Usage } from "./admin/Usage";
 
 interface Section {
@@ -23,7 +23,7 @@ interface Section {
 }
 
 const SECTIONS: Section[] = [
-  { id: "places", ...t.admin.sections.places, view: Spaces },
+  { id: "places", ...t.admin.sections.places, view: Namespaces },
   { id: "credentials", ...t.admin.sections.credentials, view: Credentials, everywhere: true },
   { id: "retention", ...t.admin.sections.retention, view: Retention },
   { id: "kinds", ...t.admin.sections.kinds, view: Kinds },

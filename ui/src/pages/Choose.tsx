@@ -1,4 +1,4 @@
-/** Which profile? What somebody sees who may see several. */
+/** Choose a profile: the first page for credentials with access to several. */
 import "./choose.css";
 import { useState } from "preact/hooks";
 import { root } from "../core/api";

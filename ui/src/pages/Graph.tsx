@@ -5,16 +5,16 @@ import { root } from "../core/api";
 import { useShortcuts } from "../core/keys";
 import { useChanges } from "../core/live";
 import { useLoad } from "../core/load";
-import type { Drawn, Entity, Link } from "../core/nouns";
+import type { Drawn, Entity, Link } from "../core/types";
 import { go, here, place } from "../core/route";
 import { profile } from "../core/session";
 import { useTitle } from "../parts/Page";
 import { Snippet } from "../parts/Snippet";
 import { Bones, Empty, Trouble } from "../parts/States";
 import { t } from "../strings";
-import { Side } from "./graph/Side";
-import { Stage } from "./graph/Stage";
-import { Time } from "./graph/Time";
+import { Sidebar } from "./graph/Sidebar";
+import { Canvas } from "./graph/Canvas";
+import { TimeSlider } from "./graph/TimeSlider";
 
 const LIMIT = "500";
 const AROUND = 200;
@@ -65,10 +65,10 @@ export default function Graph() {
   return (
     <div class="page full graph">
       <div class="graph-main">
-        <Stage entities={drawn.entities} links={drawn.links} selected={entity} path={path} onSelect={(id) => go(addressOf({ ...view, entity: id, to: null }))} />
-        <Time as_of={as_of} onChange={(moment) => go(addressOf({ ...view, as_of: moment }), { replace: true })} />
+        <Canvas entities={drawn.entities} links={drawn.links} selected={entity} path={path} onSelect={(id) => go(addressOf({ ...view, entity: id, to: null }))} />
+        <TimeSlider as_of={as_of} onChange={(moment) => go(addressOf({ ...view, as_of: moment }), { replace: true })} />
       </div>
-      <Side view={view} drawn={drawn} truncated={whole.value.truncated} way={way} expanded={expanded} onExpand={expand} />
+      <Sidebar view={view} drawn={drawn} truncated={whole.value.truncated} way={way} expanded={expanded} onExpand={expand} />
     </div>
   );
 }

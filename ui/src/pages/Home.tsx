@@ -1,9 +1,9 @@
-/** The profile on one page: what is known, how much, what was said last, what happens now. */
+/** The profile on one page: its summary, numbers, last sessions and live changes. */
 import "./home.css";
 import { root } from "../core/api";
 import { listening, recent, useChanges } from "../core/live";
 import { useLoad } from "../core/load";
-import type { Happened, Session, Stats } from "../core/nouns";
+import type { Happened, Session, Stats } from "../core/types";
 import { here } from "../core/route";
 import { profile } from "../core/session";
 import { bytes, count } from "../core/when";

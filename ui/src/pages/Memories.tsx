@@ -17,9 +17,9 @@ import { Detail } from "./memories/Detail";
 import { ActiveFilters, Filters } from "./memories/Filters";
 import { type Row, useListing } from "./memories/listing";
 import { MemoryRow } from "./memories/MemoryRow";
-import { NothingFound, NothingOpen } from "./memories/Nothing";
+import { NothingFound, NothingOpen } from "./memories/Empty";
 import { Remember } from "./memories/Remember";
-import { sieveOfPlace } from "./memories/sieve";
+import { filterOfAddress } from "./memories/filter";
 
 const ROW = 72;
 const PAUSE_MS = 150;
@@ -27,19 +27,19 @@ const PAUSE_MS = 150;
 export default function Memories() {
   useTitle(t.memories.title);
   const of = profile.value!;
-  const sieve = sieveOfPlace();
+  const filter = filterOfAddress();
   const open = place.value.rest[0] ?? null;
-  const [typed, setTyped] = useState(sieve.q ?? "");
+  const [typed, setTyped] = useState(filter.q ?? "");
   const [filtering, setFiltering] = useState(false);
   const [adding, setAdding] = useState(false);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const box = useRef<HTMLInputElement>(null);
   const still = useStill(typed.trim(), PAUSE_MS);
   useEffect(() => {
-    if (still !== (sieve.q ?? "")) go(withQuery({ q: still }), { replace: true });
+    if (still !== (filter.q ?? "")) go(withQuery({ q: still }), { replace: true });
   }, [still]);
   const stats = useLoad((stop) => of.stats(stop), [of.path]);
-  const listing = useListing(of, sieve);
+  const listing = useListing(of, filter);
   const query = Object.fromEntries(place.value.query);
   const openRow = (row: Row) => go(here("memories", [row.id], query), { replace: open !== null });
   const choose = (id: string) => setChosen((now) => toggled(now, id));
@@ -71,8 +71,8 @@ export default function Memories() {
             <input ref={box} class="input" type="search" value={typed} placeholder={t.memories.search} aria-label={t.memories.search} onInput={(event) => setTyped(event.currentTarget.value)} />
             <Button icon="filter" label={t.memories.filters} pressed={filtering} onClick={() => setFiltering(!filtering)} />
           </div>
-          {filtering && <Filters sieve={sieve} kinds={Object.keys(stats.value?.kinds ?? {})} onClose={() => setFiltering(false)} />}
-          <ActiveFilters sieve={sieve} />
+          {filtering && <Filters filter={filter} kinds={Object.keys(stats.value?.kinds ?? {})} onClose={() => setFiltering(false)} />}
+          <ActiveFilters filter={filter} />
           {listing.news > 0 && (
             <Button small icon="reload" onClick={listing.again}>
               {t.memories.news(listing.news)}
@@ -83,7 +83,7 @@ export default function Memories() {
           {listing.failure !== null && <div class="memories-pad"><Trouble failure={listing.failure} again={listing.again} /></div>}
           {listing.rows.length > 0 ? (
             <Rows
-              key={JSON.stringify(sieve)}
+              key={JSON.stringify(filter)}
               items={listing.rows}
               keyOf={idOf}
               height={ROW}
@@ -98,7 +98,7 @@ export default function Memories() {
           ) : listing.loading ? (
             <div class="memories-pad"><Bones lines={9} /></div>
           ) : (
-            listing.failure === null && <NothingFound sieve={sieve} />
+            listing.failure === null && <NothingFound filter={filter} />
           )}
         </div>
         {chosen.size > 0 && <BulkBar ids={[...chosen]} onDone={() => setChosen(new Set())} />}

@@ -1,4 +1,4 @@
-/** Try the memory as an agent would: ask it, have it packed for a prompt, tell it something and watch. */
+/** Use the memory as an agent does: ask a question, build a context, ingest a conversation. */
 import "./playground.css";
 import { useShortcuts } from "../core/keys";
 import { go, here, place } from "../core/route";
@@ -6,8 +6,8 @@ import { may } from "../core/session";
 import { Page } from "../parts/Page";
 import { t } from "../strings";
 import { Ask } from "./playground/Ask";
-import { Block } from "./playground/Block";
-import { Tell } from "./playground/Tell";
+import { ContextBlock } from "./playground/Context";
+import { Ingest } from "./playground/Ingest";
 
 const TABS = ["ask", "context", "tell"] as const;
 
@@ -24,7 +24,7 @@ export default function Playground() {
           </a>
         ))}
       </nav>
-      {at === "tell" ? <Tell /> : at === "context" ? <Block /> : <Ask />}
+      {at === "tell" ? <Ingest /> : at === "context" ? <ContextBlock /> : <Ask />}
     </Page>
   );
 }

@@ -1,4 +1,4 @@
-/** The way in: a pasted token, or the secret URL that this page was opened at. */
+/** Signing in: with a pasted token, or with the secret URL at which this page was opened. */
 import "./signin.css";
 import { useState } from "preact/hooks";
 import { asFailure, type Failure } from "../core/api";

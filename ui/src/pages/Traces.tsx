@@ -1,4 +1,4 @@
-/** What every turn read and wrote, how long it took, and why a memory was or was not in what the agent was told. */
+/** Every turn's reads and writes, their duration, and why a memory was or was not in an answer. */
 import "./traces.css";
 import { place } from "../core/route";
 import { Detail } from "./traces/Detail";

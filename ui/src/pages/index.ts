@@ -18,7 +18,7 @@ export interface PageEntry {
 export const PAGES: PageEntry[] = [
   { id: "home", title: t.home.title, icon: "home", key: "h", tab: true, load: () => import("./Home") },
   { id: "memories", title: t.memories.title, icon: "memories", key: "m", tab: true, load: () => import("./Memories") },
-  { id: "review", title: t.review.title, icon: "review", key: "r", tab: false, load: () => import("./Review") },
+  { id: "review", title: t.review.title, icon: "review", key: "r", tab: false, load: () => import("./Curation") },
   { id: "traces", title: t.traces.title, icon: "traces", key: "t", tab: true, load: () => import("./Traces") },
   { id: "graph", title: t.graph.title, icon: "graph", key: "g", tab: false, load: () => import("./Graph") },
   { id: "playground", title: t.playground.title, icon: "playground", key: "p", tab: true, load: () => import("./Playground") },

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 const MOST_DAYS = 365;
 const FEWEST_DAYS = 14;
 const FEWEST_WRITTEN = 2;
-/** One day is no growth yet. */
+/** One day is not enough for a chart. */
 const [WIDTH, HEIGHT, BARS] = [1000, 120, 26];
 
 interface Step {

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "../core/api";
 import { type Loaded, useLoad, useStill } from "../core/load";
-import type { Namespace, ProfileInfo } from "../core/nouns";
+import type { Namespace, ProfileInfo } from "../core/types";
 import { go, here, place, to } from "../core/route";
 import { may, me, profile, signOut } from "../core/session";
 import { nextTheme } from "../core/theme";

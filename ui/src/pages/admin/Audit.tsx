@@ -1,7 +1,7 @@
 /** Administrative acts, newest first, with the credential that did each. */
 import { call } from "../../core/api";
 import { useLoad } from "../../core/load";
-import type { Act, Credential } from "../../core/nouns";
+import type { Act, Credential } from "../../core/types";
 import { Shown } from "../../parts/States";
 import { Ago } from "../../parts/Tag";
 import { t } from "../../strings";

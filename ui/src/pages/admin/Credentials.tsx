@@ -1,8 +1,8 @@
-/** Who may come in: tokens without their secrets; new ones, replaced ones, ended ones. */
+/** Credentials without their tokens: list, issue, replace and revoke. */
 import { useState } from "preact/hooks";
 import { call } from "../../core/api";
 import { useLoad } from "../../core/load";
-import type { Credential } from "../../core/nouns";
+import type { Credential } from "../../core/types";
 import { me } from "../../core/session";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
@@ -10,8 +10,8 @@ import { Shown } from "../../parts/States";
 import { Ago, Tag } from "../../parts/Tag";
 import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
-import { Issue } from "./Issue";
-import { type Issued, ShownOnce } from "./ShownOnce";
+import { IssueCredential } from "./IssueCredential";
+import { type Issued, NewToken } from "./NewToken";
 
 const w = t.admin.credentials;
 
@@ -58,8 +58,8 @@ export function Credentials() {
           </div>
         )}
       </Shown>
-      {issuing && <Issue onClose={() => setIssuing(false)} onIssued={got} />}
-      {issued && <ShownOnce issued={issued} onClose={() => setIssued(null)} />}
+      {issuing && <IssueCredential onClose={() => setIssuing(false)} onIssued={got} />}
+      {issued && <NewToken issued={issued} onClose={() => setIssued(null)} />}
       {ending && <End credential={ending} onClose={() => setEnding(null)} onDone={loaded.again} />}
     </>
   );

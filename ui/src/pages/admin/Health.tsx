@@ -1,4 +1,4 @@
-/** Whether the server is well: its storage, its requests and their times, as its own counts have them. */
+/** The server's health: its storage, requests and their times, from its own metrics. */
 import { useEffect } from "preact/hooks";
 import { send } from "../../core/api";
 import { useLoad } from "../../core/load";

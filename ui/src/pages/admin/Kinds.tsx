@@ -1,8 +1,8 @@
-/** Kinds that are held to a schema: what each version asks, and a form to lay one down. */
+/** Kinds with a JSON Schema: every version, and a form to register one. */
 import { useState } from "preact/hooks";
 import { asFailure, type Failure } from "../../core/api";
 import { useLoad } from "../../core/load";
-import type { Json, KindInfo } from "../../core/nouns";
+import type { Json, KindInfo } from "../../core/types";
 import type { Profile } from "../../core/profile";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
@@ -13,12 +13,12 @@ import { Tag } from "../../parts/Tag";
 import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
 import { objectOf } from "../memories/Edit";
-import { Where } from "./Where";
+import { ProfilePicker } from "./ProfilePicker";
 
 const w = t.admin.kinds;
 
 export function Kinds() {
-  return <Where>{(of) => <OfProfile of={of} />}</Where>;
+  return <ProfilePicker>{(of) => <OfProfile of={of} />}</ProfilePicker>;
 }
 
 function OfProfile({ of }: { of: Profile }) {

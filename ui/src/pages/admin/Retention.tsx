@@ -1,14 +1,14 @@
-/** What is kept for how long: rules of a profile or of its whole namespace, and what they would take now. */
+/** Retention rules of a profile or of its whole namespace, and what they would forget now. */
 import { useState } from "preact/hooks";
 import { asFailure, call, type Failure } from "../../core/api";
 import { useLoad } from "../../core/load";
-import type { Json } from "../../core/nouns";
+import type { Json } from "../../core/types";
 import type { Profile } from "../../core/profile";
 import { Button } from "../../parts/Button";
 import { Shown, Trouble } from "../../parts/States";
 import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
-import { Where } from "./Where";
+import { ProfilePicker } from "./ProfilePicker";
 
 const w = t.admin.retention;
 const HOW = ["older_than", "beyond", "session_ended", "ttl"] as const;
@@ -29,7 +29,7 @@ interface Retained {
 }
 
 export function Retention() {
-  return <Where>{(of) => <OfProfile of={of} />}</Where>;
+  return <ProfilePicker>{(of) => <OfProfile of={of} />}</ProfilePicker>;
 }
 
 function OfProfile({ of }: { of: Profile }) {

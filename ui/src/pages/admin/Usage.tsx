@@ -1,4 +1,4 @@
-/** What language models were asked on behalf of a profile, month by month, and what it cost. */
+/** Calls of language models for a profile, by month, and their cost. */
 import { useState } from "preact/hooks";
 import { useLoad } from "../../core/load";
 import type { Profile } from "../../core/profile";
@@ -7,7 +7,7 @@ import { Select } from "../../parts/Field";
 import { Snippet } from "../../parts/Snippet";
 import { Empty, Shown } from "../../parts/States";
 import { t } from "../../strings";
-import { Where } from "./Where";
+import { ProfilePicker } from "./ProfilePicker";
 
 const w = t.admin.usage;
 
@@ -23,7 +23,7 @@ interface Spent {
 }
 
 export function Usage() {
-  return <Where>{(of) => <OfProfile of={of} />}</Where>;
+  return <ProfilePicker>{(of) => <OfProfile of={of} />}</ProfilePicker>;
 }
 
 function OfProfile({ of }: { of: Profile }) {

@@ -1,4 +1,4 @@
-/** Where every entity stands, worked out beside the page. Told nodes and edges, it answers with positions as they settle. */
+/** Computes the layout in a worker: takes nodes and edges, answers with positions as they settle. */
 import iterate from "graphology-layout-forceatlas2/iterate";
 
 export interface Task {

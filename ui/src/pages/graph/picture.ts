@@ -3,7 +3,7 @@ import { UndirectedGraph } from "graphology";
 import Sigma from "sigma";
 import type { NodeDisplayData, PartialButFor } from "sigma/types";
 import type { Settings } from "sigma/settings";
-import type { Entity, Link } from "../../core/nouns";
+import type { Entity, Link } from "../../core/types";
 import type { Placed, Task } from "./layout.worker";
 
 const FEW = 90;

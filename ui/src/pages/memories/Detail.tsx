@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { useEvents } from "../../core/live";
 import { useShortcuts } from "../../core/keys";
 import { useLoad } from "../../core/load";
-import type { Memory, Message } from "../../core/nouns";
+import { isRetired, type Memory, type Message } from "../../core/types";
 import { isMemory } from "../../core/profile";
-import { go, here, place } from "../../core/route";
+import { go, here } from "../../core/route";
 import { may, profile } from "../../core/session";
 import { Button } from "../../parts/Button";
 import { Icon } from "../../parts/Icon";
@@ -50,16 +50,16 @@ function MemoryActions({ memory, again }: { memory: Memory; again: () => void })
   const [doing, setDoing] = useState<"edit" | "forget" | null>(null);
   const of = profile.value!;
   const current = memory.superseded_by === null;
+  const retired = isRetired(memory);
   const pinned = memory.metadata.pinned === true;
   const pin = async () => {
     const made = await of.revise(memory.id, { metadata: { pinned: pinned ? null : true } });
-    void told(of, pinned ? t.memories.unpinned : t.memories.pinned, null, made.id);
-    if (made.id === memory.id) again();
-    else go(here("memories", [made.id], Object.fromEntries(place.value.query)), { replace: true });
+    void told(of, pinned ? t.memories.unpinned : t.memories.pinned, { made, then: again });
+    again();
   };
   const mark = async (right: boolean) => {
     const { undo } = await of.mark(memory.id, right);
-    void told(of, right ? t.memories.markedRight : t.memories.markedWrong, undo);
+    void told(of, right ? t.memories.markedRight : t.memories.markedWrong, { undo, then: again });
     again();
   };
   useShortcuts([
@@ -71,13 +71,13 @@ function MemoryActions({ memory, again }: { memory: Memory; again: () => void })
       <Tag look="accent">{memory.kind}</Tag>
       {memory.key !== null && <code class="memory-key clip">{memory.key}</code>}
       <span class="memory-tools">
-        {may("write") && current && <Button icon="right" look="plain" label={t.memories.markRight} onClick={() => mark(true)} />}
+        {may("write") && (current || retired) && <Button icon="right" look="plain" label={t.memories.markRight} onClick={() => mark(true)} />}
         {may("write") && current && <Button icon="wrong" look="plain" label={t.memories.markWrong} onClick={() => mark(false)} />}
         {may("write") && current && <Button icon="pin" look="plain" label={pinned ? t.memories.unpin : t.memories.pin} pressed={pinned} onClick={pin} />}
         {may("write") && current && <Button icon="edit" look="plain" label={t.memories.edit} onClick={() => setDoing("edit")} />}
         {may("forget") && <Button icon="trash" look="plain" label={t.memories.forget} onClick={() => setDoing("forget")} />}
       </span>
-      {doing === "edit" && <Edit memory={memory} onClose={() => setDoing(null)} />}
+      {doing === "edit" && <Edit memory={memory} onClose={() => setDoing(null)} onUndone={again} />}
       {doing === "forget" && <Forget ids={[memory.id]} onClose={() => setDoing(null)} />}
     </>
   );
@@ -90,7 +90,8 @@ function WholeMemory({ memory }: { memory: Memory }) {
       <p class="memory-text">
         <Linked text={memory.content} />
       </p>
-      {memory.superseded_by !== null && (
+      {isRetired(memory) && <p class="memory-note">{t.memories.retired}</p>}
+      {memory.superseded_by !== null && !isRetired(memory) && (
         <p class="memory-note">
           {t.memories.supersededBy} <a href={here("memories", [memory.superseded_by])}>{t.memories.whatHolds}</a>
         </p>

@@ -1,7 +1,7 @@
-/** A new version of a memory. What somebody else changed in the meantime is not overwritten. */
+/** Writes a new version of a memory. It never overwrites a change that somebody else made meanwhile. */
 import { useState } from "preact/hooks";
 import { asFailure, Failure } from "../../core/api";
-import type { Json, Memory } from "../../core/nouns";
+import type { Json, Memory } from "../../core/types";
 import type { Revision } from "../../core/profile";
 import { go, here, place } from "../../core/route";
 import { profile } from "../../core/session";
@@ -15,7 +15,7 @@ import { told } from "./undo";
 
 const TRUSTS = ["user", "agent", "document", "tool"].map((each): [string, string] => [each, t.trust[each]!]);
 
-export function Edit({ memory, onClose }: { memory: Memory; onClose: () => void }) {
+export function Edit({ memory, onClose, onUndone }: { memory: Memory; onClose: () => void; onUndone?: () => void }) {
   const of = profile.value!;
   const seen = useLoad((stop) => of.etag(memory.id, stop), [memory.id]);
   const [content, setContent] = useState(memory.content);
@@ -36,7 +36,7 @@ export function Edit({ memory, onClose }: { memory: Memory; onClose: () => void 
     try {
       const made = await of.revise(memory.id, changesOf(memory, { content, kind, key, trust, expires, metadata: given }), seen.value);
       onClose();
-      void told(of, t.memories.saved, null, made.id);
+      void told(of, t.memories.saved, { made, then: onUndone });
       go(here("memories", [made.id], Object.fromEntries(place.value.query)), { replace: true });
     } catch (wrong) {
       setFailure(asFailure(wrong));

@@ -1,8 +1,8 @@
-/** Forgetting, with a look at everything that goes along before anything goes. */
+/** Forgets memories, after showing everything that would be removed with them. */
 import { useState } from "preact/hooks";
 import { asFailure, type Failure } from "../../core/api";
 import { useLoad } from "../../core/load";
-import type { Memory, Message } from "../../core/nouns";
+import type { Memory, Message } from "../../core/types";
 import { isMemory } from "../../core/profile";
 import { go, here, place } from "../../core/route";
 import { profile } from "../../core/session";
@@ -18,6 +18,7 @@ const LISTED = 8;
 interface Goes {
   memories: string[];
   messages: string[];
+  shortened: string[];
   shown: (Memory | Message)[];
 }
 
@@ -29,9 +30,10 @@ export function Forget({ ids, onClose }: { ids: string[]; onClose: () => void })
     const each = await Promise.all(ids.map((id) => of.forget(id, true, stop)));
     const memories = [...new Set(each.flatMap((one) => one.memories))];
     const messages = [...new Set(each.flatMap((one) => one.messages))];
+    const shortened = [...new Set(each.flatMap((one) => one.shortened))].filter((id) => !messages.includes(id));
     const along = [...memories, ...messages].filter((id) => !ids.includes(id)).slice(0, LISTED);
     const shown = await Promise.all(along.map((id) => of.item(id, stop).catch(() => null)));
-    return { memories, messages, shown: shown.filter((one) => one !== null) };
+    return { memories, messages, shortened, shown: shown.filter((one) => one !== null) };
   }, [of.path, ids]);
   const forget = async () => {
     setDone(0);
@@ -60,6 +62,7 @@ export function Forget({ ids, onClose }: { ids: string[]; onClose: () => void })
           return (
             <>
               <p>{t.memories.goes(found.memories.length, found.messages.length)}</p>
+              {found.shortened.length > 0 && <p>{t.memories.shortens(found.shortened.length)}</p>}
               {found.shown.length > 0 && (
                 <>
                   <p class="small quiet">{t.memories.goesAlong(others, found.messages.filter((id) => !ids.includes(id)).length)}</p>

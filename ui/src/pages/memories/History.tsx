@@ -1,6 +1,6 @@
-/** What a memory said before: every version, with what changed from one to the next. */
+/** Every version of a memory, with the changes from one to the next. */
 import { useLoad } from "../../core/load";
-import type { Memory } from "../../core/nouns";
+import { type Memory, versionRef } from "../../core/types";
 import { here } from "../../core/route";
 import { profile } from "../../core/session";
 import { Shown } from "../../parts/States";
@@ -10,9 +10,8 @@ import { difference } from "./diff";
 
 export function History({ memory }: { memory: Memory }) {
   const of = profile.value!;
-  const alone = memory.version === 1 && memory.superseded_by === null;
-  const versions = useLoad(async (stop) => (alone ? [] : (await of.history(memory.id, stop)).versions), [of.path, memory.id, memory.version]);
-  if (alone) return null;
+  const versions = useLoad(async (stop) => (await of.history(memory.id, stop)).versions, [of.path, memory.id, memory.version]);
+  if (versions.value !== undefined && versions.value.length < 2) return null;
   return (
     <section>
       <h2>{t.memories.history}</h2>
@@ -20,9 +19,9 @@ export function History({ memory }: { memory: Memory }) {
         {(found) => (
           <ol class="versions">
             {found.map((version, n) => (
-              <li key={version.id} aria-current={version.id === memory.id ? "true" : undefined}>
+              <li key={versionRef(version)} aria-current={versionRef(version) === versionRef(memory) ? "true" : undefined}>
                 <div class="small quiet">
-                  <a href={here("memories", [version.id])}>{t.memories.versionN(version.version)}</a> · <Ago at={version.created_at} />
+                  <a href={here("memories", [versionRef(version)])}>{t.memories.versionN(version.version)}</a> · <Ago at={version.created_at} />
                   {version.superseded_by === null && <Tag look="accent">{t.memories.holds}</Tag>}
                 </div>
                 <Changed before={found[n + 1]} after={version} />

@@ -1,6 +1,6 @@
 /** What a memory is linked to: who and what it names, as the graph knows them, and memories near it in meaning. */
 import { useLoad } from "../../core/load";
-import type { Entity, Hit, Memory } from "../../core/nouns";
+import type { Entity, Hit, Memory } from "../../core/types";
 import { here } from "../../core/route";
 import { profile } from "../../core/session";
 import { t } from "../../strings";

@@ -27,7 +27,7 @@ export function MemoryRow({ row, query, chosen, onChoose }: MemoryRowProps) {
         <Tag look={said ? "line" : undefined}>{said ? (row.role ?? row.kind) : row.kind}</Tag>
         {row.key !== null && <code class="clip">{row.key}</code>}
         {row.pinned && <Icon name="pin" size={13} />}
-        {row.old && <span>{t.memories.superseded}</span>}
+        {row.old && <span>{row.retired ? t.memories.markedAsWrong : t.memories.superseded}</span>}
         {row.channels && <span class="clip">{row.channels.map((name) => t.channels[name] ?? name).join(" · ")}</span>}
         <span class="memory-row-when">{row.dated ? ago(row.at) : t.memories.written(ago(row.at))}</span>
       </span>

@@ -1,8 +1,8 @@
-/** One memory in the place of several. */
+/** Merges several memories into one. */
 import { useState } from "preact/hooks";
 import { asFailure, type Failure } from "../../core/api";
 import { useLoad } from "../../core/load";
-import type { Memory } from "../../core/nouns";
+import type { Memory } from "../../core/types";
 import { isMemory } from "../../core/profile";
 import { go, here } from "../../core/route";
 import { profile } from "../../core/session";
@@ -23,7 +23,7 @@ export function Merge({ ids, onClose }: { ids: string[]; onClose: () => void }) 
     try {
       const { memories, undo } = await of.merge(ids, content.trim() || null);
       onClose();
-      void told(of, t.memories.merged(ids.length), undo);
+      void told(of, t.memories.merged(ids.length), { undo });
       if (memories[0]) go(here("memories", [memories[0].id]));
     } catch (wrong) {
       setFailure(asFailure(wrong));

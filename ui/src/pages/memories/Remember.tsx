@@ -1,4 +1,4 @@
-/** Write one memory on purpose. */
+/** Writes one memory. */
 import { useState } from "preact/hooks";
 import { asFailure, type Failure } from "../../core/api";
 import { go, here } from "../../core/route";
@@ -24,7 +24,7 @@ export function Remember({ onClose }: { onClose: () => void }) {
     try {
       const made = await of.remember({ content, kind, ...(key ? { key } : {}) });
       onClose();
-      void told(of, t.memories.remembered, null, made.id);
+      void told(of, t.memories.remembered, { made });
       go(here("memories", [made.id]));
     } catch (wrong) {
       setFailure(asFailure(wrong));

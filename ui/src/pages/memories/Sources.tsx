@@ -1,6 +1,6 @@
-/** Where a memory comes from: the messages it rests on, each among what was said around it. */
+/** The sources of a memory: its messages, each with the messages around it. */
 import { useLoad } from "../../core/load";
-import type { Message } from "../../core/nouns";
+import type { Message } from "../../core/types";
 import { isMemory } from "../../core/profile";
 import { here } from "../../core/route";
 import { profile } from "../../core/session";

@@ -1,10 +1,10 @@
-/** The memories that pass the sieve: page by page as one scrolls, or the best hits of a search. */
+/** The memories that pass the filter: page by page as one scrolls, or the best hits of a search. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { aborted, asFailure, type Failure } from "../../core/api";
 import { useEvents } from "../../core/live";
-import type { Hit, Memory } from "../../core/nouns";
+import { type Hit, isRetired, type Memory, versionRef } from "../../core/types";
 import type { Profile } from "../../core/profile";
-import { moment, narrowing, type Sieve } from "./sieve";
+import { moment, narrowing, type MemoryFilter } from "./filter";
 
 /** A row of the list: as much of a memory or hit as it shows. A hundred thousand whole ones would be a heavy page. */
 export interface Row {
@@ -17,6 +17,7 @@ export interface Row {
   dated: boolean;
   pinned: boolean;
   old: boolean;
+  retired: boolean;
   role: string | null;
   /** What found it. */
   channels: string[] | null;
@@ -27,7 +28,7 @@ const LONGEST = 240;
 function rowOf(item: Memory | Hit): Row {
   const happened = "timestamp" in item ? item.timestamp : item.occurred_at;
   return {
-    id: item.id,
+    id: "superseded_by" in item && item.superseded_by !== null ? versionRef(item) : item.id,
     kind: item.kind,
     text: (item.summary || item.content).slice(0, LONGEST),
     key: item.key,
@@ -35,6 +36,7 @@ function rowOf(item: Memory | Hit): Row {
     dated: happened !== null,
     pinned: item.metadata.pinned === true,
     old: "superseded_by" in item && item.superseded_by !== null,
+    retired: "superseded_by" in item && isRetired(item),
     role: "role" in item ? item.role : null,
     channels: "channels" in item ? Object.keys(item.channels) : null,
   };
@@ -65,12 +67,12 @@ interface State {
 
 const NOTHING: State = { rows: [], cursor: null, loading: true, failure: null, pages: 0 };
 
-export function useListing(of: Profile, sieve: Sieve): Listing {
+export function useListing(of: Profile, filter: MemoryFilter): Listing {
   const [state, set] = useState<State>(NOTHING);
   const [round, setRound] = useState(0);
   const [news, setNews] = useState(0);
   const busy = useRef<AbortController | null>(null);
-  const about = JSON.stringify([of.path, sieve]);
+  const about = JSON.stringify([of.path, filter]);
   const latest = useRef(state);
   latest.current = state;
 
@@ -79,7 +81,7 @@ export function useListing(of: Profile, sieve: Sieve): Listing {
     const stop = (busy.current = new AbortController());
     set((now) => ({ ...now, loading: true }));
     try {
-      const page = await asked(of, sieve, cursor, stop.signal);
+      const page = await asked(of, filter, cursor, stop.signal);
       if (stop.signal.aborted) return;
       set((now) => ({
         rows: cursor === null ? page.rows : [...now.rows, ...page.rows],
@@ -121,12 +123,12 @@ export function useListing(of: Profile, sieve: Sieve): Listing {
   return { rows: state.rows, more: state.cursor !== null, loading: state.loading, failure: state.failure, news, next, again };
 }
 
-async function asked(of: Profile, sieve: Sieve, cursor: string | null, stop: AbortSignal): Promise<{ rows: Row[]; cursor: string | null }> {
-  if (sieve.q) {
-    const { hits } = await of.search({ query: sieve.q, limit: HITS, ...moment(sieve), ...narrowing(sieve) }, stop);
+async function asked(of: Profile, filter: MemoryFilter, cursor: string | null, stop: AbortSignal): Promise<{ rows: Row[]; cursor: string | null }> {
+  if (filter.q) {
+    const { hits } = await of.search({ query: filter.q, limit: HITS, ...moment(filter), ...narrowing(filter) }, stop);
     return { rows: hits.map(rowOf), cursor: null };
   }
-  const shown = { superseded: sieve.superseded === "yes", expired: sieve.expired === "yes" };
-  const page = await of.list({ limit: PAGE, cursor, ...shown, ...moment(sieve), ...narrowing(sieve) }, stop);
+  const shown = { superseded: filter.superseded === "yes", expired: filter.expired === "yes" };
+  const page = await of.list({ limit: PAGE, cursor, ...shown, ...moment(filter), ...narrowing(filter) }, stop);
   return { rows: page.memories.map(rowOf), cursor: page.cursor };
 }

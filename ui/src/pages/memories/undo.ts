@@ -1,19 +1,30 @@
-/** What was just done, with a way back: a toast whose button takes it back. */
+/** Reports a change in a toast with a button that undoes it. */
 import { asFailure } from "../../core/api";
 import type { Profile } from "../../core/profile";
+import { type Memory, versionRef } from "../../core/types";
 import { go, here, place } from "../../core/route";
 import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
 
-/** Say it; `undo` is the id of the change, or null to take the newest change of the memory `made`. */
-export async function told(of: Profile, text: string, undo: string | null, made?: string): Promise<void> {
-  const id = undo ?? (made === undefined ? null : await latest(of, made));
-  toast(text, id === null ? {} : { action: { label: t.undo.undo, act: () => void takeBack(of, id) } });
+interface Undoing {
+  /** The id of the change, where it is known. */
+  undo?: string | null;
+  /** The version that the change made, where its id is not known. */
+  made?: Memory;
+  /** What to do once it is undone. */
+  then?: () => void;
+}
+
+/** Say it, with a button that undoes it. */
+export async function told(of: Profile, text: string, { undo, made, then }: Undoing): Promise<void> {
+  const id = undo ?? (made === undefined ? null : await latest(of, versionRef(made)));
+  const act = async (change: string) => (await takeBack(of, change)) && then?.();
+  toast(text, id === null ? {} : { action: { label: t.undo.undo, act: () => void act(id) } });
 }
 
 async function latest(of: Profile, made: string): Promise<string | null> {
   const { edits } = await of.edits(5).catch(() => ({ edits: [] }));
-  return edits.find((edit) => edit.made.some(([id]) => id === made))?.id ?? null;
+  return edits.find((edit) => edit.made.some(([ref]) => ref === made))?.id ?? null;
 }
 
 export async function takeBack(of: Profile, id: string): Promise<boolean> {

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { send } from "../../core/api";
 import { useLoad } from "../../core/load";
-import type { Answer, Hit, Message } from "../../core/nouns";
+import type { Answer, Hit, Message } from "../../core/types";
 import { isMemory } from "../../core/profile";
 import { here } from "../../core/route";
 import { profile } from "../../core/session";
@@ -13,14 +13,14 @@ import { cut, Marked, MarkedWords } from "../../parts/Marked";
 import { Progress, Trouble } from "../../parts/States";
 import { Ago, Tag } from "../../parts/Tag";
 import { t } from "../../strings";
-import { useAsking } from "./asking";
+import { useQuestion } from "./question";
 
 export function Ask() {
   const of = profile.value!;
   const [level, setLevel] = useState("low");
   const [words, setWords] = useState("");
   const [answer, setAnswer] = useState<Answer | null>(null);
-  const asking = useAsking(async (query, turn, stop) => {
+  const asking = useQuestion(async (query, turn, stop) => {
     setWords("");
     setAnswer(null);
     const body = { query, thinking_level: level };

@@ -1,6 +1,6 @@
-/** Every candidate of a search: what became of it, why, its place in each channel, and what moved its score. */
+/** Every candidate of a search: its result and the reason, its rank in each channel, and what moved its score. */
 import { useState } from "preact/hooks";
-import type { Searched, Trace } from "../../core/nouns";
+import type { Searched, Trace } from "../../core/types";
 import { isMemory } from "../../core/profile";
 import { here } from "../../core/route";
 import { Button } from "../../parts/Button";

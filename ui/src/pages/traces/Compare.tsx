@@ -1,5 +1,5 @@
-/** Two reads beside each other: what both were told, what only one was, and how places moved. */
-import type { Trace } from "../../core/nouns";
+/** Two reads side by side: the hits of both, those of only one, and how ranks moved. */
+import type { Trace } from "../../core/types";
 import { here } from "../../core/route";
 import { milliseconds } from "../../core/when";
 import { Ago, Tag } from "../../parts/Tag";
@@ -61,7 +61,7 @@ export function Compare({ before, after, items }: { before: Trace; after: Trace;
   );
 }
 
-/** Every candidate, and the place of each that reached whoever asked. */
+/** Every candidate, and the rank of each that was in the result. */
 function told(trace: Trace): { all: Map<string, Candidate>; reached: Map<string, number> } {
   const search = trace.details.searches?.[0];
   const found = search === undefined ? [] : candidates(trace, search);

@@ -1,8 +1,8 @@
-/** One operation: where its time went, and what became of every candidate. Beside another one, what changed. */
+/** One operation: its time by stage and the result of every candidate; compared with another one, the changes. */
 import { useState } from "preact/hooks";
 import { useShortcuts } from "../../core/keys";
 import { useLoad } from "../../core/load";
-import type { Trace } from "../../core/nouns";
+import type { Trace } from "../../core/types";
 import { go, here, place, withQuery } from "../../core/route";
 import { profile } from "../../core/session";
 import { exactly, milliseconds } from "../../core/when";

@@ -1,10 +1,10 @@
-/** Turn by turn: what was said, what it caused, and how long that took. */
+/** Turn by turn: the messages, the operations they caused, and their duration. */
 import { useState } from "preact/hooks";
 import { root, SELF } from "../../core/api";
 import { useShortcuts } from "../../core/keys";
 import { useChanges } from "../../core/live";
 import { useLoad } from "../../core/load";
-import type { Memory, Message, Trace } from "../../core/nouns";
+import type { Memory, Message, Trace } from "../../core/types";
 import { go, here, place, withQuery } from "../../core/route";
 import { profile } from "../../core/session";
 import { exactly, milliseconds } from "../../core/when";

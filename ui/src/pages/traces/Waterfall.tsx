@@ -1,6 +1,6 @@
 /** Time as bars, drawn by hand: a small one for a line of the timeline, a large one with stages and channels. */
 import { milliseconds } from "../../core/when";
-import type { Trace } from "../../core/nouns";
+import type { Trace } from "../../core/types";
 import { t } from "../../strings";
 
 const WIDE = 1000;

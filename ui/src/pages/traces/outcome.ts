@@ -1,5 +1,5 @@
-/** Pure: a trace → its kind, what it is about, and what became of every candidate. */
-import type { Json, Memory, Message, Searched, Trace } from "../../core/nouns";
+/** Pure: a trace → its kind, its subject, and the result of every candidate. */
+import type { Json, Memory, Message, Searched, Trace } from "../../core/types";
 import { t } from "../../strings";
 
 export type Items = Map<string, Memory | Message>;
@@ -112,7 +112,7 @@ function fateOf({ details, operation }: Trace, search: Searched, id: string, ret
   return { fate: "cut" as Fate, why: why.cut, instead: null };
 }
 
-/** Whether it reached whoever asked. */
+/** Whether it was in the result. */
 export function reached(fate: Fate, operation: string): boolean {
   return fate === "in" || fate === "cited" || (fate === "returned" && operation !== "context");
 }

@@ -1,5 +1,5 @@
 /** Pure: traces and messages → turns, newest first. A turn is what one turn id did, or an ingest with what followed it. */
-import type { Message, Trace } from "../../core/nouns";
+import type { Message, Trace } from "../../core/types";
 import { t } from "../../strings";
 import { beganAt } from "./outcome";
 

@@ -1,7 +1,7 @@
-/** Tell it a conversation, and watch what becomes of it: messages kept, memories drawn, older ones superseded. */
+/** Ingests a conversation and shows the result live: messages, new memories, superseded ones. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useEvents } from "../../core/live";
-import type { Happened, Job, Memory } from "../../core/nouns";
+import { type Happened, type Job, type Memory, versionRef } from "../../core/types";
 import { isMemory } from "../../core/profile";
 import { here } from "../../core/route";
 import { profile } from "../../core/session";
@@ -20,7 +20,7 @@ export interface Said {
   content: string;
 }
 
-/** "User: …" and "Assistant: …", each on a line of its own; what has no name in front goes on, or is the user's. */
+/** "User: …" and "Assistant: …", each on its own line; a line without a name continues the message before, or is the user's. */
 export function conversation(text: string): Said[] {
   const said: Said[] = [];
   for (const line of text.split("\n")) {
@@ -46,7 +46,7 @@ interface Watching {
   before: string;
 }
 
-export function Tell() {
+export function Ingest() {
   const of = profile.value!;
   const [text, setText] = useState("");
   const [session, setSession] = useState("");
@@ -92,14 +92,15 @@ function Watch({ of: { session, job, before } }: { of: Watching }) {
   const [summary, setSummary] = useState<string | null>(null);
   const seen = useRef(new Set<string>());
   const show = async (id: string) => {
-    if (seen.current.has(id)) return;
-    seen.current.add(id);
     const { versions } = await of.history(id);
-    const [memory, older] = [versions.find((each) => each.id === id), versions.find((each) => each.superseded_by === id)];
-    if (memory !== undefined && isMemory(memory)) setDrawn((all) => [...all, { memory, before: older ?? null }]);
+    const memory = versions.find((each) => versionRef(each) === id) ?? versions[0];
+    if (memory === undefined || !isMemory(memory) || seen.current.has(versionRef(memory))) return;
+    seen.current.add(versionRef(memory));
+    const before = versions.find((each) => each.superseded_by === versionRef(memory)) ?? null;
+    setDrawn((all) => [...all, { memory, before }]);
   };
   useEvents(["memory.added"], (event: Happened) => {
-    if (typeof event.id === "string" && event.session_id === session) void show(event.id).catch(() => seen.current.delete(String(event.id)));
+    if (typeof event.id === "string" && event.session_id === session) void show(event.id).catch(() => {});
   });
   useEffect(() => {
     if (job === null) return;

@@ -7,14 +7,14 @@ import { Check, Select, TextField } from "../../parts/Field";
 import { useSpaces } from "../../parts/Palette";
 import { Trouble } from "../../parts/States";
 import { t } from "../../strings";
-import type { Issued } from "./ShownOnce";
+import type { Issued } from "./NewToken";
 
 const w = t.admin.credentials;
 const RIGHTS = ["read", "write", "forget", "admin"] as const;
 const SPANS: [string, string][] = [["", w.spans.never], ["7", w.spans.week], ["30", w.spans.month], ["365", w.spans.year]];
 const DAY_MS = 86_400_000;
 
-export function Issue({ onClose, onIssued }: { onClose: () => void; onIssued: (made: Issued) => void }) {
+export function IssueCredential({ onClose, onIssued }: { onClose: () => void; onIssued: (made: Issued) => void }) {
   const spaces = useSpaces().value ?? [];
   const [kind, setKind] = useState<"url" | "key">("url");
   const [name, setName] = useState("");

@@ -1,8 +1,8 @@
-/** One document: what it says of itself, its passages page by page with what was searched marked, and what can be done. */
+/** One document: its metadata, its passages page by page with search words marked, and its actions. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useShortcuts } from "../../core/keys";
 import { useLoad } from "../../core/load";
-import type { Document, Message } from "../../core/nouns";
+import type { Document, Message } from "../../core/types";
 import { go, here, place, withQuery } from "../../core/route";
 import { may, profile } from "../../core/session";
 import { Button, LinkButton } from "../../parts/Button";
@@ -14,13 +14,13 @@ import { Progress, Shown } from "../../parts/States";
 import { Tag } from "../../parts/Tag";
 import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
-import { body, SearchField, useFound, whereabouts } from "./Searching";
-import { facts, Failed, State } from "./Shelf";
+import { body, SearchField, useFound, whereabouts } from "./Search";
+import { facts, Failed, State } from "./DocumentList";
 
 const READ = 60;
 const POLL_MS = 2000;
 
-export function Opened({ id }: { id: string }) {
+export function DocumentDetail({ id }: { id: string }) {
   const of = profile.value!;
   const [forgetting, setForgetting] = useState(false);
   const document = useLoad((stop) => of.document(id, stop), [of.path, id]);

@@ -10,7 +10,7 @@ const STEPS = 200;
 const PAUSE_MS = 200;
 const DAY = 86_400_000;
 
-export function Time({ as_of, onChange }: { as_of: string | null; onChange: (as_of: string | null) => void }) {
+export function TimeSlider({ as_of, onChange }: { as_of: string | null; onChange: (as_of: string | null) => void }) {
   const of = profile.value!;
   const stats = useLoad((stop) => of.stats(stop), [of.path]);
   const days = Object.entries(stats.value?.written_on ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));

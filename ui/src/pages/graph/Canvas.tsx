@@ -1,7 +1,7 @@
-/** The picture on the page: made once, told what to show; with buttons and keys to move in it. */
+/** The picture on the page: created once, then updated; with buttons and keys to move in it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useShortcuts } from "../../core/keys";
-import type { Entity, Link } from "../../core/nouns";
+import type { Entity, Link } from "../../core/types";
 import { Button } from "../../parts/Button";
 import { t } from "../../strings";
 import { drawable, Picture } from "./picture";
@@ -9,7 +9,7 @@ import { drawable, Picture } from "./picture";
 const STEP = 0.08;
 const MOVES: Record<string, [number, number]> = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] };
 
-interface StageProps {
+interface CanvasProps {
   entities: Entity[];
   links: Link[];
   selected: string | null;
@@ -17,7 +17,7 @@ interface StageProps {
   onSelect: (id: string | null) => void;
 }
 
-export function Stage({ entities, links, selected, path, onSelect }: StageProps) {
+export function Canvas({ entities, links, selected, path, onSelect }: CanvasProps) {
   const box = useRef<HTMLDivElement>(null);
   const picture = useRef<Picture | null>(null);
   const [can] = useState(drawable);

@@ -1,4 +1,4 @@
-/** What the API answers with, as far as the UI reads it. The words are those of docs/domain.md. */
+/** The API's responses, as far as the UI reads them. The names are those of docs/domain.md. */
 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 
@@ -29,6 +29,16 @@ export interface Memory {
   marks: number;
 }
 
+/** The reference to one version of a memory; all versions have its id. */
+export function versionRef(memory: { id: string; version: number }): string {
+  return `${memory.id}@${memory.version}`;
+}
+
+/** Whether it was marked wrong: it is superseded by itself. */
+export function isRetired(memory: Memory): boolean {
+  return memory.superseded_by === versionRef(memory);
+}
+
 export interface Message {
   id: string;
   session_id: string;
@@ -43,6 +53,7 @@ export interface Message {
   pending: boolean;
   failures: number;
   aside: boolean;
+  shortened: boolean;
 }
 
 export interface Hit {
@@ -93,7 +104,7 @@ export interface Stats {
   set_aside: number;
   unembedded: number;
   bytes: number;
-  /** Day → how many messages were kept, how many memories written on it. */
+  /** Day → how many messages were stored, how many memories written on it. */
   said_on: Record<string, number>;
   written_on: Record<string, number>;
 }
@@ -143,6 +154,7 @@ export interface Session {
 export interface Forgotten {
   memories: string[];
   messages: string[];
+  shortened: string[];
 }
 
 export interface Job {

@@ -1,9 +1,9 @@
-/** Searching in documents: all of them, or one. What is asked stands in the address. */
+/** Search in all documents, or in one. The address has the question. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useShortcuts } from "../../core/keys";
 import { useChanges } from "../../core/live";
 import { useLoad, useStill } from "../../core/load";
-import type { Hit } from "../../core/nouns";
+import type { Hit } from "../../core/types";
 import { go, here, place, withQuery } from "../../core/route";
 import { profile } from "../../core/session";
 import { Icon } from "../../parts/Icon";
@@ -30,7 +30,7 @@ export function SearchField({ label, value }: { label: string; value: string }) 
   );
 }
 
-/** The passages that speak of it, best first, of one document or of all. */
+/** The passages that match, best first, of one document or of all. */
 export function useFound(question: string, document?: string) {
   const of = profile.value!;
   const which = document === undefined ? { exists: true } : document;

@@ -1,4 +1,4 @@
-/** No memory to show: because there is none, because nothing passes, or because none is opened. */
+/** No memory to show: there is none, none matches, or none is open. */
 import { root } from "../../core/api";
 import { go, withQuery } from "../../core/route";
 import { profile } from "../../core/session";
@@ -7,16 +7,16 @@ import { Keys } from "../../parts/Help";
 import { Snippet } from "../../parts/Snippet";
 import { Empty } from "../../parts/States";
 import { t } from "../../strings";
-import { FIELDS, type Sieve } from "./sieve";
+import { FIELDS, type MemoryFilter } from "./filter";
 
-export function NothingFound({ sieve }: { sieve: Sieve }) {
+export function NothingFound({ filter }: { filter: MemoryFilter }) {
   const of = profile.value!;
-  const narrowed = FIELDS.some((name) => sieve[name]);
+  const narrowed = FIELDS.some((name) => filter[name]);
   return (
     <div class="memories-pad">
       {narrowed ? (
-        <Empty title={sieve.q ? t.memories.noHits : t.memories.nonePass}>
-          <p>{sieve.q ? t.memories.noHitsAbout : t.memories.nonePassAbout}</p>
+        <Empty title={filter.q ? t.memories.noHits : t.memories.nonePass}>
+          <p>{filter.q ? t.memories.noHitsAbout : t.memories.nonePassAbout}</p>
           <div>
             <Button onClick={() => go(withQuery(Object.fromEntries(FIELDS.filter((name) => name !== "q").map((name) => [name, ""]))), { replace: true })}>{t.memories.clear}</Button>
           </div>

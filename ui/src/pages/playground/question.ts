@@ -1,4 +1,4 @@
-/** Asking from the playground: what both its questions share. */
+/** A question of the playground: what Ask and Context share. */
 import { aborted, asFailure, type Failure } from "../../core/api";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go, place, withQuery } from "../../core/route";
@@ -15,7 +15,7 @@ export interface Asking {
 }
 
 /** A question that stands in the address, asked on submit and again on reload. `run` names itself with `turn`. */
-export function useAsking(run: (question: string, turn: string, stop: AbortSignal) => Promise<void>): Asking {
+export function useQuestion(run: (question: string, turn: string, stop: AbortSignal) => Promise<void>): Asking {
   const of = profile.value!;
   const [question, setQuestion] = useState(place.value.query.get("q") ?? "");
   const [busy, setBusy] = useState(false);

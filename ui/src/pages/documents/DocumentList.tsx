@@ -1,9 +1,9 @@
-/** Every document with how far it is, and a search through all of them. */
+/** Every document with its progress, and a search through all of them. */
 import { useEffect } from "preact/hooks";
 import { root } from "../../core/api";
 import { useChanges } from "../../core/live";
 import { useLoad } from "../../core/load";
-import type { Document } from "../../core/nouns";
+import type { Document } from "../../core/types";
 import { here, place } from "../../core/route";
 import { may, profile } from "../../core/session";
 import { bytes } from "../../core/when";
@@ -14,27 +14,27 @@ import { Empty, Progress, Shown } from "../../parts/States";
 import { Ago, Tag } from "../../parts/Tag";
 import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
-import { Adding } from "./Adding";
-import { Found, SearchField } from "./Searching";
+import { AddDocuments } from "./Add";
+import { Found, SearchField } from "./Search";
 
 const SHOWN = 500;
 const POLL_MS = 2000;
 
-export function Shelf() {
+export function DocumentList() {
   const of = profile.value!;
   const asked = place.value.query.get("q") ?? "";
-  const shelf = useLoad(async (stop) => (await of.ask<{ documents: Document[] }>("GET", "documents", { query: { limit: SHOWN }, signal: stop })).documents, [of.path]);
-  useChanges(["message.", "digestion", "reset"], shelf.again, 1500);
-  const moving = shelf.value?.some((each) => each.state === "waiting") ?? false;
+  const list = useLoad(async (stop) => (await of.ask<{ documents: Document[] }>("GET", "documents", { query: { limit: SHOWN }, signal: stop })).documents, [of.path]);
+  useChanges(["message.", "digestion", "reset"], list.again, 1500);
+  const moving = list.value?.some((each) => each.state === "waiting") ?? false;
   useEffect(() => {
     if (!moving) return;
-    const timer = setTimeout(shelf.again, POLL_MS);
+    const timer = setTimeout(list.again, POLL_MS);
     return () => clearTimeout(timer);
-  }, [shelf.value]);
+  }, [list.value]);
   return (
     <Page title={t.documents.title} about={t.documents.about}>
-      {may("write") ? <Adding onAdded={shelf.again} /> : <p class="quiet">{t.documents.readonly}</p>}
-      <Shown of={shelf} lines={6}>
+      {may("write") ? <AddDocuments onAdded={list.again} /> : <p class="quiet">{t.documents.readonly}</p>}
+      <Shown of={list} lines={6}>
         {(documents) =>
           documents.length === 0 ? (
             <Empty title={t.documents.none}>
@@ -47,7 +47,7 @@ export function Shelf() {
               {asked === "" ? (
                 <ul class="documents-list" aria-label={t.documents.list}>
                   {documents.map((each) => (
-                    <OneDocument key={each.id} document={each} again={shelf.again} />
+                    <OneDocument key={each.id} document={each} again={list.again} />
                   ))}
                 </ul>
               ) : (
@@ -92,7 +92,7 @@ export function State({ document }: { document: Document }) {
   );
 }
 
-/** What is wrong with it, what to do, and another try. */
+/** The error of a document, what to do, and a button to try again. */
 export function Failed({ document, again }: { document: Document; again: () => void }) {
   const of = profile.value!;
   const retry = async () => {

@@ -1,6 +1,6 @@
-/** What would go into a prompt: the block, its tokens, and which memories are in it. */
+/** A context for a prompt: the block, its tokens, and its memories. */
 import { useState } from "preact/hooks";
-import type { Context } from "../../core/nouns";
+import type { Context } from "../../core/types";
 import { here } from "../../core/route";
 import { profile } from "../../core/session";
 import { count } from "../../core/when";
@@ -10,16 +10,16 @@ import { Snippet } from "../../parts/Snippet";
 import { Progress, Trouble } from "../../parts/States";
 import { t } from "../../strings";
 import { Hits } from "./Ask";
-import { useAsking } from "./asking";
+import { useQuestion } from "./question";
 
 const STEPS = [100, 250, 500, 1000, 2000, 4000, 8000];
 
-export function Block() {
+export function ContextBlock() {
   const of = profile.value!;
   const [step, setStep] = useState(3);
   const [summaries, setSummaries] = useState(false);
   const [block, setBlock] = useState<{ got: Context; budget: number } | null>(null);
-  const asking = useAsking(async (query, turn, stop) => {
+  const asking = useQuestion(async (query, turn, stop) => {
     const tokens = STEPS[step]!;
     const got = await of.ask<Context>("POST", "context", { body: { query, tokens, summaries }, signal: stop, headers: { "holdfast-turn": turn } });
     setBlock({ got, budget: tokens });

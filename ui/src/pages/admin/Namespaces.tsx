@@ -20,7 +20,7 @@ interface Doomed {
   what: string;
 }
 
-export function Spaces() {
+export function Namespaces() {
   const spaces = useSpaces();
   const [adding, setAdding] = useState(false);
   const [doomed, setDoomed] = useState<Doomed | null>(null);
@@ -99,7 +99,7 @@ function Add({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   );
 }
 
-/** Who deletes a memory for good types its name. */
+/** Deleting for good asks for the name. */
 function Delete({ doomed, onClose, onDone }: { doomed: Doomed; onClose: () => void; onDone: () => void }) {
   const [typed, setTyped] = useState("");
   const remove = async () => {

@@ -1,8 +1,8 @@
-/** Beside the picture: all entities to choose from, or one with its links and the memories that say so. */
+/** Beside the picture: a list of entities, or one entity with its links and their memories. */
 import { useRef, useState } from "preact/hooks";
 import { useShortcuts } from "../../core/keys";
 import { type Loaded, useLoad, useStill } from "../../core/load";
-import type { Drawn, Entity, Link } from "../../core/nouns";
+import type { Drawn, Entity, Link } from "../../core/types";
 import { go, here } from "../../core/route";
 import { profile } from "../../core/session";
 import { day } from "../../core/when";
@@ -18,7 +18,7 @@ import { addressOf, type View } from "../Graph";
 const LISTED = 60;
 const PAUSE_MS = 150;
 
-interface SideProps {
+interface SidebarProps {
   view: View;
   drawn: { entities: Entity[]; links: Link[] };
   truncated: boolean;
@@ -27,13 +27,13 @@ interface SideProps {
   onExpand: (id: string) => void;
 }
 
-export function Side(props: SideProps) {
+export function Sidebar(props: SidebarProps) {
   const { view, drawn } = props;
   const entity = drawn.entities.find((each) => each.id === view.entity);
   return <aside class="graph-side">{entity === undefined ? <All {...props} /> : <One key={entity.id} entity={entity} {...props} />}</aside>;
 }
 
-function All({ view, drawn, truncated }: SideProps) {
+function All({ view, drawn, truncated }: SidebarProps) {
   return (
     <>
       <header class="graph-head">
@@ -85,7 +85,7 @@ function Finder({ as_of, known, hrefOf, onChosen }: { as_of: string | null; know
   );
 }
 
-function One({ entity, view, drawn, way, expanded, onExpand }: SideProps & { entity: Entity }) {
+function One({ entity, view, drawn, way, expanded, onExpand }: SidebarProps & { entity: Entity }) {
   const of = profile.value!;
   const [finding, setFinding] = useState(false);
   const names = new Map(drawn.entities.map((each) => [each.id, each.name]));

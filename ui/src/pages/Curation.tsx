@@ -1,10 +1,10 @@
-/** What somebody should look at: memories in doubt, what an audit finds, and the changes that can be taken back. */
-import "./review.css";
+/** Curation: memories that need a decision, the findings of an audit, and changes that can be undone. */
+import "./curation.css";
 import { useState } from "preact/hooks";
 import { asFailure } from "../core/api";
 import { useChanges } from "../core/live";
 import { useLoad } from "../core/load";
-import type { Audit, Edit, Finding, Review as Entry } from "../core/nouns";
+import type { Audit, Edit, Finding, Review as Entry } from "../core/types";
 import { here } from "../core/route";
 import type { Profile } from "../core/profile";
 import { may, profile } from "../core/session";
@@ -62,7 +62,7 @@ export default function Review() {
 }
 
 interface Told extends Edit {
-  /** What it was about, as far as that is still there. */
+  /** The texts of the changed memories, as far as they still exist. */
   text: string | null;
 }
 
@@ -82,7 +82,7 @@ function Doubt({ entry, again }: { entry: Entry; again: () => void }) {
   const [editing, setEditing] = useState<string | null>(null);
   const answer = async (given: string, content?: string) => {
     const { undo } = await of.resolve(entry.memory.id, given, content);
-    void told(of, w.done[given] ?? w.done.keep!, undo);
+    void told(of, w.done[given] ?? w.done.keep!, { undo });
     again();
   };
   return (
@@ -141,7 +141,7 @@ function OneFinding({ finding, again }: { finding: Finding; again: () => void })
   const mend = async () => {
     try {
       const { fixed } = await of.mend(finding.name);
-      void told(of, w.mended, fixed?.undo ?? null);
+      void told(of, w.mended, { undo: fixed?.undo });
       again();
     } catch (wrong) {
       toast(asFailure(wrong).message, { wrong: true });

@@ -1,4 +1,4 @@
-/** Which namespace and profile a section of the administration is about; it stands in the address. */
+/** Chooses the namespace and profile of a section of the administration; the address has both. */
 import type { ComponentChildren } from "preact";
 import { Profile } from "../../core/profile";
 import { go, place, withQuery } from "../../core/route";
@@ -9,7 +9,7 @@ import { t } from "../../strings";
 
 const w = t.admin.where;
 
-export function Where({ children }: { children: (of: Profile) => ComponentChildren }) {
+export function ProfilePicker({ children }: { children: (of: Profile) => ComponentChildren }) {
   const spaces = useSpaces();
   return (
     <Shown of={spaces}>

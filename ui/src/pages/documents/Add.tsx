@@ -1,8 +1,8 @@
-/** Give it files or an address. Files may be dropped anywhere on the page; each shows how far it is. */
+/** Adds files or a web page. Files may be dropped anywhere on the page; each shows its progress. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { asFailure, type Failure } from "../../core/api";
 import { upload } from "../../core/upload";
-import type { Document } from "../../core/nouns";
+import type { Document } from "../../core/types";
 import { profile } from "../../core/session";
 import { Button } from "../../parts/Button";
 import { TextField } from "../../parts/Field";
@@ -18,7 +18,7 @@ interface Going {
   failure: Failure | null;
 }
 
-export function Adding({ onAdded }: { onAdded: () => void }) {
+export function AddDocuments({ onAdded }: { onAdded: () => void }) {
   const of = profile.value!;
   const [going, setGoing] = useState<Going[]>([]);
   const [over, setOver] = useState(false);

@@ -1,8 +1,8 @@
-/** A token, the one time it is seen: to copy, as a QR code, and in the words of the clients that will use it. */
+/** Shows a new token once: to copy, as a QR code, and with instructions for clients. */
 import { useMemo, useState } from "preact/hooks";
 import { encode } from "uqr";
 import { root } from "../../core/api";
-import type { Credential } from "../../core/nouns";
+import type { Credential } from "../../core/types";
 import { Dialog } from "../../parts/Dialog";
 import { Snippet } from "../../parts/Snippet";
 import { t } from "../../strings";
@@ -14,7 +14,7 @@ export interface Issued {
   token: string;
 }
 
-export function ShownOnce({ issued, onClose }: { issued: Issued; onClose: () => void }) {
+export function NewToken({ issued, onClose }: { issued: Issued; onClose: () => void }) {
   const { credential, token } = issued;
   const url = credential.kind === "url";
   const secret = url ? `${root}s/${token}` : token;

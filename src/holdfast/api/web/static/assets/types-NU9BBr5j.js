@@ -1,0 +1,1 @@
+function e(e){return`${e.id}@${e.version}`}function t(t){return t.superseded_by===e(t)}export{e as n,t};
