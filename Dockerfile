@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
-ARG PYTHON=3.13-slim-trixie
+# deploy/README.md says how to pin it by digest.
+ARG BASE_IMAGE=python:3.13-slim-trixie
 
-FROM python:${PYTHON} AS builder
+FROM ${BASE_IMAGE} AS builder
 RUN pip install --no-cache-dir --root-user-action=ignore uv==0.13.7 \
  && python -m venv --without-pip /opt/holdfast
 ENV UV_NO_CACHE=1 UV_COMPILE_BYTECODE=1 VIRTUAL_ENV=/opt/holdfast
@@ -12,7 +13,7 @@ COPY scripts/fetch_models.py scripts/
 RUN python scripts/fetch_models.py
 
 # The lock constrains: what the service does not need stays out, the rest has the lock's versions and hashes.
-ARG EXTRAS="postgres fast"
+ARG EXTRAS="postgres fast documents"
 COPY pyproject.toml requirements.lock ./
 # hadolint ignore=SC2046
 RUN uv pip install --constraints requirements.lock --requirements pyproject.toml $(printf -- '--extra %s ' ${EXTRAS})
@@ -20,10 +21,13 @@ RUN uv pip install --constraints requirements.lock --requirements pyproject.toml
 COPY hatch_build.py README.md LICENSE NOTICE ./
 COPY licenses licenses
 COPY src src
-RUN uv pip install --build-constraints requirements.lock --no-deps .
+# The build backend has the lock's version and hashes too, and is not part of the image.
+RUN uv pip install --system --constraints requirements.lock hatchling \
+ && pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir dist . \
+ && uv pip install --no-deps dist/holdfast-*.whl
 
 
-FROM python:${PYTHON}
+FROM ${BASE_IMAGE}
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Holdfast" \

@@ -21,42 +21,45 @@ check: $(DONE)
 	$(BIN)/mypy
 
 prove: $(DONE)
-	$(BIN)/python -m pytest -m slow --override-ini addopts=-q
+	$(BIN)/python -m pytest -m slow
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest tests/property
 
 # A real small model end to end, within a quarter of an hour on one core; fetches about 600 MB the first time.
 prove-llm: $(DONE)
 	$(BIN)/python -m pip install --quiet 'xllamacpp>=2026.10'
 	$(BIN)/python scripts/fetch_test_model.py
-	$(BIN)/python -m pytest -m llm --override-ini addopts=-q
-	$(BIN)/python -m evals.llm --cases 12 --seconds 45 --out docs/results/llm.md
+	$(BIN)/python -m pytest -m llm
+	$(BIN)/python -m evals.measure.llm --cases 12 --seconds 45 --out docs/results/llm.md
 
 bench: $(DONE)
-	$(BIN)/python benchmarks/embedded.py
-	$(BIN)/python benchmarks/service.py --out docs/results/service.md
-	$(BIN)/python benchmarks/streams.py --out docs/results/streams.md
-	$(BIN)/python benchmarks/across.py --out docs/results/across.md
+	$(BIN)/python -m benchmarks.embedded
+	$(BIN)/python -m benchmarks.service --out docs/results/service.md
+	$(BIN)/python -m benchmarks.streams --out docs/results/streams.md
+	$(BIN)/python -m benchmarks.across --out docs/results/across.md
 
 eval: $(DONE)
 	$(BIN)/python -m evals
-	$(BIN)/python -m evals.understanding --unread
-	$(BIN)/python -m evals.answers
-	$(BIN)/python -m evals.graph
+	$(BIN)/python -m evals.measure.extraction --unread
+	$(BIN)/python -m evals.measure.answers
+	$(BIN)/python -m evals.measure.graph
 
 $(DONE): pyproject.toml requirements.lock hatch_build.py scripts/fetch_models.py
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv --quiet --allow-existing $(VENV) && \
 	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
-	  uv pip install --quiet --python $(BIN)/python --no-deps -e . ; \
+	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
 	  python3 -m venv $(VENV) && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e . ; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
 	@touch $(DONE)
 
+# With the build backend, so that an installation fetches nothing without a hash.
 lock: $(DONE)
-	$(BIN)/python -m piptools compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe --no-header \
-	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file requirements.lock pyproject.toml
+	$(BIN)/python -m piptools compile --quiet --extra dev --build-deps-for editable --generate-hashes --strip-extras \
+	  --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
+	  --output-file requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,9 @@
-"""Cost of asking several profiles at once: `python benchmarks/across.py [--quick] [--out docs/results/across.md]`.
+"""Cost of asking several profiles at once: `python -m benchmarks.across [--quick] [--out docs/results/across.md]`.
 
 The same questions in turns: to five profiles one after the other, and to all five at once. CPU time of this process,
 every thread of it, so that other work on the machine does not count.
+
+`python -m benchmarks.across --many` asks 1, 50, 500 and 2,000 profiles, each twice, and shows time and memory.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import platform
+import resource
 import statistics
 import tempfile
 import time
@@ -16,16 +19,20 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from embedded import QUESTIONS, TEXTS
+from benchmarks.embedded import QUESTIONS, TEXTS
 
 from holdfast import AsyncHoldfast
+from holdfast.storage.sqlite.vault import SqliteVault
+from holdfast.testing import HashingEmbedder, ScriptedExtractor
+from holdfast.testing.conformance import memory, written
 
+MANY = (1, 50, 500, 2_000)
 PROFILES, ROUNDS, BAR = 5, 5, 1.5
 BATCH = 500
 Ask = Callable[[str], Awaitable[Any]]
 
 
-async def filled(holdfast: AsyncHoldfast, name: str, messages: int) -> None:
+async def fill_profile(holdfast: AsyncHoldfast, name: str, messages: int) -> None:
     profile = holdfast.profile("bench", name)
     for start in range(0, messages, BATCH):
         said = [
@@ -44,12 +51,12 @@ async def cost(ask: Ask, questions: list[str]) -> float:
     return (time.process_time() - start) * 1000 / len(questions)
 
 
-async def measured(folder: Path, embedder: str, messages: int, questions: int) -> dict[str, list[tuple[float, float]]]:
+async def measure(folder: Path, embedder: str, messages: int, questions: int) -> dict[str, list[tuple[float, float]]]:
     names = [f"p{n}" for n in range(PROFILES)]
     found: dict[str, list[tuple[float, float]]] = {}
     async with await AsyncHoldfast.open(folder, embedder=embedder) as holdfast:
         for name in names:
-            await filled(holdfast, name, messages)
+            await fill_profile(holdfast, name, messages)
         apart, together = [holdfast.profile("bench", name) for name in names], holdfast.across("bench", names)
         asked = [QUESTIONS[n % len(QUESTIONS)] for n in range(questions)]
 
@@ -68,7 +75,30 @@ async def measured(folder: Path, embedder: str, messages: int, questions: int) -
     return found
 
 
-def told(found: dict[str, dict[str, list[tuple[float, float]]]], messages: int) -> str:
+async def measure_many(folder: Path) -> list[str]:
+    """A row for each number of profiles: the first question, which opens their files, and the second."""
+    vault, rows = SqliteVault(folder), []
+    await vault.create_namespace("bench")
+    for n in range(max(MANY)):
+        store = await vault.open("bench", f"p{n}", create=True)
+        await store.apply(written(*(memory(f"I live in town {n} and I like tea {m}", n=m) for m in range(20))))
+        await vault.rested("bench", f"p{n}", HashingEmbedder().model)
+    holdfast = AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor())
+    for count in MANY:
+        several, times = holdfast.across("bench", [f"p{n}" for n in range(count)]), []
+        for _ in range(2):
+            wall, cpu = time.perf_counter(), time.process_time()
+            (best, *_) = await several.search(f"Who lives in town {count - 1}?", limit=10)
+            assert best.origin is not None
+            assert best.origin.profile == f"p{count - 1}"
+            times.append(f"{time.perf_counter() - wall:.2f} / {time.process_time() - cpu:.2f}")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        rows.append(f"| {count:,} | {times[0]} | {times[1]} | {peak} |")
+    await holdfast.close()
+    return ["| profiles | first question | second | peak memory |", "|---|---|---|---|", *rows]
+
+
+def report_text(found: dict[str, dict[str, list[tuple[float, float]]]], messages: int) -> str:
     rows = []
     for embedder, verbs in found.items():
         for verb, pairs in verbs.items():
@@ -78,7 +108,7 @@ def told(found: dict[str, dict[str, list[tuple[float, float]]]], messages: int) 
     head = [
         f"{PROFILES} profiles of {messages:,} messages each, in files. Milliseconds of CPU for one question: asked of",
         f"each profile in turn and added up, and asked of all at once. Medians of {ROUNDS} rounds, both in turns in",
-        f"one run of `benchmarks/across.py` on {platform.machine()}, Python {platform.python_version()}.",
+        f"one run of `python -m benchmarks.across` on {platform.machine()}, Python {platform.python_version()}.",
         f"The bar is {BAR} times the sum.",
     ]
     why = [
@@ -92,14 +122,19 @@ def told(found: dict[str, dict[str, list[tuple[float, float]]]], messages: int) 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--many", action="store_true")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
+    if given.many:
+        with tempfile.TemporaryDirectory() as folder:
+            print("\n".join(asyncio.run(measure_many(Path(folder)))))
+        return
     messages, questions = (100, 5) if given.quick else (300, 15)
     found = {}
     for embedder in ("potion",) if given.quick else ("potion", "arctic"):
         with tempfile.TemporaryDirectory() as folder:
-            found[embedder] = asyncio.run(measured(Path(folder), embedder, messages, questions))
-    page = told(found, messages)
+            found[embedder] = asyncio.run(measure(Path(folder), embedder, messages, questions))
+    page = report_text(found, messages)
     print(page)
     if given.out is not None:
         given.out.write_text(page)

@@ -1,8 +1,8 @@
-"""Speed of the embedded library: `python benchmarks/embedded.py [--quick]`. Writes docs/results/embedded.md.
+"""Speed of the embedded library: `python -m benchmarks.embedded [--quick]`. Writes docs/results/embedded.md.
 
 Sizes of 1k, 10k and 100k messages in one profile, then 2,000 profiles of 200. CPU and wall per operation. Vectors are
 pseudo-random of the default model's size, so that the figures are the store's and the ranker's own; what the default
-model costs is measured apart and shown beside. Text is drawn from evals/conversations.
+model costs is measured apart and shown beside. Text is drawn from evals/data/conversations.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from holdfast import AsyncHoldfast
+from holdfast.domain.types import Floats
 from holdfast.models.local import ArcticEmbedder
 from holdfast.testing import ScriptedExtractor
-from holdfast.types import Floats
 
 ROOT = Path(__file__).resolve().parent.parent
 QUESTIONS = [
     q["question"]
-    for f in sorted((ROOT / "evals/conversations").glob("*.json"))
+    for f in sorted((ROOT / "evals/data/conversations").glob("*.json"))
     for q in json.loads(f.read_text())["questions"]
 ]
 TEXTS = [
     m["content"]
-    for f in sorted((ROOT / "evals/conversations").glob("*.json"))
+    for f in sorted((ROOT / "evals/data/conversations").glob("*.json"))
     for s in json.loads(f.read_text())["sessions"]
     for m in s["messages"]
     if len(m["content"]) < 900
@@ -64,7 +64,7 @@ class RandomEmbedder:
         return vector / np.linalg.norm(vector)
 
 
-async def timed(act: Callable[[int], Awaitable[Any]], times: int) -> tuple[float, float, float]:
+async def time_calls(act: Callable[[int], Awaitable[Any]], times: int) -> tuple[float, float, float]:
     """(CPU ms, median wall ms, p95 wall ms) per call."""
     walls = []
     cpu = time.process_time()
@@ -108,7 +108,7 @@ async def one_profile(count: int, embedder: Any = None) -> dict[str, Any]:
     async def ingest(_: int) -> None:
         await profile.ingest([{"role": "user", "content": next(texts)}], session_id="live")
 
-    row["ingest one"] = await timed(ingest, 100)
+    row["ingest one"] = await time_calls(ingest, 100)
     await profile.settle()
     asked = iter(rng.choices(QUESTIONS, k=10_000))
 
@@ -119,8 +119,8 @@ async def one_profile(count: int, embedder: Any = None) -> dict[str, Any]:
         await profile.recall(next(asked))
 
     await search(0)
-    row["search warm"] = await timed(search, 100)
-    row["recall warm"] = await timed(recall, 100)
+    row["search warm"] = await time_calls(search, 100)
+    row["recall warm"] = await time_calls(recall, 100)
     row["resident MB"] = resident() - before
 
     async def cold(_: int) -> None:
@@ -128,8 +128,8 @@ async def one_profile(count: int, embedder: Any = None) -> dict[str, Any]:
 
     colds = []
     for _ in range(10):
-        await (await memory._vault.open("bench", "p", create=False)).sleep()  # type: ignore[attr-defined]
-        colds.append(await timed(cold, 1))
+        await (await memory.runtime.vault.open("bench", "p", create=False)).sleep()  # type: ignore[attr-defined]
+        colds.append(await time_calls(cold, 1))
     row["search cold"] = tuple(sorted(c[i] for c in colds)[len(colds) // 2] for i in range(3))
     await memory.close()
     size = sum(f.stat().st_size for f in folder.rglob("*.db"))
@@ -151,7 +151,7 @@ async def many_profiles(count: int, each: int, accesses: int) -> dict[str, Any]:
         await memory.profile("bench", f"profile {rng.randrange(count)}").search(rng.choice(QUESTIONS))
 
     gc.collect()
-    row["search at random"] = await timed(visit, accesses)
+    row["search at random"] = await time_calls(visit, accesses)
     row["open files"] = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else -1
     row["resident MB"] = resident()
     await memory.close()
@@ -162,13 +162,13 @@ async def many_profiles(count: int, each: int, accesses: int) -> dict[str, Any]:
 async def default_model() -> dict[str, float]:
     embedder = ArcticEmbedder()
     await embedder.embed_query("warm")
-    query = await timed(lambda n: embedder.embed_query(QUESTIONS[n]), 50)
+    query = await time_calls(lambda n: embedder.embed_query(QUESTIONS[n]), 50)
     start = time.process_time()
     await embedder.embed(TEXTS[:200])
     return {"query ms": query[0], "messages/CPU s": 200 / (time.process_time() - start)}
 
 
-def shown(value: Any) -> str:
+def cell_text(value: Any) -> str:
     if isinstance(value, tuple):
         return " / ".join(f"{each:.2f}" for each in value)
     return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
@@ -177,7 +177,7 @@ def shown(value: Any) -> str:
 def table(rows: list[dict[str, Any]]) -> str:
     names = list(rows[0])
     lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    return "\n".join(lines + ["| " + " | ".join(shown(row[name]) for name in names) + " |" for row in rows])
+    return "\n".join(lines + ["| " + " | ".join(cell_text(row[name]) for name in names) + " |" for row in rows])
 
 
 async def main() -> None:
@@ -195,7 +195,7 @@ async def main() -> None:
         [
             "# Speed of the embedded library",
             "",
-            f"`python benchmarks/embedded.py`, Python {platform.python_version()}, {os.cpu_count()} cores. Times are "
+            f"`python -m benchmarks.embedded`, Python {platform.python_version()}, {os.cpu_count()} cores. Times are "
             "CPU ms / median wall ms / 95th percentile wall ms per call, without the query's embedding; with the "
             f"default model that adds {model['query ms']:.1f} ms CPU a query. Embedding runs in the background at "
             f"{model['messages/CPU s']:.0f} messages a CPU second.",

@@ -1,6 +1,6 @@
 """What a graph costs: reading memories into it, its size, neighbours, ways, the whole.
 
-    python benchmarks/graph.py [--memories 50000] [--out docs/results/graph-cost.md]
+    python -m benchmarks.graph [--memories 50000] [--out docs/results/graph-cost.md]
 
 A profile is filled with statements about people, places, companies, services and projects (a few of them in very many
 memories, most in few, as in life), then asked. Times are CPU of this process, all threads, median and worst of many.
@@ -21,12 +21,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from holdfast import AsyncHoldfast, names
-from holdfast.graph import learn_some
-from holdfast.ports import Store
-from holdfast.sqlite.vault import SqliteVault
+from holdfast import AsyncHoldfast
+from holdfast.domain import identifiers
+from holdfast.domain.ports.storage import Store
+from holdfast.domain.types import Change, Memory
+from holdfast.graph.queries import learn_batch
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
-from holdfast.types import Change, Memory
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 AT_ONCE = 1000
@@ -71,18 +72,18 @@ def statements(count: int) -> list[str]:
     return list(made)
 
 
-async def filled(store: Store, count: int) -> None:
+async def fill_store(store: Store, count: int) -> None:
     said_in_all = statements(count)
     for first in range(0, count, AT_ONCE):
         memories = []
         for n, said in enumerate(said_in_all[first : first + AT_ONCE], first):
             at = START + timedelta(minutes=n)
-            id = names.memory_id(at, said)
+            id = identifiers.memory_id(at, said)
             memories.append(Memory(id, "fact", said, said[:80], at, at, extractor="benchmark/1"))
         await store.apply(Change(memories=tuple(memories)))
 
 
-async def timed(ask: Callable[[str], Awaitable[Any]], about: list[str]) -> tuple[str, str]:
+async def time_questions(ask: Callable[[str], Awaitable[Any]], about: list[str]) -> tuple[str, str]:
     took = []
     for each in about:
         start = time.process_time()
@@ -91,15 +92,15 @@ async def timed(ask: Callable[[str], Awaitable[Any]], about: list[str]) -> tuple
     return f"{median(took):.1f} ms", f"{max(took):.1f} ms"
 
 
-async def measured(count: int, told: Table) -> None:
+async def measure(count: int, told: Table) -> None:
     with tempfile.TemporaryDirectory() as folder:
         vault = SqliteVault(Path(folder))
         await vault.create_namespace("bench")
         store = await vault.open("bench", "graph", create=True)
-        await filled(store, count)
+        await fill_store(store, count)
         before = (await store.stats("")).bytes
         start = time.process_time()
-        while await learn_some(store):
+        while await learn_batch(store):
             continue
         read = time.process_time() - start
         grown = (await store.stats("")).bytes - before
@@ -113,14 +114,14 @@ async def measured(count: int, told: Table) -> None:
             some = [each.id for each in noise.sample(listed, ASKED)]
             hubs = [each.id for each in listed[:20]]
             told.add(f"entities, of which the first is in {listed[0].memories:,} memories", len(listed), "")
-            told.add("neighbours of any entity", *await timed(lambda name: profile.graph(name), some))
-            told.add("neighbours of the twenty most mentioned", *await timed(profile.graph, hubs))
-            two = await timed(lambda name: profile.graph(name, depth=2), some[:20])
+            told.add("neighbours of any entity", *await time_questions(lambda name: profile.graph(name), some))
+            told.add("neighbours of the twenty most mentioned", *await time_questions(profile.graph, hubs))
+            two = await time_questions(lambda name: profile.graph(name, depth=2), some[:20])
             told.add("two links around any entity, 100 entities", *two)
             ends = dict(zip(some, reversed(some), strict=True))
-            told.add("the way between two", *await timed(lambda name: profile.path(name, ends[name]), some))
-            told.add("memories about one", *await timed(profile.about, some))
-            whole = await timed(lambda _: profile.graph(limit=5000), ["", ""])
+            told.add("the way between two", *await time_questions(lambda name: profile.path(name, ends[name]), some))
+            told.add("memories about one", *await time_questions(profile.about, some))
+            whole = await time_questions(lambda _: profile.graph(limit=5000), ["", ""])
             told.add("the whole, 5,000 entities at most", *whole)
 
 
@@ -132,7 +133,7 @@ def main() -> None:
     told = Table()
     for count in given.memories:
         told.memories = count
-        asyncio.run(measured(count, told))
+        asyncio.run(measure(count, told))
     if given.out:
         lines = [
             "| memories | what | median | worst |",

@@ -1,4 +1,4 @@
-"""Cost of MCP: `python benchmarks/mcp.py [--quick] [--out docs/results/mcp.md]`.
+"""Cost of MCP: `python -m benchmarks.mcp [--quick] [--out docs/results/mcp.md]`.
 
 What a tools/call costs the server process beyond the same call on the library, in this process and on a copy of the
 folder, in turns; what an idle listener holds; and how long a call takes on a profile that was closed meanwhile.
@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from embedded import QUESTIONS, TEXTS, fill
-from streams import memory
+from benchmarks.embedded import QUESTIONS, TEXTS, fill
+from benchmarks.service import EMBEDDER, LENGTH, TOKEN, WHO, Server, server_process, table
+from benchmarks.streams import memory
 
 from holdfast import AsyncHoldfast
-from holdfast.profile import LocalProfile
-from service import EMBEDDER, LENGTH, TOKEN, WHO, Server, serving, table
+from holdfast.service.profile.local import LocalProfile
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 ROUNDS = 5
@@ -69,7 +69,7 @@ def calls(ids: list[str], quick: bool) -> list[Call]:
     ]  # fmt: skip
 
 
-def posted(body: dict[str, Any], where: tuple[str, str], *more: str) -> bytes:
+def http_request(body: dict[str, Any], where: tuple[str, str], *more: str) -> bytes:
     content = json.dumps(body).encode()
     head = [
         f"POST /mcp?namespace={where[0]}&profile={where[1]} HTTP/1.1", "host: localhost",
@@ -79,14 +79,14 @@ def posted(body: dict[str, Any], where: tuple[str, str], *more: str) -> bytes:
     return "\r\n".join(head).encode() + b"\r\n\r\n" + content
 
 
-def asked(method: str, params: dict[str, Any], where: tuple[str, str], session: str | None = None) -> bytes:
+def mcp_request(method: str, params: dict[str, Any], where: tuple[str, str], session: str | None = None) -> bytes:
     """One request: of the stateless revision, or in a session."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     if session is not None:
-        return posted(body, where, f"mcp-protocol-version: {LEGACY}", f"mcp-session-id: {session}")
+        return http_request(body, where, f"mcp-protocol-version: {LEGACY}", f"mcp-session-id: {session}")
     named = (f"mcp-name: {params['name']}",) if "name" in params else ()
     body["params"] = params | {"_meta": META}
-    return posted(body, where, f"mcp-protocol-version: {MODERN}", f"mcp-method: {method}", *named)
+    return http_request(body, where, f"mcp-protocol-version: {MODERN}", f"mcp-method: {method}", *named)
 
 
 class Connection:
@@ -114,10 +114,10 @@ class Connection:
         """A session of the handshake era."""
         told = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
         first = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": told}
-        head, _ = await self.ask(posted(first, where))
+        head, _ = await self.ask(http_request(first, where))
         session = next(line[16:] for line in head.decode().lower().splitlines() if line.startswith("mcp-session-id: "))
         done = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        await self.ask(posted(done, where, f"mcp-protocol-version: {LEGACY}", f"mcp-session-id: {session}"))
+        await self.ask(http_request(done, where, f"mcp-protocol-version: {LEGACY}", f"mcp-session-id: {session}"))
         return session
 
 
@@ -141,7 +141,7 @@ async def over_mcp(server: Server, call: Call, turn: int, session: bool) -> floa
     connection = await Connection.to(server)
     held = await connection.began(WHO) if session else None
     requests = [
-        asked("tools/call", {"name": call.tool, "arguments": call.arguments(given)}, WHO, held)
+        mcp_request("tools/call", {"name": call.tool, "arguments": call.arguments(given)}, WHO, held)
         for given in call.inputs(f"{'legacy' if session else 'modern'} {turn}")
     ]
     start = server.cpu()
@@ -161,7 +161,7 @@ async def costs(folder: Path, messages: int, quick: bool) -> list[dict[str, Any]
     async with await AsyncHoldfast.open(folder / "library", embedder=EMBEDDER) as holdfast:
         profile = holdfast.profile(*WHO)
         ids = [message.id for message in await profile.messages(limit=1000)]
-        with serving(folder / "served") as server:
+        with server_process(folder / "served") as server:
             for call in calls(ids, quick):
                 spent: dict[str, list[float]] = {"row": [], "library": [], "modern": [], "legacy": []}
                 for turn in range(ROUNDS + 1):  # the first to warm up
@@ -169,12 +169,14 @@ async def costs(folder: Path, messages: int, quick: bool) -> list[dict[str, Any]
                     spent["library"].append(await on_the_library(profile, call, turn, PAUSE))
                     spent["modern"].append(await over_mcp(server, call, turn, session=False))
                     spent["legacy"].append(await over_mcp(server, call, turn, session=True))
-                rows.append(compared(call.tool, {way: statistics.median(each[1:]) for way, each in spent.items()}))
+                rows.append(
+                    comparison_row(call.tool, {way: statistics.median(each[1:]) for way, each in spent.items()})
+                )
                 print(rows[-1], flush=True)
     return rows
 
 
-def compared(tool: str, spent: dict[str, float]) -> dict[str, Any]:
+def comparison_row(tool: str, spent: dict[str, float]) -> dict[str, Any]:
     added = {way: spent[way] - spent["library"] for way in ("modern", "legacy")}
     verdict = f"≤ {CALL_BAR:g} ms: {'met' if added['modern'] <= CALL_BAR else 'missed'}"
     return {
@@ -183,7 +185,7 @@ def compared(tool: str, spent: dict[str, float]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def listening(server: Server, count: int, session: bool) -> dict[str, Any]:
+async def measure_listeners(server: Server, count: int, session: bool) -> dict[str, Any]:
     """So many listeners, idle; then one write to the first profile."""
     before = memory(server.pid)
     held = [await listener(server, (WHO[0], f"l{n % LISTENED}"), session) for n in range(count)]
@@ -195,7 +197,7 @@ async def listening(server: Server, count: int, session: bool) -> dict[str, Any]
     start = time.perf_counter()
     arguments = {"content": f"Prefers window seats {session}", "kind": "fact"}
     told = {"name": "remember", "arguments": arguments}
-    await (await Connection.to(server)).ask(asked("tools/call", told, (WHO[0], "l0")))
+    await (await Connection.to(server)).ask(mcp_request("tools/call", told, (WHO[0], "l0")))
     await asyncio.wait_for(asyncio.gather(*heard), 30)
     reached = time.perf_counter() - start
     for connection in held:
@@ -212,12 +214,12 @@ async def listener(server: Server, where: tuple[str, str], session: bool) -> Con
     uri = f"holdfast://{where[0]}/{where[1]}/summary"
     if not session:
         connection.writer.write(
-            asked("subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}}, where)
+            mcp_request("subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}}, where)
         )
         await connection.reader.readuntil(b"subscriptions/acknowledged")
         return connection
     id = await connection.began(where)
-    await connection.ask(asked("resources/subscribe", {"uri": uri}, where, id))
+    await connection.ask(mcp_request("resources/subscribe", {"uri": uri}, where, id))
     connection.writer.write(
         f"GET /mcp?namespace={where[0]}&profile={where[1]} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n"
         f"authorization: Bearer {TOKEN}\r\nmcp-protocol-version: {LEGACY}\r\nmcp-session-id: {id}\r\n\r\n".encode()
@@ -235,13 +237,13 @@ async def wakes(folder: Path, messages: int) -> list[dict[str, Any]]:
     os.environ["HOLDFAST_OPEN_FILES"] = "4"
     closed: dict[str, list[float]] = {"fetch": [], "remember": []}
     opened: dict[str, list[float]] = {"fetch": [], "remember": []}
-    with serving(folder) as server:
+    with server_process(folder) as server:
         await listener(server, (WHO[0], "w0"), session=False)  # it is only listened to meanwhile
         connection = await Connection.to(server)
 
         async def call(n: int, tool: str, arguments: dict[str, Any]) -> float:
             start = time.perf_counter()
-            await connection.ask(asked("tools/call", {"name": tool, "arguments": arguments}, (WHO[0], f"w{n}")))
+            await connection.ask(mcp_request("tools/call", {"name": tool, "arguments": arguments}, (WHO[0], f"w{n}")))
             return (time.perf_counter() - start) * 1e3
 
         for turn in range(30):
@@ -253,10 +255,10 @@ async def wakes(folder: Path, messages: int) -> list[dict[str, Any]]:
                     times[tool].append(await call(0, tool, text if tool == "remember" else {"id": known[0]}))
                 await asyncio.sleep(0.3)
     del os.environ["HOLDFAST_OPEN_FILES"]
-    return [woken(tool, opened[tool], closed[tool]) for tool in closed]
+    return [wakeup_row(tool, opened[tool], closed[tool]) for tool in closed]
 
 
-def woken(tool: str, opened: list[float], closed: list[float]) -> dict[str, Any]:
+def wakeup_row(tool: str, opened: list[float], closed: list[float]) -> dict[str, Any]:
     usual = statistics.median(closed)
     return {
         "call": tool, "open, p50 ms": statistics.median(opened), "closed, p50 ms": usual,
@@ -265,15 +267,15 @@ def woken(tool: str, opened: list[float], closed: list[float]) -> dict[str, Any]
     }  # fmt: skip
 
 
-async def measured(folder: Path, messages: int, quick: bool, listeners: int) -> list[list[dict[str, Any]]]:
+async def measure(folder: Path, messages: int, quick: bool, listeners: int) -> list[list[dict[str, Any]]]:
     called = await costs(folder, messages, quick)
     held = []
     for session in (False, True):
-        with serving(folder / "served") as server:
+        with server_process(folder / "served") as server:
             for n in range(LISTENED):  # what a profile costs is not the listeners'
                 told = {"name": "remember", "arguments": {"content": "Is here", "kind": "fact"}}
-                await (await Connection.to(server)).ask(asked("tools/call", told, (WHO[0], f"l{n}")))
-            held.append(await listening(server, listeners, session))
+                await (await Connection.to(server)).ask(mcp_request("tools/call", told, (WHO[0], f"l{n}")))
+            held.append(await measure_listeners(server, listeners, session))
             print(held[-1], flush=True)
     return [called, held, await wakes(folder / "many", messages)]
 
@@ -288,12 +290,12 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     messages, folder = 1_000, Path(tempfile.mkdtemp())
     try:
-        called, held, woken = asyncio.run(measured(folder, messages, chosen.quick, chosen.listeners))
+        called, held, woken = asyncio.run(measure(folder, messages, chosen.quick, chosen.listeners))
     finally:
         shutil.rmtree(folder)
     page = f"""# Cost of MCP
 
-`python benchmarks/mcp.py{" --quick" if chosen.quick else ""}`, Python {platform.python_version()}, \
+`python -m benchmarks.mcp{" --quick" if chosen.quick else ""}`, Python {platform.python_version()}, \
 {os.cpu_count()} cores, a profile of {messages:,} messages, the `{EMBEDDER}` embedder on both sides.
 
 ## What a tools/call adds

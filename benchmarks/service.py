@@ -1,4 +1,4 @@
-"""Cost of the HTTP service: `python benchmarks/service.py [--quick] [--out docs/results/service.md]`.
+"""Cost of the HTTP service: `python -m benchmarks.service [--quick] [--out docs/results/service.md]`.
 
 One `holdfast serve` process with one profile of 10,000 messages, asked over kept-alive connections by 1, 8 and 64
 clients in this process. CPU is the server process's own, so that a busy machine changes it little. The same calls are
@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from embedded import QUESTIONS, TEXTS, fill
+from benchmarks.embedded import QUESTIONS, TEXTS, fill
 
 from holdfast import AsyncHoldfast
-from holdfast.profile import LocalProfile
+from holdfast.service.profile.local import LocalProfile
 
 TOKEN = "preset-admin-token-of-the-benchmark"
 EMBEDDER = "potion"
@@ -116,7 +116,7 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Server]:
+def server_process(folder: Path) -> Iterator[Server]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -189,7 +189,7 @@ async def rounds(server: Server, profile: LocalProfile, call: Call) -> tuple[dic
         for clients in CLIENTS:
             served[clients].append(await over_http(server, call, clients, turn))
     rows = [row(call, clients, served[clients][1:]) for clients in CLIENTS]
-    return compared(call.name, statistics.median(library[1:]), rows[0]["CPU ms"]), rows
+    return comparison_row(call.name, statistics.median(library[1:]), rows[0]["CPU ms"]), rows
 
 
 def row(call: Call, clients: int, turns: list[tuple[float, float, list[float]]]) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def row(call: Call, clients: int, turns: list[tuple[float, float, list[float]]])
     }  # fmt: skip
 
 
-def compared(name: str, library: float, served: float) -> dict[str, Any]:
+def comparison_row(name: str, library: float, served: float) -> dict[str, Any]:
     """The library's CPU beside the service's with one client, which takes turns as the library does."""
     added = served - library
     bars = {"get": (served, GET_BAR, "in all"), "search": (added, SEARCH_BAR, "beyond the library")}
@@ -222,7 +222,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines + ["| " + " | ".join(map(shown, row.values())) + " |" for row in rows])
 
 
-async def measured(folder: Path, messages: int, quick: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+async def measure(folder: Path, messages: int, quick: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     async with await AsyncHoldfast.open(folder / "library", embedder=EMBEDDER) as holdfast:
         await fill(holdfast.profile(*WHO), messages, random.Random(1))
     shutil.copytree(folder / "library", folder / "served")
@@ -230,7 +230,7 @@ async def measured(folder: Path, messages: int, quick: bool) -> tuple[list[dict[
     async with await AsyncHoldfast.open(folder / "library", embedder=EMBEDDER) as holdfast:
         profile = holdfast.profile(*WHO)
         ids = [message.id for message in await profile.messages(limit=1000)]
-        with serving(folder / "served") as server:
+        with server_process(folder / "served") as server:
             for call in calls(ids, quick):
                 beside, loads = await rounds(server, profile, call)
                 added.append(beside)
@@ -247,12 +247,12 @@ def main() -> None:
     messages = 1_000 if chosen.quick else 10_000
     folder = Path(tempfile.mkdtemp())
     try:
-        added, rows = asyncio.run(measured(folder, messages, chosen.quick))
+        added, rows = asyncio.run(measure(folder, messages, chosen.quick))
     finally:
         shutil.rmtree(folder)
     page = f"""# Cost of the HTTP service
 
-`python benchmarks/service.py{" --quick" if chosen.quick else ""}`, Python {platform.python_version()}, \
+`python -m benchmarks.service{" --quick" if chosen.quick else ""}`, Python {platform.python_version()}, \
 {os.cpu_count()} cores, a profile of {messages:,} messages, the `{EMBEDDER}` embedder on both sides.
 CPU is all of the server process's, user and system. Writes are durable when they return and include their digestion.
 

@@ -1,6 +1,6 @@
 """Thousands of idle event streams on one server: memory and CPU of each, and how long a write takes to reach all.
 
-python benchmarks/streams.py [--streams 5000] [--seconds 60] [--out docs/results/streams.md]
+python -m benchmarks.streams [--streams 5000] [--seconds 60] [--out docs/results/streams.md]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from service import TOKEN, serving
+from benchmarks.service import TOKEN, server_process
 
 PROFILES = 50
 
@@ -23,7 +23,7 @@ PROFILES = 50
 async def main(streams: int, seconds: float, out: str | None) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as server:
+    with tempfile.TemporaryDirectory() as folder, server_process(Path(folder)) as server:
         before = memory(server.pid)
         listeners = [await listen(server.port, f"p{n % PROFILES}") for n in range(streams)]
         await asyncio.sleep(2)
@@ -35,7 +35,7 @@ async def main(streams: int, seconds: float, out: str | None) -> None:
         lines = [
             "# Idle event streams", "",
             f"{streams:,} streams of {PROFILES} profiles on one process, {seconds:.0f} s idle. "
-            "`python benchmarks/streams.py` measures it again.", "",
+            "`python -m benchmarks.streams` measures it again.", "",
             "| | |", "|---|---|",
             f"| memory per stream | {held / streams / 1024:.1f} KiB |",
             f"| CPU while idle, all streams (a heartbeat each 15 s) | {idle * 100:.1f} % of one core |",

@@ -10,25 +10,25 @@ import os
 import resource
 import sys
 import time
-from pathlib import Path
+
+from .paths import RESULTS
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from holdfast.domain.ports.models import Embedder
 from holdfast.models.local import ArcticEmbedder, PotionEmbedder
-from holdfast.ports import Embedder
 
-from . import data, report
-from .ablation import ablated, diversified
-from .profiles import cached, opened
-from .retrieval import Figures, measured
-from .train_ranker import fold_models, training_rows
-
-RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+from . import report
+from .data import benchmarks
+from .measure.ablation import measure_ablation, measure_diversity
+from .measure.retrieval import Figures, measure
+from .profiles import cached_embedder, open_memory
+from .train.ranker import fold_models, training_rows
 
 
 async def query_cost(embedder: Embedder) -> float:
     """CPU milliseconds to embed one question."""
-    questions = [question.text for case in data.own()[:3] for question in case.questions]
+    questions = [question.text for case in benchmarks.own()[:3] for question in case.questions]
     await embedder.embed_query("warm")
     start = time.process_time()
     for question in questions:
@@ -37,11 +37,16 @@ async def query_cost(embedder: Embedder) -> float:
 
 
 async def figures_of(embedder: Embedder, names: tuple[str, ...], fold: dict[str, report.Weights]) -> dict[str, Figures]:
-    sets = {"own": data.own, "locomo": data.locomo, "pool": data.longmemeval_pool, "s48": data.longmemeval_s48}
+    sets = {
+        "own": benchmarks.own,
+        "locomo": benchmarks.locomo,
+        "pool": benchmarks.longmemeval_pool,
+        "s48": benchmarks.longmemeval_s48,
+    }
     found = {}
-    async with opened(cached(embedder)) as memory:
+    async with open_memory(cached_embedder(embedder)) as memory:
         for name in names:
-            found[name] = await measured(memory, sets[name](), fold)
+            found[name] = await measure(memory, sets[name](), fold)
             print(report.table({name: found[name]}), flush=True)
     return found
 
@@ -60,8 +65,8 @@ async def main() -> None:
     costs = {"arctic": await query_cost(ArcticEmbedder()), "potion": await query_cost(PotionEmbedder())}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     RESULTS.mkdir(parents=True, exist_ok=True)
-    without = await ablated(names, rows, others)
-    spread = await diversified(names, rows, others)
+    without = await measure_ablation(names, rows, others)
+    spread = await measure_diversity(names, rows, others)
     (RESULTS / "retrieval.md").write_text(report.page(figures, potion, costs, peak, without, spread))
     (RESULTS / "retrieval.svg").write_text(report.plot(figures))
     print(f"wrote {RESULTS / 'retrieval.md'}")

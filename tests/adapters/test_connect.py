@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 import tomllib
 from collections.abc import Callable
@@ -14,7 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.cli import clients, main, splice
+from holdfast.cli import main
+from holdfast.cli.hooks import clients, config_file
+from support.paths import ROOT
 
 URL = "http://127.0.0.1:8420/s/hf_verysecret"
 FILES = {
@@ -28,13 +31,13 @@ WITH_URL = [name for name, client in clients.CLIENTS.items() if client.remote]
 WITH_HOOKS = [name for name, client in clients.CLIENTS.items() if client.hooks]
 
 
-class Said(NamedTuple):
+class CliResult(NamedTuple):
     code: int
     out: str
     err: str
 
 
-Run = Callable[..., Said]
+Run = Callable[..., CliResult]
 
 
 @pytest.fixture
@@ -48,8 +51,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: str) -> Said:
-        return Said(main(["connect", *arguments]), *capsys.readouterr())
+    def run(*arguments: str) -> CliResult:
+        return CliResult(main(["connect", *arguments]), *capsys.readouterr())
 
     return run
 
@@ -57,10 +60,10 @@ def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 def entry(home: Path, name: str) -> Any:
     file = home / FILES[name]
     held = tomllib.loads(file.read_text()) if file.suffix == ".toml" else json.loads(file.read_text())
-    return held[clients.CLIENTS[name].under]["holdfast"]
+    return held[clients.CLIENTS[name].servers_key]["holdfast"]
 
 
-def everything(folder: Path) -> dict[str, bytes]:
+def folder_contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -70,7 +73,7 @@ def test_without_write_nothing_is_changed(run: Run, home: Path, name: str) -> No
     assert (shown.code, shown.err) == (0, "")
     assert str(home / FILES[name]) in shown.out
     assert "Nothing was changed" in shown.out
-    assert everything(home) == {}
+    assert folder_contents(home) == {}
 
 
 @pytest.mark.parametrize("name", list(FILES))
@@ -92,7 +95,7 @@ def test_a_url_is_written_and_its_secret_not_shown(run: Run, home: Path, name: s
         assert "verysecret" not in written.out + written.err
     assert "verysecret" not in run(name, "--url", URL, "--json").out
     assert (home / FILES[name]).stat().st_mode & 0o077 == 0
-    assert clients.environment(name)["HOLDFAST_URL"] == f"{URL}/mcp"
+    assert clients.entry_variables(name)["HOLDFAST_URL"] == f"{URL}/mcp"
 
 
 def test_the_url_may_come_from_the_environment(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,16 +111,16 @@ def test_hooks_are_added_once_beside_those_of_others(run: Run, home: Path, name:
     theirs = {"command": "say done"} if name == "cursor" else {"hooks": [{"type": "command", "command": "say done"}]}
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"hooks": {event: [theirs]}, "model": "best"}))
-    before = everything(home)
+    before = folder_contents(home)
     for _ in range(2):
         assert run(name, "--write", "--hooks", "--url", URL).code == 0
     held = json.loads(file.read_text())
     assert held["model"] == "best"
-    assert held["hooks"][event] == [theirs, clients.hook(name, event)]
+    assert held["hooks"][event] == [theirs, clients.hook_entry(name, event)]
     assert len(held["hooks"]) == 5
     assert all(len(each) == 1 + (key == event) for key, each in held["hooks"].items())
     run(name, "--undo")
-    assert everything(home) == before
+    assert folder_contents(home) == before
 
 
 BEFORE = {
@@ -137,17 +140,17 @@ def test_what_was_there_stays_and_undo_restores_every_byte(run: Run, home: Path,
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(BEFORE[name].encode())
     file.chmod(0o640)
-    before = everything(home)
+    before = folder_contents(home)
     for _ in range(2):
         assert run(name, "--write").code == 0
     after = file.read_bytes().decode()
     for line in BEFORE[name].replace('{"mcpServers": {}}', '{"mcpServers": {').splitlines():
         assert line.rstrip(" }]") in after, f"{line!r} is lost"
-    assert run(name, "--write").out.startswith("Already in")
-    assert "as it was before" in run(name, "--undo").out
-    assert everything(home) == before
+    assert run(name, "--write").out.startswith("Already set up in")
+    assert "restored" in run(name, "--undo").out
+    assert folder_contents(home) == before
     assert file.stat().st_mode & 0o777 == 0o640
-    assert "nothing of ours in it" in run(name, "--undo").out
+    assert "has no entry for Holdfast" in run(name, "--undo").out
 
 
 @pytest.mark.parametrize("name", list(FILES))
@@ -155,8 +158,8 @@ def test_a_file_that_was_not_there_is_removed_again(run: Run, home: Path, name: 
     run(name, "--write")
     run(name, "--write", "--profile", "other")
     run(name, "--undo")
-    assert everything(home) == {}
-    assert "not there" in run(name, "--undo").out
+    assert folder_contents(home) == {}
+    assert "no such file" in run(name, "--undo").out
 
 
 @pytest.mark.parametrize("name", list(FILES))
@@ -170,12 +173,16 @@ def test_when_others_changed_the_file_only_our_entry_goes(run: Run, home: Path, 
         file.write_bytes((text + "\n[later]\nb = 2\n").encode())
     else:
         mark = "\ufeff" if text.startswith("\ufeff") else ""
-        file.write_bytes((mark + splice.put(text.removeprefix(mark), ("later",), {"b": 2})).encode())
-    assert "only our entry" in run(name, "--undo").out
+        file.write_bytes((mark + config_file.with_value(text.removeprefix(mark), ("later",), {"b": 2})).encode())
+    assert "kept other changes" in run(name, "--undo").out
     after = file.read_bytes().decode().removeprefix("\ufeff")
-    held = tomllib.loads(after.replace("\r\n", "\n")) if name == "codex" else splice.parsed(after).value
+    held = (
+        tomllib.loads(after.replace("\r\n", "\n"))
+        if name == "codex"
+        else config_file.parse_json_with_comments(after).value
+    )
     assert held["later"] == {"b": 2}
-    assert "holdfast" not in held.get(clients.CLIENTS[name].under, {})
+    assert "holdfast" not in held.get(clients.CLIENTS[name].servers_key, {})
     assert "# about tui" in after or name != "codex"
 
 
@@ -213,15 +220,28 @@ def test_a_broken_file_is_named_and_left_alone(run: Run, home: Path, name: str, 
         assert (refused.code, refused.out) == (2, "")
         assert str(file) in refused.err
         assert "verysecret" not in refused.err
-    assert everything(home) == {FILES[name]: text.encode()}
+    assert folder_contents(home) == {FILES[name]: text.encode()}
 
 
 def test_bytes_that_are_no_text_are_left_alone(run: Run, home: Path) -> None:
     file = home / FILES["cursor"]
     file.parent.mkdir()
     file.write_bytes(b"\xff\xfe{\x00}\x00")
-    assert "not UTF-8" in run("cursor", "--write").err
+    assert "not valid UTF-8" in run("cursor", "--write").err
     assert file.read_bytes() == b"\xff\xfe{\x00}\x00"
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_device_or_pipe_in_place_of_the_file_is_refused_and_stays(run: Run, home: Path, linked: bool) -> None:
+    """A link to /dev/null switches a settings file off; replacing its target would replace the device."""
+    pipe = home / "pipe" if linked else home / ".claude.json"
+    os.mkfifo(pipe)
+    if linked:
+        (home / ".claude.json").symlink_to(pipe)
+    for arguments in ([], ["--write"], ["--undo"]):
+        refused = run("claude-code", *arguments)
+        assert (refused.code, "is not a regular file" in refused.err) == (2, True)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_a_link_stays_a_link(run: Run, home: Path) -> None:
@@ -248,7 +268,7 @@ def test_what_makes_no_sense_is_refused_by_field(run: Run, home: Path, arguments
     refused = run(*arguments, "--json")
     assert refused.code == 2
     assert json.loads(refused.err)["error"]["field"] == field
-    assert everything(home) == {}
+    assert folder_contents(home) == {}
 
 
 @pytest.mark.parametrize(
@@ -273,14 +293,16 @@ def test_clients_with_a_folder_of_their_own_say_where(home: Path, monkeypatch: p
 
 
 def test_the_plugin_says_what_connect_says() -> None:
-    plugin = Path(__file__).parents[2] / "integrations" / "claude-code"
+    plugin = ROOT / "integrations" / "claude-code"
     for name, file in (("claude-code", "hooks.json"), ("codex", "codex.json"), ("cursor", "cursor.json")):
         held = json.loads((plugin / "hooks" / file).read_text())["hooks"]
         for event, (item,) in held.items():
-            runs, ours = (each if name == "cursor" else each["hooks"][0] for each in (item, clients.hook(name, event)))
+            runs, ours = (
+                each if name == "cursor" else each["hooks"][0] for each in (item, clients.hook_entry(name, event))
+            )
             assert runs["command"].startswith(f"holdfast hook {event} --client {name}")
             assert runs["timeout"] == ours["timeout"]
-            assert item.get("matcher") == clients.hook(name, event).get("matcher")
+            assert item.get("matcher") == clients.hook_entry(name, event).get("matcher")
         assert len(held) == 5
 
 
@@ -299,11 +321,11 @@ def test_any_document_takes_an_entry_and_gives_it_back(
 ) -> None:
     held = {**held, "servers": {"other": 1}} if "x" in held else {k: v for k, v in held.items() if k != "servers"}
     text = json.dumps(held, indent=indent, ensure_ascii=ascii_only)
-    added = splice.put(text, ("servers", "holdfast"), value)
+    added = config_file.with_value(text, ("servers", "holdfast"), value)
     assert json.loads(added) == {**held, "servers": {**held.get("servers", {}), "holdfast": value}}
-    again = splice.put(added, ("servers", "holdfast"), 7)
+    again = config_file.with_value(added, ("servers", "holdfast"), 7)
     assert json.loads(again)["servers"]["holdfast"] == 7
-    gone = splice.without(again, ("servers",), lambda child: child.key == "holdfast")
+    gone = config_file.without_children(again, ("servers",), lambda child: child.key == "holdfast")
     assert json.loads(gone) == {**held, "servers": held.get("servers", {})}
 
 
@@ -321,11 +343,14 @@ def test_any_document_takes_an_entry_and_gives_it_back(
     ],
 )
 def test_comments_and_commas_survive(text: str) -> None:
-    added = splice.append(splice.put(text, ("b", "c"), {"d": [1]}), ("b", "list"), "item")
-    assert splice.parsed(added).value == {**splice.parsed(text).value, "b": {"c": {"d": [1]}, "list": ["item"]}}
+    added = config_file.with_item(config_file.with_value(text, ("b", "c"), {"d": [1]}), ("b", "list"), "item")
+    assert config_file.parse_json_with_comments(added).value == {
+        **config_file.parse_json_with_comments(text).value,
+        "b": {"c": {"d": [1]}, "list": ["item"]},
+    }
     for comment in ("/* , */", "// x, y", "// top", "// end"):
         assert (comment in added) == (comment in text)
-    gone = splice.without(added, (), lambda child: child.key == "b")
-    assert splice.parsed(gone).value == splice.parsed(text).value
+    gone = config_file.without_children(added, (), lambda child: child.key == "b")
+    assert config_file.parse_json_with_comments(gone).value == config_file.parse_json_with_comments(text).value
     for comment in ("/* , */", "// x, y", "// top", "// end"):
         assert (comment in gone) == (comment in text)

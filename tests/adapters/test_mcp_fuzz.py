@@ -11,8 +11,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from holdfast.mcp.tools import NAMED
-from mcp_clients import BOTH, LEGACY, Site, call, initialised, site
+from holdfast.api.mcp.tools import NAMED
+from support.mcp_clients import ACCEPT, LEGACY, Site, call, legacy_session, site
 
 ROUNDS = 60
 GOOD: dict[str, dict[str, Any]] = {
@@ -43,7 +43,7 @@ def deep(levels: int) -> Any:
     return made
 
 
-def malformed(tool: str, dice: random.Random) -> dict[str, Any]:
+def malformed_arguments(tool: str, dice: random.Random) -> dict[str, Any]:
     """Good arguments with one thing wrong in them."""
     made: dict[str, Any] = json.loads(json.dumps(GOOD[tool]))
     at = made["messages"][0] if tool == "ingest" and dice.random() < 0.5 else made
@@ -87,13 +87,13 @@ async def here(tmp_path: Path) -> AsyncIterator[Site]:
 async def test_a_malformed_call_is_a_typed_error_and_stores_nothing(here: Site, tool: str, era: str) -> None:
     dice = random.Random(f"{tool} {era}")
     url, before = await here.url(), await contents(here)
-    session = await initialised(here.http, url) if era == "legacy" else None
+    session = await legacy_session(here.http, url) if era == "legacy" else None
     for _ in range(ROUNDS):
-        given = malformed(tool, dice)
-        answer = await told(here, url, tool, given, session)
+        given = malformed_arguments(tool, dice)
+        answer = await call_tool(here, url, tool, given, session)
         assert code(answer) in CODES, (repr(given)[:300], answer)
     assert await contents(here) == before
-    assert code(await told(here, url, "list_memories", {}, session)) is None
+    assert code(await call_tool(here, url, "list_memories", {}, session)) is None
 
 
 @pytest.mark.parametrize("tool", sorted(NAMED))
@@ -106,12 +106,12 @@ async def test_arguments_that_are_none_are_told_so(here: Site, tool: str) -> Non
     assert await contents(here) == before
 
 
-async def told(here: Site, url: str, tool: str, arguments: Any, session: str | None) -> dict[str, Any]:
+async def call_tool(here: Site, url: str, tool: str, arguments: Any, session: str | None) -> dict[str, Any]:
     if session is None:
         answer = await call(here.http, url, tool, arguments)
     else:
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-        told = {"accept": BOTH, "mcp-session-id": session, "mcp-protocol-version": LEGACY}
+        told = {"accept": ACCEPT, "mcp-session-id": session, "mcp-protocol-version": LEGACY}
         sent = {**told, "content-type": "application/json"}
         answer = await here.http.post(url, content=json.dumps(body).encode(), headers=sent)
     return body_of(answer)

@@ -14,15 +14,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from databases import database
 from holdfast import AsyncHoldfast, Busy, KeyMissing
-from holdfast.conformance import memory, message, unit, written
-from holdfast.postgres import check, schema
-from holdfast.postgres.schema import PARTITIONS, ROLE, schema_of
-from holdfast.postgres.vault import TABLES, PostgresVault
-from holdfast.results import Document
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.domain.results import Document
+from holdfast.storage.postgres import health, schema
+from holdfast.storage.postgres.schema import PARTITION_COUNT, ROLE, partition_schema
+from holdfast.storage.postgres.vault import PROFILE_TABLES, PostgresVault
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from holdfast.testing.conformance import memory, message, unit, written
+from support.postgres import database
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def dsn() -> Iterator[str]:
 
 
 @asynccontextmanager
-async def opened(dsn: str) -> AsyncIterator[AsyncHoldfast]:
+async def open_memory(dsn: str) -> AsyncIterator[AsyncHoldfast]:
     async with AsyncHoldfast(PostgresVault(dsn, connections=4), HashingEmbedder(), ScriptedExtractor()) as holdfast:
         yield holdfast
 
@@ -44,11 +44,11 @@ async def test_a_statement_without_a_profile_sees_and_changes_nothing(dsn: str) 
     said = message("hi")
     await store.apply(written(said, memory("a", sources=(said.id,)), vectors=(unit(said.id, 0),)))
     with psycopg.connect(dsn) as db:
-        held = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone() for table in TABLES}
+        held = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone() for table in PROFILE_TABLES}
         assert held["message"] == held["memory"] == (1,)
         db.execute(f"SET ROLE {ROLE}")
-        partitions = [f"{schema_of(n)}.{table}" for n in range(PARTITIONS) for table in TABLES]
-        for table in (*TABLES, *partitions, "profile"):
+        partitions = [f"{partition_schema(n)}.{table}" for n in range(PARTITION_COUNT) for table in PROFILE_TABLES]
+        for table in (*PROFILE_TABLES, *partitions, "profile"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
             assert table == "profile" or db.execute(f"DELETE FROM {table}").rowcount == 0
         for secret in ("credential", "act", "namespace", "agreed"):
@@ -65,7 +65,7 @@ async def test_a_statement_without_a_profile_sees_and_changes_nothing(dsn: str) 
 
 
 async def test_what_one_process_writes_the_other_hears_and_finds(dsn: str) -> None:
-    async with opened(dsn) as one, opened(dsn) as two:
+    async with open_memory(dsn) as one, open_memory(dsn) as two:
         await one.profile("app", "alice").remember("first")
         events = two.profile("app", "alice").events(heartbeat=5)
         heard = asyncio.create_task(anext(events))
@@ -81,7 +81,7 @@ async def test_what_one_process_writes_the_other_hears_and_finds(dsn: str) -> No
 
 
 async def test_writers_in_two_processes_leave_one_head_and_every_version(dsn: str) -> None:
-    async with opened(dsn) as one, opened(dsn) as two:
+    async with open_memory(dsn) as one, open_memory(dsn) as two:
         await one.profile("app", "alice").remember("start", key="k")
         writes = [
             where.profile("app", "alice").remember(f"{name} {n}", key="k")
@@ -95,7 +95,7 @@ async def test_writers_in_two_processes_leave_one_head_and_every_version(dsn: st
 
 
 async def test_a_message_is_digested_once_by_two_workers(dsn: str) -> None:
-    async with opened(dsn) as one, opened(dsn) as two:
+    async with open_memory(dsn) as one, open_memory(dsn) as two:
         told = [{"role": "user", "content": f"said {n}"} for n in range(30)]
         await asyncio.gather(*(where.profile("app", "alice").ingest(told, session_id="s") for where in (one, two)))
         assert await one.profile("app", "alice").settle(10)
@@ -134,7 +134,7 @@ async def test_rankings_are_those_of_files(dsn: str, tmp_path: Path) -> None:
 
 async def test_a_database_that_is_away_is_named() -> None:
     vault = PostgresVault("postgresql://127.0.0.1:9/nowhere?connect_timeout=1")
-    vault._base._pool.timeout = 1
+    vault._database._pool.timeout = 1
     with pytest.raises(Busy, match="does not answer"):
         await asyncio.wait_for(vault.namespaces(), 30)
     await vault.close()
@@ -157,14 +157,14 @@ async def test_the_layout_for_citus_works_without_partitions(dsn: str) -> None:
             "INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion) "
             "SELECT 999999, 'citus', 10, oid, false, '13' FROM pg_namespace WHERE nspname = 'public'"
         )
-    async with opened(place) as holdfast:
+    async with open_memory(place) as holdfast:
         alice = holdfast.profile("app", "alice")
         kept = await alice.remember("Prefers window seats", key="seat")
         assert (await alice.search("window"))[0].id == kept.id
-    assert check.health(place).spread == "distributed by Citus"
+    assert health.check_database(place).spread == "distributed by Citus"
     with psycopg.connect(place, autocommit=True) as db:
         asked = db.execute("SELECT name, key, beside FROM asked").fetchall()
-        assert {table for table, _, _ in asked} == set(TABLES)
+        assert {table for table, _, _ in asked} == set(PROFILE_TABLES)
         assert all(key == "profile" for _, key, _ in asked)
         assert {beside for _, _, beside in asked[1:]} == {asked[0][0]}
         assert db.execute("SELECT count(*) FROM pg_inherits").fetchone() == (0,)
@@ -172,12 +172,12 @@ async def test_the_layout_for_citus_works_without_partitions(dsn: str) -> None:
         db.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-def everything(dsn: str) -> str:
+def database_text(dsn: str) -> str:
     """Every row of every table, as text."""
     with psycopg.connect(dsn) as db:
-        rows = [str(row) for table in TABLES for row in db.execute(f"SELECT * FROM {table}").fetchall()]
+        rows = [str(row) for table in PROFILE_TABLES for row in db.execute(f"SELECT * FROM {table}").fetchall()]
         hexed = [
-            bytes(cell) for table in TABLES for row in db.execute(f"SELECT * FROM {table}") for cell in row
+            bytes(cell) for table in PROFILE_TABLES for row in db.execute(f"SELECT * FROM {table}") for cell in row
             if isinstance(cell, bytes)
         ]  # fmt: skip
     return "\n".join(rows) + "".join(each.decode("latin-1") for each in hexed)
@@ -195,8 +195,8 @@ async def test_a_sealed_profile_is_searched_by_words_that_the_database_cannot_re
             assert (await profile.recall("What is the zebra called?")).answer == "The zebra is called Marty"
             await profile.forget_session("s")
             await profile.ingest([{"role": "user", "content": told}], session_id="s", wait=True)
-            await holdfast._recorder.flush(("app", f"sealed {sealed}"))
-            readable = [word for word in ("zebra", "waterhol", "Marty", "gather") if word in everything(dsn)]
+            await holdfast.runtime.recorder.flush(("app", f"sealed {sealed}"))
+            readable = [word for word in ("zebra", "waterhol", "Marty", "gather") if word in database_text(dsn)]
             assert readable == ([] if sealed else ["zebra", "waterhol", "Marty", "gather"])
             await holdfast.delete_profile("app", f"sealed {sealed}")
 
@@ -220,8 +220,8 @@ async def test_a_sealed_profile_needs_its_own_keyring(dsn: str, tmp_path: Path) 
 
 
 async def test_what_a_process_leaves_behind_another_takes_over(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.worker.LOOK_SECONDS", 0.2)
-    monkeypatch.setattr("holdfast.postgres.fleet.SEEN_SECONDS", 1)
+    monkeypatch.setattr("holdfast.service.worker.POLL_SECONDS", 0.2)
+    monkeypatch.setattr("holdfast.storage.postgres.processes.PROCESS_TIMEOUT_SECONDS", 1)
     vault = PostgresVault(dsn, connections=2)
     await vault.create_namespace("app")
     await vault.waiting("test/hashing/64")
@@ -229,7 +229,7 @@ async def test_what_a_process_leaves_behind_another_takes_over(dsn: str, monkeyp
     await store.apply(written(message("said by somebody who is gone")))
     lent = await store.claim(now=FrozenClock()(), lease=timedelta(days=9999), limit=10)
     assert len(lent) == 1
-    async with opened(dsn) as other:  # and the first process never says a word again
+    async with open_memory(dsn) as other:  # and the first process never says a word again
         alice = other.profile("app", "alice")
 
         async def digested() -> bool:
@@ -286,8 +286,8 @@ async def test_a_migration_on_a_large_table_holds_up_no_writer(dsn: str, monkeyp
         writing.cancel()
         await asyncio.gather(writing, return_exceptions=True)
         await db.execute("DELETE FROM migration WHERE number = 99")
-        for n in range(PARTITIONS):
-            await db.execute(f"DROP INDEX {schema_of(n)}.extra")
+        for n in range(PARTITION_COUNT):
+            await db.execute(f"DROP INDEX {partition_schema(n)}.extra")
     await vault.close()
     assert len(meanwhile) > 5
     assert max(meanwhile) < max(0.5, took / 2), (took, max(meanwhile))
@@ -300,9 +300,9 @@ async def test_a_document_that_a_gone_process_was_reading_is_read_by_another(dsn
         store = await first.open("app", "ana", create=True)
         await first.waiting("m")
         at = datetime.now(UTC)
-        await store.shelf.put(Document("doc-1", "doc-1.1", "file", at, at))
-        assert await store.shelf.claim(at, at + timedelta(minutes=5)) is not None
-        other = (await second.open("app", "ana", create=False)).shelf
+        await store.documents.put(Document("doc-1", "doc-1.1", "file", at, at))
+        assert await store.documents.claim(at, at + timedelta(minutes=5)) is not None
+        other = (await second.open("app", "ana", create=False)).documents
         await second.waiting("m")
         assert await other.claim(at, at + timedelta(minutes=5)) is None, "its reader is at work"
         await first.close()

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from holdfast import Answer, AsyncHoldfast
-from holdfast.models.llm.chat import Ask, Reply
-from holdfast.models.llm.endpoint import endpoint
+from holdfast.models.llm.chat import ChatReply, ChatRequest
+from holdfast.models.llm.endpoint import parse_endpoint
 from holdfast.models.llm.openai import OpenAiChat
-from holdfast.models.llm.reading import answered
-from holdfast.models.llm.shapes import Analysis, Items, reader, schema
+from holdfast.models.llm.tasks.answer_schemas import Analysis, Items, answer_parser, schema
+from holdfast.models.llm.tasks.parse_answer import ask_for_json
 from holdfast.testing import HashingEmbedder
-from real_model import QWEN, SMOL, RealModel
-from serving import served
+from support.http_server import http_server
+from support.llama_server import QWEN, SMOL, LlamaServer
 
 pytestmark = [pytest.mark.llm, pytest.mark.timeout(900)]
 TOKEN = "a-token-for-this-test-alone"
@@ -24,12 +24,12 @@ SAID = [{"role": "user", "content": "I live in Porto and my dog is called Bolt."
 
 
 @pytest.fixture(scope="module")
-def qwen() -> Iterator[RealModel]:
-    with RealModel(QWEN) as model:
+def qwen() -> Iterator[LlamaServer]:
+    with LlamaServer(QWEN) as model:
         yield model
 
 
-async def test_what_is_said_is_digested_recalled_and_digested_anew(tmp_path: Path, qwen: RealModel) -> None:
+async def test_what_is_said_is_digested_recalled_and_digested_anew(tmp_path: Path, qwen: LlamaServer) -> None:
     memory = await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder(), llm=qwen.llm, llm_seconds=SECONDS)
     async with memory:
         profile = memory.profile("app", "ana")
@@ -54,11 +54,11 @@ async def test_what_is_said_is_digested_recalled_and_digested_anew(tmp_path: Pat
         assert (anew.content, anew.extractor) == (known.content, known.extractor)
 
 
-async def test_the_same_over_the_service(tmp_path: Path, qwen: RealModel) -> None:
+async def test_the_same_over_the_service(tmp_path: Path, qwen: LlamaServer) -> None:
     memory = await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder(), llm=qwen.llm, llm_seconds=SECONDS)
     async with memory:
         await memory.access.admin(TOKEN)
-        async with served(memory) as url, AsyncHoldfast.connect(url, TOKEN, timeout=SECONDS) as far:
+        async with http_server(memory) as url, AsyncHoldfast.connect(url, TOKEN, timeout=SECONDS) as far:
             profile = far.profile("app", "ana")
             await profile.ingest(SAID, wait=True)
             assert [each.extractor.partition("/extract")[0] for each in (await profile.list()).items] == [
@@ -71,15 +71,19 @@ async def test_the_same_over_the_service(tmp_path: Path, qwen: RealModel) -> Non
 
 async def test_a_schema_is_kept_by_a_model_that_knows_nothing() -> None:
     """SmolLM2 invents what it says, so only the wire is asked for: a whole answer, a stream, and what they cost."""
-    with RealModel(SMOL) as smol:
-        chat = OpenAiChat(endpoint(smol.llm))
+    with LlamaServer(SMOL) as smol:
+        chat = OpenAiChat(parse_endpoint(smol.llm))
         try:
-            ask = Ask("extract", "Write down one fact.", "I live in Porto.", schema(Items), tokens=400, seconds=SECONDS)
-            assert isinstance(await answered(chat, ask, reader(Items)), Items)
-            ask = Ask("analyse", "Give search terms.", "Where is it?", schema(Analysis), tokens=400, seconds=SECONDS)
+            ask = ChatRequest(
+                "extract", "Write down one fact.", "I live in Porto.", schema(Items), tokens=400, seconds=SECONDS
+            )
+            assert isinstance(await ask_for_json(chat, ask, answer_parser(Items)), Items)
+            ask = ChatRequest(
+                "analyse", "Give search terms.", "Where is it?", schema(Analysis), tokens=400, seconds=SECONDS
+            )
             pieces = [piece async for piece in chat.stream(ask)]
             whole = pieces[-1]
-            assert isinstance(whole, Reply)
+            assert isinstance(whole, ChatReply)
             assert whole.text == "".join(piece for piece in pieces if isinstance(piece, str))
             assert len(pieces) > 2
             assert whole.usage.output > 0
@@ -88,7 +92,7 @@ async def test_a_schema_is_kept_by_a_model_that_knows_nothing() -> None:
 
 
 def test_a_server_stops_with_its_block() -> None:
-    with RealModel(SMOL) as smol:
+    with LlamaServer(SMOL) as smol:
         process = smol._process
         assert process.poll() is None
         assert smol.cpu > 0
@@ -96,12 +100,12 @@ def test_a_server_stops_with_its_block() -> None:
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="fetch_test_model"), RealModel(tmp_path / "none.gguf"):
+    with pytest.raises(FileNotFoundError, match="fetch_test_model"), LlamaServer(tmp_path / "none.gguf"):
         pass
 
 
 def test_a_file_that_is_no_model_is_told(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.gguf"
     wrong.write_bytes(b"no model")
-    with pytest.raises(RuntimeError, match="did not start"), RealModel(wrong):
+    with pytest.raises(RuntimeError, match="did not start"), LlamaServer(wrong):
         pass

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -18,11 +20,11 @@ from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from holdfast import AsyncHoldfast
-from holdfast.config import Settings
-from holdfast.credentials import Credential
-from holdfast.errors import Busy
-from holdfast.rest.app import ROUTERS, app_of
-from holdfast.rest.server import serve
+from holdfast.api.rest.app import ROUTERS, app_of
+from holdfast.api.rest.server import serve
+from holdfast.domain.credentials import Credential
+from holdfast.domain.errors import Busy
+from holdfast.service.settings import Settings
 from holdfast.testing import HashingEmbedder
 
 CONTRACT = "/client/v4/accounts/any/agent-memory"
@@ -98,7 +100,7 @@ async def _issue(holdfast: AsyncHoldfast, service: Service) -> None:
     }
     service.tokens["admin"] = await holdfast.access.admin() or ""
     for name, (kind, rights, namespace, profile) in places.items():
-        soon = holdfast._clock() + timedelta(milliseconds=1) if name == "expired" else None
+        soon = holdfast.runtime.clock() + timedelta(milliseconds=1) if name == "expired" else None
         made, token = await holdfast.access.issue(
             kind, name, rights, namespace=namespace, profile=profile, expires_at=soon
         )
@@ -249,7 +251,7 @@ def test_every_route_lets_in_whom_the_policy_lets_in_and_nobody_else(service: Se
         need = next(call.need for call in asked if hasattr(call, "need"))
         for name in (*service.tokens, None, "garbage"):
             for method in (route.methods or set()) - {"HEAD"}:
-                expected = _expected(service, route.path, None if need.among else need.right, name)
+                expected = _expected(service, route.path, () if need.among else need.rights, name)
                 if method == "DELETE" and route.path.endswith(("{namespace}", "{profile}")) and expected == "past":
                     continue  # it would take the others' place away; the contract's test does it
                 path = route.path.format_map(_Filled(service.tokens.get(name or "", "hf_none")))
@@ -272,7 +274,7 @@ class _Filled(dict[str, str]):
         return "nothing"
 
 
-def _expected(service: Service, path: str, right: str | None, name: str | None) -> Any:
+def _expected(service: Service, path: str, rights: tuple[str, ...], name: str | None) -> Any:
     credential = service.credentials.get(name or "")
     valid = name == "admin" or (credential is not None and name not in ("revoked", "expired"))
     if "{secret}" in path:
@@ -284,7 +286,7 @@ def _expected(service: Service, path: str, right: str | None, name: str | None) 
     bound = path.startswith(("/api", "/mcp"))
     namespace = credential.namespace if bound else ("support" if "{namespace}" in path else None)
     profile = credential.profile if bound else ("alice" if "{profile}" in path else None)
-    return "past" if right is None or credential.allows(right, namespace, profile) else 403
+    return "past" if all(credential.allows(right, namespace, profile) for right in rights) else 403
 
 
 def _hidden(got: httpx.Response) -> str:
@@ -292,11 +294,23 @@ def _hidden(got: httpx.Response) -> str:
 
 
 def test_numbers_of_any_size_come_back(service: Service) -> None:
-    body, json = b'{"content": "big", "metadata": {"n": 3747014684801157300224}}', {"content-type": "application/json"}
-    kept = service.ask("POST", NATIVE + "/remember", content=body, headers=json)
+    body = b'{"content": "big", "metadata": {"n": 3747014684801157300224}}'
+    kept = service.ask("POST", NATIVE + "/remember", content=body, headers={"content-type": "application/json"})
     forgotten = service.ask("POST", NATIVE + "/remember", content=body)
     assert (forgotten.status_code, "application/json" in forgotten.text) == (400, True)
     assert (kept.status_code, kept.json()["metadata"]["n"]) == (201, 3747014684801157300224)
+
+
+def test_numbers_of_any_size_come_back_in_a_stream(service: Service) -> None:
+    number = 3747014684801157300224
+    body = b'{"content": "The vault code word is osprey", "metadata": {"n": %d}}' % number
+    service.ask("POST", NATIVE + "/remember", content=body, headers={"content-type": "application/json"})
+    asked = {"query": "What is the vault code word?"}
+    admin = {"authorization": f"Bearer {service.tokens['admin']}"}
+    answer = service.client.post(f"{service.base}{NATIVE}/recall/stream", json=asked, headers=admin)
+    assert answer.status_code == 200
+    (told,) = re.findall(r"^event: answer\ndata: (.+)$", answer.text, re.M)
+    assert number in [hit["metadata"].get("n") for hit in json.loads(told)["answer"]["hits"]]
 
 
 def test_a_body_that_is_no_json_is_told_where(service: Service) -> None:
@@ -314,4 +328,4 @@ async def test_a_taken_port_is_refused_before_any_token_is_made(tmp_path: Path) 
         async with await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder()) as holdfast:
             with pytest.raises(Busy, match="Cannot listen"):
                 await serve(holdfast, Settings(port=taken.getsockname()[1]), print)
-            assert await holdfast.access.listed() == []
+            assert await holdfast.access.list_all() == []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,13 @@ import httpx2 as httpx
 import pytest
 
 from holdfast import AsyncHoldfast, LocalProfile
-from holdfast.library import Rules
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.documents.library import DocumentRules
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
-from serving import served
+from support.documents.killed_parser import killed_parsers
+from support.http_server import http_server
+
+__all__ = ["killed_parsers"]
 
 PLACE = "/v1/namespaces/app/profiles/ana/documents"
 MOST = 100_000
@@ -34,7 +39,7 @@ class Site:
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    rules = Rules(bytes=MOST)
+    rules = DocumentRules(bytes=MOST)
     memory = AsyncHoldfast(SqliteVault(tmp_path), HashingEmbedder(), ScriptedExtractor(), documents=rules)
     async with memory:
         await memory.create_namespace("app")
@@ -43,7 +48,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
         _, key = await memory.access.issue("key", "key", everything, **place)
         _, url = await memory.access.issue("url", "url", everything, **place)
         _, reader = await memory.access.issue("key", "reader", ["read"], **place)
-        async with served(memory) as base:
+        async with http_server(memory) as base:
             headers = {"authorization": f"Bearer {key}"}
             async with httpx.AsyncClient(base_url=base, headers=headers, timeout=30) as http:
                 yield Site(http, {"url": url}, memory.profile("app", "ana"), reader)
@@ -78,6 +83,21 @@ async def test_a_file_is_taken_read_downloaded_and_forgotten(site: Site) -> None
     for path in (at, at + "/original"):
         assert (await site.ask("GET", path)).status_code == 404
     assert (await site.ask("POST", at + "/retry")).status_code == 404
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the numbers of signals are Linux's")
+async def test_a_parser_that_was_killed_is_told_in_plain_words(
+    site: Site, killed_parsers: Callable[[int], None]
+) -> None:
+    killed_parsers(signal.SIGKILL)
+    sent = await site.ask("POST", PLACE, **form(b"# Herons", "page.md"))
+    assert await site.ana.settle(20)
+    told = (await site.ask("GET", f"{PLACE}/{sent.json()['id']}")).json()
+    assert told["state"] == "failed"
+    assert told["error"].startswith("The parser was killed by signal 9 (SIGKILL) while reading page.md: ")
+    assert "memory" in told["error"]
+    assert "smaller parts" in told["fix"]
+    assert (await site.ana.document(told["id"])).error == told["error"]
 
 
 async def test_a_file_that_is_too_large_is_refused_before_it_is_kept(site: Site) -> None:

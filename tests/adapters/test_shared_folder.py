@@ -18,9 +18,9 @@ from mcp import Client
 from mcp.shared.subscriptions import ResourceUpdated
 
 from holdfast import Holdfast
-from holdfast.announced import NAME, found, owner
-from holdfast.cli import main, way
-from mcp_clients import plain_env, stdio
+from holdfast.cli import main, shared_folder
+from holdfast.storage.sqlite.server_address import ADDRESS_FILE, last_owner, load_address
+from support.mcp_clients import plain_env, stdio_server
 
 pytestmark = pytest.mark.timeout(180)
 HOLDER = """
@@ -31,7 +31,7 @@ with holdfast.Holdfast.open(sys.argv[1]):
 """
 
 
-async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+async def call_tool(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     answer = await client.call_tool(tool, arguments)
     assert not answer.is_error, answer.content
     assert answer.structured_content is not None
@@ -48,7 +48,7 @@ class Leaving:
         self._task = asyncio.create_task(self._stay())
 
     async def _stay(self) -> None:
-        async with Client(stdio(self._folder)) as client:
+        async with Client(stdio_server(self._folder)) as client:
             self._here.set_result(client)
             await self._go.wait()
 
@@ -65,7 +65,7 @@ async def host_and_guest(folder: Path) -> AsyncIterator[tuple[Leaving, Client, C
     """Two clients, of whom the first has the folder."""
     host = Leaving(folder)
     first = await host.client()
-    async with Client(stdio(folder)) as second:
+    async with Client(stdio_server(folder)) as second:
         yield host, first, second
         await host.leave()
 
@@ -74,64 +74,66 @@ async def test_two_clients_that_start_at_once_share_a_folder(tmp_path: Path) -> 
     one, two = Leaving(tmp_path), Leaving(tmp_path)
     first, second = await asyncio.gather(one.client(), two.client())
     kept = await asyncio.gather(
-        told(first, "remember", content="Plants elms"), told(second, "remember", content="Plants oaks")
+        call_tool(first, "remember", content="Plants elms"), call_tool(second, "remember", content="Plants oaks")
     )
     for client in (first, second):
-        assert {each["id"] for each in (await told(client, "list_memories"))["memories"]} == {k["id"] for k in kept}
-    answer = await told(second, "recall", query="Who plants elms?")
+        assert {each["id"] for each in (await call_tool(client, "list_memories"))["memories"]} == {
+            k["id"] for k in kept
+        }
+    answer = await call_tool(second, "recall", query="Who plants elms?")
     assert "elms" in answer["answer"]
     await asyncio.gather(one.leave(), two.leave())
-    assert found(tmp_path) is None
+    assert load_address(tmp_path) is None
     with Holdfast.open(tmp_path) as left:
-        assert left.access.listed() == []  # the door's token is written nowhere
+        assert left.access.list_all() == []  # the door's token is written nowhere
 
 
 async def test_when_the_one_that_has_the_folder_goes_the_other_takes_it_over(tmp_path: Path) -> None:
     async with host_and_guest(tmp_path) as (host, first, second):
-        kept = await told(first, "remember", content="Was here first")
-        had = owner(tmp_path)
-        assert (await told(second, "fetch", id=kept["id"]))["text"] == "Was here first"
+        kept = await call_tool(first, "remember", content="Was here first")
+        had = last_owner(tmp_path)
+        assert (await call_tool(second, "fetch", id=kept["id"]))["text"] == "Was here first"
         await host.leave()
-        assert (await told(second, "fetch", id=kept["id"]))["text"] == "Was here first"
-        assert owner(tmp_path) != had
-        async with Client(stdio(tmp_path)) as third:
-            await told(third, "remember", content="Came later")
-            assert len((await told(second, "list_memories"))["memories"]) == 2
+        assert (await call_tool(second, "fetch", id=kept["id"]))["text"] == "Was here first"
+        assert last_owner(tmp_path) != had
+        async with Client(stdio_server(tmp_path)) as third:
+            await call_tool(third, "remember", content="Came later")
+            assert len((await call_tool(second, "list_memories"))["memories"]) == 2
 
 
 async def test_a_killed_host_costs_its_guests_nothing(tmp_path: Path) -> None:
-    async with Client(stdio(tmp_path)) as second:
-        await told(second, "remember", content="Stays")
-        killed = owner(tmp_path)
+    async with Client(stdio_server(tmp_path)) as second:
+        await call_tool(second, "remember", content="Stays")
+        killed = last_owner(tmp_path)
         assert killed is not None
-        async with Client(stdio(tmp_path)) as guest:
-            assert len((await told(guest, "list_memories"))["memories"]) == 1
+        async with Client(stdio_server(tmp_path)) as guest:
+            assert len((await call_tool(guest, "list_memories"))["memories"]) == 1
             os.kill(killed, signal.SIGKILL)
-            await told(guest, "remember", content="Goes on")
-            assert len((await told(guest, "list_memories"))["memories"]) == 2
-            assert json.loads((tmp_path / NAME).read_text())["process"] == owner(tmp_path) != killed
+            await call_tool(guest, "remember", content="Goes on")
+            assert len((await call_tool(guest, "list_memories"))["memories"]) == 2
+            assert json.loads((tmp_path / ADDRESS_FILE).read_text())["process"] == last_owner(tmp_path) != killed
 
 
 async def test_a_listener_hears_of_changes_before_and_after_a_host_goes(tmp_path: Path) -> None:
     async with host_and_guest(tmp_path) as (host, first, second):
-        await told(first, "remember", content="Has a cat")
+        await call_tool(first, "remember", content="Has a cat")
         uri = "holdfast://default/default/summary"
         async with second.listen(resource_subscriptions=[uri]) as listening:
             coming = aiter(listening)
-            await told(first, "remember", content="Has a dog")
+            await call_tool(first, "remember", content="Has a dog")
             assert await asyncio.wait_for(anext(coming), 30) == ResourceUpdated(uri)
             await host.leave()
             assert await asyncio.wait_for(anext(coming), 60) == ResourceUpdated(uri)
-            await told(second, "remember", content="Has a parrot")
+            await call_tool(second, "remember", content="Has a parrot")
             assert await asyncio.wait_for(anext(coming), 30) == ResourceUpdated(uri)
 
 
 async def test_commands_and_hooks_work_beside_a_client(tmp_path: Path) -> None:
-    async with Client(stdio(tmp_path)) as client:
-        await told(client, "remember", content="The user plants elms")
+    async with Client(stdio_server(tmp_path)) as client:
+        await call_tool(client, "remember", content="The user plants elms")
         wrote = await command(tmp_path, "remember", "The user plants oaks", "--json")
         assert (wrote.returncode, wrote.stderr) == (0, b"")
-        assert "oaks" in (await told(client, "search", query="oaks"))["results"][0]["text"]
+        assert "oaks" in (await call_tool(client, "search", query="oaks"))["results"][0]["text"]
         hook = await command(
             tmp_path, "hook", "SessionStart", stdin=b'{"session_id": "s"}', HOLDFAST_DATA=str(tmp_path),
             HOLDFAST_PROFILE="default",
@@ -170,7 +172,7 @@ def test_commands_that_run_at_once_all_succeed(tmp_path: Path) -> None:
 def test_a_wait_is_told_and_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(way, "PATIENCE", 6)
+    monkeypatch.setattr(shared_folder, "MAX_WAIT_SECONDS", 6)
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=plain_env()
     ) as holder:
@@ -188,13 +190,13 @@ def test_a_door_that_leads_to_another_process_is_not_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What a killed process announced may be anybody's port by now."""
-    monkeypatch.setattr(way, "PATIENCE", 0.2)
+    monkeypatch.setattr(shared_folder, "MAX_WAIT_SECONDS", 0.2)
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=plain_env()
     ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        (tmp_path / NAME).write_text(json.dumps({"url": "http://127.0.0.1:9", "token": "hf_x", "process": 1}))
+        (tmp_path / ADDRESS_FILE).write_text(json.dumps({"url": "http://127.0.0.1:9", "token": "hf_x", "process": 1}))
         assert main(["stats", "--data", str(tmp_path)]) == 6
         assert "in use by process" in capsys.readouterr().err
         holder.communicate(b"")

@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
-from holdfast import AsyncHoldfast
+from holdfast import AsyncHoldfast, __version__
+from holdfast.api.web import STATIC
 from holdfast.testing import HashingEmbedder
-from holdfast.web import STATIC
-from serving import served
+from support.http_server import http_server
 
 OURS = {"sec-fetch-site": "same-origin"}
 MINE, THEIRS = "/v1/namespaces/support/profiles/alice", "/v1/namespaces/support/profiles/bob"
@@ -41,7 +41,7 @@ async def browser(tmp_path: Path) -> AsyncIterator[Browser]:
         tokens = {"admin": await holdfast.access.admin() or ""}
         tokens["url"] = (await holdfast.access.issue("url", "link", rights, **place))[1]
         tokens["key"] = (await holdfast.access.issue("key", "app", rights, **place))[1]
-        async with served(holdfast) as base, httpx.AsyncClient(base_url=base, timeout=30) as http:
+        async with http_server(holdfast) as base, httpx.AsyncClient(base_url=base, timeout=30) as http:
             yield Browser(http, tokens)
 
 
@@ -90,6 +90,17 @@ async def test_signing_in_sets_a_cookie_that_no_script_and_no_other_site_can_use
     assert (await browser.http.get("/ui/session")).json()["credential"]["kind"] == "admin"
     await browser.http.delete("/ui/session", headers=OURS)
     assert (await browser.http.get(f"{MINE}/stats")).status_code == 401
+
+
+async def test_the_products_version_is_only_for_those_who_are_signed_in(browser: Browser) -> None:
+    answers = {path: await browser.http.get(path) for path in ("/", "/docs", "/openapi.json", "/healthz", "/readyz")}
+    answers |= {path: await browser.http.get(path) for path in ("/ui/session", "/nothing", f"{MINE}/stats", "/s/x")}
+    told = {path: f"{dict(answer.headers)}{answer.text}" for path, answer in answers.items()}
+    assert [path for path, text in told.items() if __version__ in text] == []
+    assert answers["/openapi.json"].json()["info"]["version"] == "1"
+    assert "Holdfast API, version 1" in answers["/docs"].text
+    assert (await browser.enter("key")).json()["version"] == __version__
+    assert (await browser.http.get("/ui/session")).json()["version"] == __version__
 
 
 async def test_the_cookie_is_kept_only_when_asked(browser: Browser) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from databases import database
-from holdfast.conformance import StoreContract, VaultContract
-from holdfast.memory import MemoryVault
-from holdfast.ports import Vault
-from holdfast.postgres.vault import PostgresVault
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.domain.ports.storage import Store, Vault
+from holdfast.storage.in_memory import MemoryVault
+from holdfast.storage.postgres.vault import PostgresVault
+from holdfast.storage.sqlite.vault import SqliteVault
+from holdfast.testing.conformance import StoreContract, VaultContract
+from holdfast.testing.conformance.shortening import ShorteningContract
+from support.postgres import database
 
 
 class InMemory:
@@ -44,11 +45,11 @@ class Outside:
 
     @pytest.fixture
     async def vault(self, tmp_path: Path) -> AsyncIterator[Any]:
-        from holdfast.objects.bucket import Bucket
-        from holdfast.objects.vault import OutsideVault
+        from holdfast.storage.blobs.bucket import Bucket
+        from holdfast.storage.blobs.vault import BlobBackedVault
 
         vault = SqliteVault(tmp_path / "data")
-        yield OutsideVault(vault, Bucket(str(tmp_path / "originals")))
+        yield BlobBackedVault(vault, Bucket(str(tmp_path / "originals")))
         await vault.close()
 
 
@@ -75,3 +76,15 @@ class TestPostgresVault(InDatabase, VaultContract): ...
 
 
 class TestPostgresStore(InDatabase, StoreContract): ...
+
+
+class TestSealedStore(ShorteningContract):
+    """Texts are encrypted before they reach the database."""
+
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
+        with database() as dsn:
+            vault = PostgresVault(dsn, connections=4, keyring=tmp_path / "keyring", sealed=True)
+            await vault.create_namespace("contract")
+            yield await vault.open("contract", "store", create=True)
+            await vault.close()

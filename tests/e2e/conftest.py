@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
-
-import seed
-from chromium import FLAGS, NoBrowser, chromium
-from server import ADMIN, Server
-from watched import Watched
+from support.browser import sample_profile
+from support.browser.checked_page import CheckedPage
+from support.browser.chromium import FLAGS, SKIP_REASONS, NoBrowser, chromium
+from support.server_process import ADMIN_TOKEN, ServerProcess
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-SKIPPED: list[str] = []
-"""Why tests could not run, said once at the end."""
-
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for reason in dict.fromkeys(SKIPPED):
+    for reason in dict.fromkeys(SKIP_REASONS):
         terminalreporter.write_line(f"THE WEB UI WAS NOT TESTED IN A BROWSER: {reason}", yellow=True)
 
 
@@ -34,7 +27,7 @@ def browser() -> Iterator[Browser]:
     try:
         path = chromium()
     except NoBrowser as missing:
-        SKIPPED.append(str(missing))
+        SKIP_REASONS.append(str(missing))
         pytest.skip(str(missing))
     from playwright.sync_api import sync_playwright
 
@@ -45,17 +38,17 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """One for all: tests write to profiles of their own, and only read ana's."""
-    with Server(tmp_path_factory.mktemp("ui") / "data") as running:
-        seed.settle(running)
+    with ServerProcess(tmp_path_factory.mktemp("ui") / "data") as running:
+        sample_profile.fill_profile(running)
         yield running
 
 
 @pytest.fixture
-def ui(browser: Browser, server: Server) -> Iterator[Watched]:
+def ui(browser: Browser, server: ServerProcess) -> Iterator[CheckedPage]:
     """A signed-in browser of an administrator. What it noticed must be nothing."""
-    with Watched(browser, str(server.client.base_url).rstrip("/")) as watched:
-        watched.sign_in(ADMIN)
+    with CheckedPage(browser, str(server.client.base_url).rstrip("/")) as watched:
+        watched.sign_in(ADMIN_TOKEN)
         yield watched
         watched.expect_nothing_wrong()

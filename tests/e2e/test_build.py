@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import SKIPPED
-from node import UI, no_packages
 
-from holdfast.web import STATIC
+from holdfast.api.web import STATIC
+from support.browser.chromium import SKIP_REASONS
+from support.browser.node_packages import UI, missing_packages
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -17,9 +17,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_built_files_are_those_of_the_source(tmp_path: Path) -> None:
-    missing = no_packages()
+    missing = missing_packages()
     if missing is not None:
-        SKIPPED.append(f"the build could not be compared: {missing}")
+        SKIP_REASONS.append(f"the build could not be compared: {missing}")
         pytest.skip(missing)
     for command in (["npx", "tsc", "--noEmit"], ["npx", "vite", "build", "--outDir", str(tmp_path), "--emptyOutDir"]):
         done = subprocess.run(command, cwd=UI, capture_output=True, text=True, timeout=120, check=False)

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import Server
-from watched import Watched
+
+from support.browser.checked_page import CheckedPage
+from support.server_process import ServerProcess
 
 NARROW = {"width": 390, "height": 844}
 MANUAL = "# Boiler\n\n## Pressure\n\nRefill the boiler when the gauge is under 1.2 bar.\n\n## Noise\n\nBleed it.\n"
@@ -21,25 +22,27 @@ DROP = """
 
 
 @pytest.fixture
-def own(server: Server, request: pytest.FixtureRequest) -> str:
+def own(server: ServerProcess, request: pytest.FixtureRequest) -> str:
     name = f"d{abs(hash(request.node.name))}"
-    server.told("POST", f"/v1/namespaces/studio/profiles/{name}/remember", json={"content": "Coffee without sugar"})
+    server.call_json(
+        "POST", f"/v1/namespaces/studio/profiles/{name}/remember", json={"content": "Coffee without sugar"}
+    )
     return name
 
 
-def add(server: Server, profile: str, name: str, text: str) -> Any:
+def add(server: ServerProcess, profile: str, name: str, text: str) -> Any:
     place = f"/v1/namespaces/studio/profiles/{profile}"
-    made = server.told("POST", place + "/documents", files={"file": (name, text.encode())})
-    server.told("POST", place + "/settle?timeout=30")
+    made = server.call_json("POST", place + "/documents", files={"file": (name, text.encode())})
+    server.call_json("POST", place + "/settle?timeout=30")
     return made
 
 
-def fits(ui: Watched) -> bool:
+def fits(ui: CheckedPage) -> bool:
     ui.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     return bool(ui.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
-def test_files_are_chosen_or_dropped_and_read(ui: Watched, own: str, tmp_path: Path) -> None:
+def test_files_are_chosen_or_dropped_and_read(ui: CheckedPage, own: str, tmp_path: Path) -> None:
     page = ui.go("documents", own)
     page.get_by_role("heading", name="No documents yet").wait_for()
     page.get_by_text("-F file=@handbook.pdf").wait_for()
@@ -57,7 +60,7 @@ def test_files_are_chosen_or_dropped_and_read(ui: Watched, own: str, tmp_path: P
     assert fits(ui)
 
 
-def test_a_search_opens_the_document_at_the_passage(ui: Watched, server: Server, own: str) -> None:
+def test_a_search_opens_the_document_at_the_passage(ui: CheckedPage, server: ServerProcess, own: str) -> None:
     add(server, own, "manual.md", MANUAL)
     page = ui.go("documents", own)
     page.keyboard.press("/")
@@ -71,44 +74,46 @@ def test_a_search_opens_the_document_at_the_passage(ui: Watched, server: Server,
     assert fits(ui)
 
 
-def test_one_that_cannot_be_read_says_why_and_is_tried_again(ui: Watched, server: Server, own: str) -> None:
+def test_one_that_cannot_be_read_says_why_and_is_tried_again(ui: CheckedPage, server: ServerProcess, own: str) -> None:
     add(server, own, "broken.pdf", "%PDF-1.7 and then nothing")
     page = ui.go("documents", own)
     page.get_by_text("Could not be read").wait_for()
     page.get_by_text("The PDF is broken").wait_for()
-    assert page.locator(".documents-failed").inner_text().count("save it there once more") == 1
+    assert page.locator(".documents-failed").inner_text().count("save it there again") == 1
     page.get_by_role("button", name="Try again").click()
     page.get_by_text("It is being read again.").wait_for()
     page.get_by_text("Could not be read").wait_for()
 
 
-def test_an_address_that_may_not_be_fetched_is_an_error_in_sight(ui: Watched, own: str) -> None:
+def test_an_address_that_may_not_be_fetched_is_an_error_in_sight(ui: CheckedPage, own: str) -> None:
     page = ui.go("documents", own)
-    page.get_by_label("Page at an address").fill("ftp://example.org/handbook")
+    page.get_by_label("Web page").fill("ftp://example.org/handbook")
     page.get_by_role("button", name="Add page").click()
     page.get_by_role("alert").wait_for()
     ui.expects("422", "400")
 
 
-def test_a_document_is_no_session_of_its_profile(ui: Watched, server: Server, own: str) -> None:
+def test_a_document_is_no_session_of_its_profile(ui: CheckedPage, server: ServerProcess, own: str) -> None:
     add(server, own, "manual.md", MANUAL)
     page = ui.go("home", own)
     page.get_by_text("No conversation yet.").wait_for()
     page.get_by_text("1 memory from 0 sessions").wait_for()
 
 
-def test_a_document_is_forgotten_after_a_look_at_what_goes_along(ui: Watched, server: Server, own: str) -> None:
+def test_a_document_is_forgotten_after_a_look_at_what_goes_along(
+    ui: CheckedPage, server: ServerProcess, own: str
+) -> None:
     id = add(server, own, "manual.md", MANUAL)["id"]
     page = ui.go(f"documents/{id}", own)
     page.get_by_role("button", name="Forget", exact=True).click()
-    page.get_by_text("go for good, and the original with them.").wait_for()
+    page.get_by_text("will be removed for good, together with the original.").wait_for()
     ui.expect_accessible()
     page.get_by_role("button", name="Forget for good").click()
     page.get_by_role("heading", name="No documents yet").wait_for()
-    assert server.told("GET", f"/v1/namespaces/studio/profiles/{own}/documents")["documents"] == []
+    assert server.call_json("GET", f"/v1/namespaces/studio/profiles/{own}/documents")["documents"] == []
 
 
-def test_an_original_comes_back_byte_for_byte(ui: Watched, server: Server, own: str) -> None:
+def test_an_original_comes_back_byte_for_byte(ui: CheckedPage, server: ServerProcess, own: str) -> None:
     id = add(server, own, "manual.md", MANUAL)["id"]
     page = ui.go(f"documents/{id}", own)
     with page.expect_download() as got:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from node import no_packages
-from places import EVERY, WIDTHS
-from server import ADMIN, Server
-from watched import Watched
+
+from support.browser.checked_page import CheckedPage
+from support.browser.node_packages import missing_packages
+from support.browser.pages import EVERY_PAGE, WIDTHS
+from support.server_process import ADMIN_TOKEN, ServerProcess
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -18,13 +19,13 @@ LOOKS = [("desktop", "light"), ("phone", "dark"), ("tablet", "light")]
 
 
 @pytest.mark.parametrize(("width", "theme"), LOOKS, ids=[f"{width}-{theme}" for width, theme in LOOKS])
-def test_every_page_fits_and_is_accessible(browser: Browser, server: Server, width: str, theme: str) -> None:
-    missing = no_packages()
+def test_every_page_fits_and_is_accessible(browser: Browser, server: ServerProcess, width: str, theme: str) -> None:
+    missing = missing_packages()
     wide, high = WIDTHS[width]
     look = {"viewport": {"width": wide, "height": high}, "color_scheme": theme}
-    with Watched(browser, str(server.client.base_url).rstrip("/"), **look) as ui:
-        ui.sign_in(ADMIN)
-        for fragment, ready in EVERY.items():
+    with CheckedPage(browser, str(server.client.base_url).rstrip("/"), **look) as ui:
+        ui.sign_in(ADMIN_TOKEN)
+        for fragment, ready in EVERY_PAGE.items():
             page = ui.open(fragment)
             page.locator("main h1:visible").wait_for()
             page.locator("main :visible", has_text=ready).last.wait_for()
@@ -37,12 +38,12 @@ def test_every_page_fits_and_is_accessible(browser: Browser, server: Server, wid
         pytest.skip(f"axe was not run: {missing}")
 
 
-def test_dialogs_and_the_palette_are_accessible(ui: Watched) -> None:
+def test_dialogs_and_the_palette_are_accessible(ui: CheckedPage) -> None:
     page = ui.go("memories?key=home-city")
     page.get_by_text("The user lives in Lisbon").click()
     page.locator("blockquote.cited").wait_for()
     ui.expect_accessible()
-    for keys, ready in (("e", "What it says"), ("#", "will be gone"), ("?", "Everywhere"), ("Control+k", "Go to")):
+    for keys, ready in (("e", "Text"), ("#", "will be removed"), ("?", "Everywhere"), ("Control+k", "Go to")):
         page.keyboard.press(keys)
         page.locator("dialog", has_text=ready).wait_for()
         page.wait_for_timeout(100)
@@ -51,7 +52,8 @@ def test_dialogs_and_the_palette_are_accessible(ui: Watched) -> None:
         page.locator("dialog").wait_for(state="detached")
 
 
-def test_the_first_page_is_usable_within_a_second(ui: Watched) -> None:
+@pytest.mark.slow
+def test_the_first_page_is_usable_within_a_second(ui: CheckedPage) -> None:
     """The best of three: the machine may be busy with other tests."""
     took = []
     for _ in range(3):
@@ -63,9 +65,9 @@ def test_the_first_page_is_usable_within_a_second(ui: Watched) -> None:
     assert min(took) <= 1000, took
 
 
-def test_light_and_dark_follow_the_system_until_chosen(browser: Browser, server: Server) -> None:
-    with Watched(browser, str(server.client.base_url).rstrip("/"), color_scheme="dark") as ui:
-        ui.sign_in(ADMIN)
+def test_light_and_dark_follow_the_system_until_chosen(browser: Browser, server: ServerProcess) -> None:
+    with CheckedPage(browser, str(server.client.base_url).rstrip("/"), color_scheme="dark") as ui:
+        ui.sign_in(ADMIN_TOKEN)
         page = ui.go("home")
         page.get_by_role("heading", name="What is known").wait_for()
         dark, light = (page.locator(f"html[data-theme={theme}]") for theme in ("dark", "light"))

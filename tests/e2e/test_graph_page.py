@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from chromium import chromium
-from server import ADMIN, Server
-from watched import Watched
+
+from support.browser.checked_page import CheckedPage
+from support.browser.chromium import chromium
+from support.server_process import ADMIN_TOKEN, ServerProcess
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -30,28 +31,28 @@ new PerformanceObserver((list) => window.__long.push(...list.getEntries().map((e
 
 
 class Own:
-    def __init__(self, server: Server, name: str) -> None:
+    def __init__(self, server: ServerProcess, name: str) -> None:
         self.server, self.name = server, name
         self.place = f"/v1/namespaces/studio/profiles/{name}"
 
     def remember(self, content: str, **more: object) -> str:
-        return str(self.server.told("POST", f"{self.place}/remember", json={"content": content, **more})["id"])
+        return str(self.server.call_json("POST", f"{self.place}/remember", json={"content": content, **more})["id"])
 
 
 @pytest.fixture
-def own(server: Server, request: pytest.FixtureRequest) -> Own:
+def own(server: ServerProcess, request: pytest.FixtureRequest) -> Own:
     made = Own(server, f"r{abs(hash(request.node.name))}")
     for content in SAID:
         made.remember(content)
     return made
 
 
-def fits(ui: Watched) -> bool:
+def fits(ui: CheckedPage) -> bool:
     ui.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     return bool(ui.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
-def test_entities_are_drawn_and_one_opens_with_its_links_and_memories(ui: Watched, own: Own) -> None:
+def test_entities_are_drawn_and_one_opens_with_its_links_and_memories(ui: CheckedPage, own: Own) -> None:
     page = ui.go("graph", own.name)
     page.locator(".graph-canvas canvas").first.wait_for()
     page.locator(".graph-list a", has_text="Marta").wait_for()
@@ -70,7 +71,7 @@ def test_entities_are_drawn_and_one_opens_with_its_links_and_memories(ui: Watche
     assert fits(ui)
 
 
-def test_a_click_on_the_picture_chooses_what_lies_there(ui: Watched, own: Own) -> None:
+def test_a_click_on_the_picture_chooses_what_lies_there(ui: CheckedPage, own: Own) -> None:
     page = ui.go("graph/marta", own.name)
     page.get_by_role("heading", name="Marta").wait_for()
     page.wait_for_timeout(SETTLED_MS)  # it has come to rest, with her in the middle
@@ -81,7 +82,7 @@ def test_a_click_on_the_picture_chooses_what_lies_there(ui: Watched, own: Own) -
     page.get_by_role("heading", name="Marta").wait_for()
 
 
-def test_the_way_between_two_is_told_and_can_be_cleared(ui: Watched, own: Own) -> None:
+def test_the_way_between_two_is_told_and_can_be_cleared(ui: CheckedPage, own: Own) -> None:
     page = ui.go("graph/marta", own.name)
     page.get_by_role("button", name="Path to…").click()
     page.get_by_role("dialog").get_by_label("Find an entity").fill("bolt")
@@ -95,10 +96,10 @@ def test_the_way_between_two_is_told_and_can_be_cleared(ui: Watched, own: Own) -
     page.get_by_role("button", name="Clear the path").click()
     way.wait_for(state="detached")
     ui.go("graph/marta?to=hugo", own.name)
-    page.get_by_text("No way leads there.").wait_for()
+    page.get_by_text("There is no path.").wait_for()
 
 
-def test_an_entity_that_is_not_among_the_first_is_brought_and_expanded(ui: Watched, own: Own) -> None:
+def test_an_entity_that_is_not_among_the_first_is_brought_and_expanded(ui: CheckedPage, own: Own) -> None:
     for n in range(160):
         own.remember(f"Berta{n} visited Rome.")
         own.remember(f"Berta{n} visited Paris.")
@@ -109,7 +110,7 @@ def test_an_entity_that_is_not_among_the_first_is_brought_and_expanded(ui: Watch
     page.get_by_role("button", name="Expanded").wait_for()
 
 
-def test_the_slider_shows_what_was_known_then(ui: Watched, own: Own) -> None:
+def test_the_slider_shows_what_was_known_then(ui: CheckedPage, own: Own) -> None:
     before = datetime.now(UTC).isoformat()
     own.remember("Jonas works at Siemens.")
     page = ui.go(f"graph?as_of={before.replace('+', '%2B')}", own.name)
@@ -124,48 +125,48 @@ def test_the_slider_shows_what_was_known_then(ui: Watched, own: Own) -> None:
     page.locator(".graph-list a", has_text="Siemens").wait_for()
 
 
-def test_what_another_client_writes_appears(ui: Watched, own: Own) -> None:
+def test_what_another_client_writes_appears(ui: CheckedPage, own: Own) -> None:
     page = ui.go("graph", own.name)
     page.locator(".graph-list a", has_text="Marta").wait_for()
     own.remember("Jonas works at Philips.")
     page.locator(".graph-list a", has_text="Philips").wait_for()
 
 
-def test_an_empty_graph_teaches(ui: Watched, server: Server) -> None:
+def test_an_empty_graph_teaches(ui: CheckedPage, server: ServerProcess) -> None:
     Own(server, "nobody").remember("coffee without sugar")
     page = ui.go("graph", "nobody")
-    page.get_by_role("heading", name="Nobody and nothing yet").wait_for()
+    page.get_by_role("heading", name="No entities yet").wait_for()
     page.get_by_text("/profiles/nobody/remember").wait_for()
     ui.expect_accessible()
 
 
-def test_without_webgl_the_list_still_serves(ui: Watched, own: Own) -> None:
+def test_without_webgl_the_list_still_serves(ui: CheckedPage, own: Own) -> None:
     ui.context.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
     page = ui.go("graph", own.name)
-    page.get_by_text("This browser draws no WebGL").wait_for()
+    page.get_by_text("This browser does not support WebGL").wait_for()
     page.locator(".graph-list a", has_text="Marta").click()
     page.locator(".graph-links li", has_text="Marta works at Acme Robotics").wait_for()
 
 
 @pytest.mark.slow
-def test_five_thousand_entities_stay_fluid(browser: Browser, server: Server, own: Own) -> None:
+def test_five_thousand_entities_stay_fluid(browser: Browser, server: ServerProcess, own: Own) -> None:
     """With the drawing in a process of its own, as on any machine with a graphics card."""
     drawing = browser.browser_type.launch(executable_path=chromium(), args=DRAWING)
-    with Watched(drawing, str(server.client.base_url).rstrip("/")) as ui:
-        ui.sign_in(ADMIN)
+    with CheckedPage(drawing, str(server.client.base_url).rstrip("/")) as ui:
+        ui.sign_in(ADMIN_TOKEN)
         ui.context.route(re.compile("/graph[?]"), lambda route: route.fulfill(json=five_thousand()))
         ui.context.add_init_script(WATCH)
         page = ui.go("graph?limit=5000", own.name)
         page.get_by_text("5,000 entities, 9,000 links").wait_for()
         page.wait_for_timeout(SETTLED_MS)
         page.evaluate("window.__long = []")
-        moved(page)
+        wait_until_moved(page)
         long = page.evaluate("window.__long")
         assert max(long, default=0) <= LONGEST_TASK_MS, long
     drawing.close()
 
 
-def moved(page: Page) -> None:
+def wait_until_moved(page: Page) -> None:
     """Drag, hover and zoom."""
     box: Any = page.locator(".graph-canvas").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from server import ADMIN, Server
-from watched import Watched
 
 from holdfast import AsyncHoldfast
-from holdfast.conformance.made import memory
+from holdfast.domain.types import Change
 from holdfast.testing import HashingEmbedder
-from holdfast.types import Change
+from holdfast.testing.conformance.samples import memory
+from support.browser.checked_page import CheckedPage
+from support.server_process import ADMIN_TOKEN, ServerProcess
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -44,7 +44,7 @@ async def write(folder: Path) -> None:
     async with await AsyncHoldfast.open(folder, embedder=HashingEmbedder()) as holdfast:
         ana = holdfast.profile("studio", "ana")
         await ana.remember("The first of many", embed=False)
-        store = await ana._store()
+        store = await ana.profile_context.store()
         for start in range(0, COUNT, BATCH):
             made = tuple(memory(f"Note {n}: the delivery of part {n * 7 % 9973} came late", n=n, kind="note")
                          for n in range(start, start + BATCH))  # fmt: skip
@@ -56,8 +56,11 @@ async def write(folder: Path) -> None:
 def test_a_hundred_thousand_memories_scroll_without_a_long_task(browser: Browser, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as other:  # this thread has the browser's event loop
         other.submit(asyncio.run, write(tmp_path / "data")).result()
-    with Server(tmp_path / "data") as server, Watched(browser, str(server.client.base_url).rstrip("/")) as ui:
-        ui.sign_in(ADMIN)
+    with (
+        ServerProcess(tmp_path / "data") as server,
+        CheckedPage(browser, str(server.client.base_url).rstrip("/")) as ui,
+    ):
+        ui.sign_in(ADMIN_TOKEN)
         page = ui.go("memories")
         page.locator(".row").first.wait_for()
         page.evaluate(SCROLL, COUNT - MEASURED)

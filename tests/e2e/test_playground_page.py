@@ -5,25 +5,28 @@ from __future__ import annotations
 import re
 
 import pytest
-from server import Server
-from watched import Watched
+
+from support.browser.checked_page import CheckedPage
+from support.server_process import ServerProcess
 
 NARROW = {"width": 390, "height": 844}
 
 
 @pytest.fixture
-def own(server: Server, request: pytest.FixtureRequest) -> str:
+def own(server: ServerProcess, request: pytest.FixtureRequest) -> str:
     name = f"g{abs(hash(request.node.name))}"
-    server.told("POST", f"/v1/namespaces/studio/profiles/{name}/remember", json={"content": "Coffee without sugar"})
+    server.call_json(
+        "POST", f"/v1/namespaces/studio/profiles/{name}/remember", json={"content": "Coffee without sugar"}
+    )
     return name
 
 
-def fits(ui: Watched) -> bool:
+def fits(ui: CheckedPage) -> bool:
     ui.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     return bool(ui.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
-def test_an_answer_has_its_citation_marked_in_its_source_and_leads_to_its_trace(ui: Watched) -> None:
+def test_an_answer_has_its_citation_marked_in_its_source_and_leads_to_its_trace(ui: CheckedPage) -> None:
     page = ui.go("playground")
     page.get_by_label("Question").fill("Who signs the invoices?")
     page.keyboard.press("Enter")
@@ -38,7 +41,7 @@ def test_an_answer_has_its_citation_marked_in_its_source_and_leads_to_its_trace(
     page.get_by_role("heading", name="Read for the answer").wait_for()
 
 
-def test_the_answer_comes_as_a_stream(ui: Watched) -> None:
+def test_the_answer_comes_as_a_stream(ui: CheckedPage) -> None:
     page = ui.go("playground")
     with page.expect_response(re.compile("/recall/stream$")) as got:
         page.get_by_label("Question").fill("Where do I live?")
@@ -48,16 +51,16 @@ def test_the_answer_comes_as_a_stream(ui: Watched) -> None:
     page.locator(".playground-source blockquote mark", has_text="Lisbon").wait_for()
 
 
-def test_a_question_that_nothing_answers_says_so(ui: Watched, own: str) -> None:
+def test_a_question_that_nothing_answers_says_so(ui: CheckedPage, own: str) -> None:
     page = ui.go("playground?q=Which+bank+holds+my+mortgage%3F", own)
-    page.get_by_role("heading", name="Nothing here answers that").wait_for()
+    page.get_by_role("heading", name="No answer found").wait_for()
 
 
-def test_a_context_is_shown_with_its_tokens_within_the_budget(ui: Watched) -> None:
+def test_a_context_is_shown_with_its_tokens_within_the_budget(ui: CheckedPage) -> None:
     page = ui.go("playground/context")
     page.get_by_label("Question").fill("Where do I live?")
     page.get_by_role("slider").press("Home")
-    page.get_by_role("button", name="Pack").click()
+    page.get_by_role("button", name="Build context").click()
     told = page.get_by_role("heading", name=re.compile("of 100 tokens")).inner_text()
     assert 0 < int(told.split()[0]) <= 100
     page.locator(".snippet", has_text="# Memory, as of").wait_for()
@@ -65,21 +68,21 @@ def test_a_context_is_shown_with_its_tokens_within_the_budget(ui: Watched) -> No
     assert fits(ui)
 
 
-def test_a_conversation_becomes_memories_while_one_watches(ui: Watched, own: str) -> None:
+def test_a_conversation_becomes_memories_while_one_watches(ui: CheckedPage, own: str) -> None:
     page = ui.go("playground/tell", own)
     page.get_by_label("Conversation").fill("User: I live in Porto and I prefer window seats.\nAssistant: Noted.")
-    page.get_by_role("button", name="Tell it 2 messages").click()
+    page.get_by_role("button", name="Ingest 2 messages").click()
     page.locator(".playground-drawn li", has_text="lives in Porto").wait_for()
-    page.get_by_role("heading", name="All of it is read").wait_for()
+    page.get_by_role("heading", name="All messages are digested").wait_for()
     page.get_by_label("Conversation").fill("We moved to Lisbon last week.")
-    page.get_by_role("button", name="Tell it 1 message").click()
+    page.get_by_role("button", name="Ingest 1 message").click()
     page.locator(".playground-drawn del", has_text="Porto").wait_for()
     page.locator(".playground-summary ins", has_text="Lisbon").first.wait_for()
     ui.expect_accessible()
     assert fits(ui)
 
 
-def test_a_server_that_is_away_says_what_to_do(ui: Watched) -> None:
+def test_a_server_that_is_away_says_what_to_do(ui: CheckedPage) -> None:
     page = ui.go("playground")
     page.get_by_label("Question").fill("Where do I live?")
     ui.context.set_offline(True)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from server import ADMIN, Server
-from watched import Watched
+
+from support.browser.checked_page import CheckedPage
+from support.server_process import ADMIN_TOKEN, ServerProcess
 
 NARROW = {"width": 390, "height": 844}
 
@@ -16,14 +17,14 @@ NARROW = {"width": 390, "height": 844}
 class Desk:
     """An agent with a profile of its own, which says in which session and turn it asks."""
 
-    def __init__(self, server: Server, name: str) -> None:
+    def __init__(self, server: ServerProcess, name: str) -> None:
         self.server, self.name = server, name
         self.place = f"/v1/namespaces/studio/profiles/{name}"
         for content in ("Lives in Porto", "Prefers window seats", "Allergic to peanuts", "Flies to Berlin on Friday"):
             self.ask("remember", {"content": content})
 
     def ask(self, verb: str, body: dict[str, Any], turn: str | None = None) -> None:
-        headers = {"authorization": f"Bearer {ADMIN}", "holdfast-agent": "concierge"}
+        headers = {"authorization": f"Bearer {ADMIN_TOKEN}", "holdfast-agent": "concierge"}
         if turn is not None:
             headers |= {"holdfast-session": "desk", "holdfast-turn": turn}
         self.server.client.post(f"{self.place}/{verb}", json=body, headers=headers).raise_for_status()
@@ -36,18 +37,18 @@ class Desk:
 
 
 @pytest.fixture
-def desk(server: Server, request: pytest.FixtureRequest) -> Iterator[Desk]:
+def desk(server: ServerProcess, request: pytest.FixtureRequest) -> Iterator[Desk]:
     made = Desk(server, f"t{abs(hash(request.node.name))}")
     yield made
     server.ask("DELETE", made.place)
 
 
-def fits(ui: Watched) -> bool:
+def fits(ui: CheckedPage) -> bool:
     ui.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     return bool(ui.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
-def test_a_session_is_shown_turn_by_turn_with_what_each_read_and_wrote(ui: Watched, desk: Desk) -> None:
+def test_a_session_is_shown_turn_by_turn_with_what_each_read_and_wrote(ui: CheckedPage, desk: Desk) -> None:
     desk.take("1")
     desk.take("2")
     page = ui.go("traces?session=desk", desk.name)
@@ -63,13 +64,13 @@ def test_a_session_is_shown_turn_by_turn_with_what_each_read_and_wrote(ui: Watch
     assert fits(ui)
 
 
-def test_a_context_tells_what_went_in_what_did_not_and_why(ui: Watched, desk: Desk) -> None:
+def test_a_context_tells_what_went_in_what_did_not_and_why(ui: CheckedPage, desk: Desk) -> None:
     desk.take("1")
     page = ui.go("traces?session=desk", desk.name)
     page.get_by_role("link", name=re.compile("^Context")).click()
     page.get_by_role("heading", name=re.compile("^In the context")).wait_for()
     page.get_by_text("Prefers window seats").first.wait_for()
-    page.get_by_text(re.compile("It takes \\d+ tokens and the budget of 30 was spent")).first.wait_for()
+    page.get_by_text(re.compile("It needs \\d+ tokens, and the budget of 30 was used up")).first.wait_for()
     bars = page.locator(".traces-bar").all_inner_texts()
     assert any(each.startswith("Propose") for each in bars)
     assert any(each.startswith("Meaning") for each in bars)
@@ -83,7 +84,7 @@ def test_a_context_tells_what_went_in_what_did_not_and_why(ui: Watched, desk: De
     assert fits(ui)
 
 
-def test_a_recall_is_asked_again_and_both_are_compared(ui: Watched, desk: Desk) -> None:
+def test_a_recall_is_asked_again_and_both_are_compared(ui: CheckedPage, desk: Desk) -> None:
     desk.take("1")
     page = ui.go("traces?session=desk", desk.name)
     page.get_by_role("link", name=re.compile("^Recall")).click()
@@ -101,18 +102,21 @@ def test_a_recall_is_asked_again_and_both_are_compared(ui: Watched, desk: Desk) 
     assert fits(ui)
 
 
-def test_what_was_forgotten_since_is_not_told_by_a_trace(ui: Watched, desk: Desk) -> None:
+def test_what_was_forgotten_since_is_not_told_by_a_trace(ui: CheckedPage, desk: Desk) -> None:
     desk.ask("remember", {"content": "Secret: the key is under the mat"})
     desk.ask("search", {"query": "where is the key?"}, "1")
-    found = desk.server.told("POST", f"{desk.place}/search", json={"query": "key under the mat", "limit": 1})
-    desk.server.told("DELETE", f"{desk.place}/memories/{found['hits'][0]['id']}")
+    found = desk.server.call_json("POST", f"{desk.place}/search", json={"query": "key under the mat", "limit": 1})
+    desk.server.call_json("DELETE", f"{desk.place}/memories/{found['hits'][0]['id']}")
     page = ui.go("traces?session=desk", desk.name)
     page.get_by_role("link", name=re.compile("^Search")).click()
-    page.get_by_text("Lives in Porto").wait_for()
-    assert page.get_by_text("under the mat").count() == 0
+    page.wait_for_url(re.compile(r"traces/\w+"))
+    page.locator("h1").first.wait_for()
+    page.wait_for_load_state("networkidle")
+    for gone in ("under the mat", "where is the key"):
+        assert page.get_by_text(gone).count() == 0
 
 
-def test_what_only_looks_is_left_out_unless_asked_for(ui: Watched, desk: Desk) -> None:
+def test_what_only_looks_is_left_out_unless_asked_for(ui: CheckedPage, desk: Desk) -> None:
     desk.take("1")
     for place in ("graph", "documents", "memories"):
         ui.go(place, desk.name).locator("h1").first.wait_for()
@@ -124,13 +128,13 @@ def test_what_only_looks_is_left_out_unless_asked_for(ui: Watched, desk: Desk) -
     page.locator(".verb", has_text="Graph").first.wait_for()
 
 
-def test_no_traces_is_a_page_that_teaches(ui: Watched) -> None:
+def test_no_traces_is_a_page_that_teaches(ui: CheckedPage) -> None:
     page = ui.go("traces?session=never-heard-of")
     page.get_by_text("holdfast-session: never-heard-of").wait_for()
     ui.expect_accessible()
 
 
-def test_a_trace_that_is_not_there_says_so(ui: Watched) -> None:
+def test_a_trace_that_is_not_there_says_so(ui: CheckedPage) -> None:
     page = ui.go("traces/01ARZ3NDEKTSV4RRFFQ69G5FAV")
     page.get_by_text("There is no trace").first.wait_for()
     ui.expects("404")

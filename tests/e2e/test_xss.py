@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from payloads import PAYLOADS
-from server import Server
-from watched import Watched
+from support.browser.checked_page import CheckedPage
+from support.browser.xss_payloads import PAYLOADS
+from support.server_process import ServerProcess
 
 NAME = "<img src=x onerror=alert(1)>/\"'`"
 PLACE = "/v1/namespaces/studio/profiles/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%2F%22'%60"
 
 
-def fill(server: Server) -> list[str]:
+def fill(server: ServerProcess) -> list[str]:
     """Every payload in every field that takes it: ids of the memories."""
     ids, messages = [], []
     for n, payload in enumerate(PAYLOADS):
@@ -31,14 +31,14 @@ def fill(server: Server) -> list[str]:
         messages.append({"role": "user", "content": payload, "speaker": payload[:100], "metadata": {"x": payload}})
     for start in range(0, len(messages), 50):
         body = {"messages": messages[start : start + 50], "session_id": f"<svg onload=alert({start})>"[:60]}
-        server.told("POST", f"{PLACE}/ingest", json=body)
+        server.call_json("POST", f"{PLACE}/ingest", json=body)
     name = PAYLOADS[0]
-    server.told("POST", "/v1/credentials", json={"name": name[:100], "namespace": "studio", "profile": NAME})
-    server.told("POST", f"{PLACE}/recall", json={"query": name})
+    server.call_json("POST", "/v1/credentials", json={"name": name[:100], "namespace": "studio", "profile": NAME})
+    server.call_json("POST", f"{PLACE}/recall", json={"query": name})
     return ids
 
 
-def test_a_hundred_payloads_in_every_field_stay_text(ui: Watched, server: Server) -> None:
+def test_a_hundred_payloads_in_every_field_stay_text(ui: CheckedPage, server: ServerProcess) -> None:
     assert len(PAYLOADS) >= 100
     ids = fill(server)
     page = ui.go("memories", NAME)

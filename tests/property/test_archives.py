@@ -8,29 +8,31 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
-from test_backends_agree import Agreement, InDatabase, Sealed, metadata
 
-from holdfast.archive_file import Archive
-from holdfast.conformance import memory, message, written
-from holdfast.conformance.made import MODEL
-from holdfast.errors import Conflict
-from holdfast.export import exported
-from holdfast.ports import Store
-from holdfast.restore import Imported, Restoring
-from holdfast.spending import Usage
-from holdfast.types import Change, Probe
+from holdfast.archive.export import archive_lines
+from holdfast.archive.file import Archive
+from holdfast.archive.restore import ArchiveRestore
+from holdfast.domain.errors import Conflict
+from holdfast.domain.ports.search import Probe
+from holdfast.domain.ports.storage import Store
+from holdfast.domain.reports import Imported
+from holdfast.domain.types import Change
+from holdfast.domain.usage import Usage
+from holdfast.testing.conformance import memory, message, written
+from holdfast.testing.conformance.samples import MODEL
+from support.backend_agreement import Agreement, InDatabase, Sealed, metadata
 
 odd = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40)
 speakable = odd.filter(lambda text: bool(text.strip()))
 
 
-async def archived(store: Store, *, vectors: bool) -> bytes:
-    return b"".join([line async for line in exported(store, "app", "p", vectors=vectors)])
+async def export_archive(store: Store, *, vectors: bool) -> bytes:
+    return b"".join([line async for line in archive_lines(store, "app", "p", vectors=vectors)])
 
 
-async def restored(store: Store, archive: bytes) -> Imported:
+async def import_archive(store: Store, archive: bytes) -> Imported:
     reader = Archive(io.BytesIO(archive))
-    return await Restoring(store, reader, reader.check()).run()
+    return await ArchiveRestore(store, reader, reader.check()).run()
 
 
 class Archiving(Agreement):
@@ -61,30 +63,30 @@ class Archiving(Agreement):
     def redo(self, index: int) -> None:
         item = self._item(index)
         if item is not None:
-            self._apply(Change(redo=(item.id,), refused=((item.id, 0),)))
+            self._apply(Change(redo=(item.id,), refused=((item.ref, 0),)))
 
     @rule(name=st.sampled_from(["cadence", "palette"]), value=metadata)
-    def lay_down(self, name: str, value: dict[str, Any]) -> None:
-        self._run(self.stores[0].journal.lay_down(name, value or None))
+    def put_setting(self, name: str, value: dict[str, Any]) -> None:
+        self._run(self.stores[0].journal.put_setting(name, value or None))
         self._run(self.stores[0].journal.spend("2026-01", Usage("m", name, len(value), 1)))
 
     @rule(vectors=st.booleans())
     def carry(self, vectors: bool) -> None:
-        archive = self._run(archived(self.stores[0], vectors=vectors))
+        archive = self._run(export_archive(self.stores[0], vectors=vectors))
         self._run(self.vaults[1].delete(self.space, "p"))
         self.stores[1] = self._run(self.vaults[1].open(self.space, "p", create=True))
-        done = self._run(restored(self.stores[1], archive))
+        done = self._run(import_archive(self.stores[1], archive))
         assert (done.known, done.conflicts) == (0, ())
-        assert self._run(archived(self.stores[1], vectors=vectors)) == archive
+        assert self._run(export_archive(self.stores[1], vectors=vectors)) == archive
         reach = self._run(self.stores[1].journal.reach())
-        again = self._run(restored(self.stores[1], archive))
+        again = self._run(import_archive(self.stores[1], archive))
         assert (again.messages, again.memories, again.waiting, again.settings, again.usage) == (0, 0, 0, 0, 0)
         assert again.conflicts == ()
         assert self._run(self.stores[1].journal.reach()) == reach
-        ids = [item.id for item in self.items]
+        ids = [item.ref for item in self.items]
         for read in (
             lambda store: store.get(ids),
-            lambda store: store.said(None),
+            lambda store: store.messages(None),
             lambda store: store.scan(None, now=None, limit=99, superseded=True),
             lambda store: store.resting_on(ids),
         ):
@@ -95,15 +97,15 @@ class Archiving(Agreement):
     @rule()
     def merge(self) -> None:
         """Into a profile that has an older state of it, or something else: nothing fails and nothing is silent."""
-        archive = self._run(archived(self.stores[0], vectors=False))
-        before = {item.id for item in self._run(self.stores[1].get([item.id for item in self.items]))}
-        told = self._run(restored(self.stores[1], archive))
-        after = {item.id for item in self._run(self.stores[1].get([item.id for item in self.items]))}
+        archive = self._run(export_archive(self.stores[0], vectors=False))
+        before = {item.ref for item in self._run(self.stores[1].get([item.ref for item in self.items]))}
+        told = self._run(import_archive(self.stores[1], archive))
+        after = {item.ref for item in self._run(self.stores[1].get([item.ref for item in self.items]))}
         assert before <= after
         assert len(after - before) == told.messages + told.memories
 
     def _now(self) -> Any:
-        from holdfast.conformance.made import AT
+        from holdfast.testing.conformance.samples import AT
 
         return AT
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule
-from test_backends_agree import Agreement, InDatabase
 
-from holdfast.conformance.made import AT, MODEL, direction
-from holdfast.errors import Conflict
-from holdfast.transfer import Scope, Transfer
-from holdfast.types import Change, Probe
+from holdfast.archive.transfer.vault import Transfer, TransferScope
+from holdfast.domain.errors import Conflict
+from holdfast.domain.ports.search import Probe
+from holdfast.domain.types import Change
+from holdfast.testing.conformance.samples import AT, MODEL, direction
+from support.backend_agreement import Agreement, InDatabase
 
 
 class Following(Agreement):
@@ -34,14 +35,14 @@ class Following(Agreement):
 
     @rule()
     def move(self) -> None:
-        first, second = (self._run(Transfer(*self.vaults, Scope(self.space)).run()) for _ in range(2))
+        first, second = (self._run(Transfer(*self.vaults, TransferScope(self.space)).run()) for _ in range(2))
         assert first.checksum == second.checksum is not None
         assert (second.copied, second.forgotten) == (0, 0)
         self.stores[1] = self._run(self.vaults[1].open(self.space, "p", create=False))
-        ids = [item.id for item in self.items]
+        ids = [item.ref for item in self.items]
         for read in (
             lambda store: store.get(ids),
-            lambda store: store.said(None),
+            lambda store: store.messages(None),
             lambda store: store.scan(None, now=None, limit=99, superseded=True),
             lambda store: store.resting_on(ids),
         ):

@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
-from databases import database
 from holdfast import AsyncHoldfast, InvalidInput, Origin, acting
-from holdfast.postgres.vault import PostgresVault
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.domain.types import Floats
+from holdfast.recall.search import MIN_PROPOSALS
+from holdfast.storage.postgres.vault import PostgresVault
+from holdfast.storage.sqlite.vault import SqliteVault
+from holdfast.storage.views import union
+from holdfast.storage.views.union import PORTION
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from holdfast.types import Floats
-from serving import served
+from support.http_server import http_server
+from support.postgres import database
 
 TOKEN = "a-token-of-these-tests"
 ADA = [
@@ -59,24 +62,24 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path, embedder: Count
             yield holdfast
             return
         await holdfast.access.admin(TOKEN)
-        url = await stack.enter_async_context(served(holdfast))
+        url = await stack.enter_async_context(http_server(holdfast))
         yield await stack.enter_async_context(AsyncHoldfast.connect(url, TOKEN))
 
 
-def said(*contents: str) -> list[dict[str, str]]:
+def messages_of(*contents: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": content} for content in contents]
 
 
-async def told(memory: Any) -> None:
-    await memory.profile("app", "ada").ingest(said(*ADA), session_id="a", wait=True)
-    await memory.profile("app", "team:platform").ingest(said(*TEAM), session_id="t", wait=True)
+async def fill_profiles(memory: Any) -> None:
+    await memory.profile("app", "ada").ingest(messages_of(*ADA), session_id="a", wait=True)
+    await memory.profile("app", "team:platform").ingest(messages_of(*TEAM), session_id="t", wait=True)
 
 
 async def test_several_profiles_are_ranked_as_if_they_were_one(memory: Any) -> None:
-    await told(memory)
+    await fill_profiles(memory)
     whole = memory.profile("app", "whole")
-    await whole.ingest(said(*ADA), session_id="a", wait=True)
-    await whole.ingest(said(*TEAM), session_id="t", wait=True)
+    await whole.ingest(messages_of(*ADA), session_id="a", wait=True)
+    await whole.ingest(messages_of(*TEAM), session_id="t", wait=True)
     both = memory.across("app", ["ada", "team:platform"])
     for question in QUESTIONS:
         apart = await both.search(question)
@@ -87,7 +90,7 @@ async def test_several_profiles_are_ranked_as_if_they_were_one(memory: Any) -> N
 
 
 async def test_an_answer_says_from_which_profile_it_is(memory: Any) -> None:
-    await told(memory)
+    await fill_profiles(memory)
     both = memory.across("app", ["ada", "team:platform"])
     answer = await both.recall("When do we ship the release?")
     assert "Thursday" in answer.answer
@@ -99,7 +102,7 @@ async def test_an_answer_says_from_which_profile_it_is(memory: Any) -> None:
 
 
 async def test_a_block_for_a_prompt_says_where_each_line_is_from(memory: Any) -> None:
-    await told(memory)
+    await fill_profiles(memory)
     block = await memory.across("app", ["ada", "team:platform"]).context("bicycle", tokens=200)
     lines = {line.partition("] ")[2]: line for line in block.text.splitlines() if line.startswith("- ")}
     assert "of app/ada" in lines[ADA[0]]
@@ -110,7 +113,7 @@ async def test_a_block_for_a_prompt_says_where_each_line_is_from(memory: Any) ->
 
 
 async def test_a_question_is_embedded_once(memory: Any, embedder: Counting) -> None:
-    await told(memory)
+    await fill_profiles(memory)
     embedder.asked = 0
     await memory.across("app", ["ada", "team:platform"]).search("bicycle")
     assert embedder.asked == 1
@@ -118,14 +121,14 @@ async def test_a_question_is_embedded_once(memory: Any, embedder: Counting) -> N
 
 async def test_what_two_profiles_both_hold_is_told_of_both(memory: Any) -> None:
     for name in ("ada", "bob"):
-        await memory.profile("app", name).ingest(said("The lamp is green."), session_id="s", wait=True)
+        await memory.profile("app", name).ingest(messages_of("The lamp is green."), session_id="s", wait=True)
     hits = await memory.across("app", ["ada", "bob"]).search("lamp")
     assert len({hit.id for hit in hits}) == 1
     assert [hit.origin.profile for hit in hits] == ["ada", "bob"]
 
 
 async def test_profiles_of_other_namespaces_can_be_asked_along(memory: Any) -> None:
-    await told(memory)
+    await fill_profiles(memory)
     await memory.profile("project", "rocket").remember("The rocket flies in March.")
     hits = await memory.across("app", ["ada", ("project", "rocket"), "ada"]).search("rocket")
     assert hits[0].origin == Origin("project", "rocket")
@@ -133,7 +136,7 @@ async def test_profiles_of_other_namespaces_can_be_asked_along(memory: Any) -> N
 
 
 async def test_filters_hold_in_every_profile(memory: Any) -> None:
-    await told(memory)
+    await fill_profiles(memory)
     both = memory.across("app", ["ada", "team:platform"])
     assert {hit.origin.profile for hit in await both.search("bicycle", session_id="t")} == {"team:platform"}
     await memory.profile("app", "ada").remember("The bicycle is blue.", key="colour", agent="sales")
@@ -141,7 +144,7 @@ async def test_filters_hold_in_every_profile(memory: Any) -> None:
 
 
 async def test_what_was_superseded_in_one_profile_is_brought_up_to_date(memory: Any) -> None:
-    await told(memory)
+    await fill_profiles(memory)
     ada = memory.profile("app", "ada")
     await ada.remember("The bicycle is blue.", key="colour")
     newer = await ada.remember("The bicycle is yellow.", key="colour")
@@ -150,7 +153,7 @@ async def test_what_was_superseded_in_one_profile_is_brought_up_to_date(memory: 
 
 
 async def test_each_profile_has_its_own_trace_and_nothing_of_the_others(memory: Any) -> None:
-    await told(memory)
+    await fill_profiles(memory)
     ids = {
         name: {message.id for message in await memory.profile("app", name).messages()}
         for name in ("ada", "team:platform")
@@ -166,10 +169,41 @@ async def test_each_profile_has_its_own_trace_and_nothing_of_the_others(memory: 
         assert "\\x00" not in named
 
 
-@pytest.mark.parametrize("profiles", [[], "ada", [1], [("a", "b", "c")], ["x"] * 0, [f"p{n}" for n in range(51)]])
+@pytest.mark.parametrize("profiles", [[], "ada", [1], [("a", "b", "c")], ["x"] * 0, [f"p{n}" for n in range(10_001)]])
 async def test_what_names_no_profiles_is_refused(memory: Any, profiles: Any) -> None:
     with pytest.raises(InvalidInput):
         memory.across("app", profiles)
+
+
+async def test_any_number_of_profiles_is_asked_in_portions(tmp_path: Path) -> None:
+    async with AsyncHoldfast(SqliteVault(tmp_path), HashingEmbedder(), ScriptedExtractor()) as holdfast:
+        names = [f"p{n}" for n in range(PORTION * 2 + 7)]
+        for n, name in enumerate(names):
+            await holdfast.profile("app", name).remember(f"The lamp of house {n} is green", key=f"lamp-{n}")
+        for asked in (names[:PORTION], names[: PORTION + 1], names):
+            several = holdfast.across("app", asked)
+            hits = await several.search(f"lamp of house {len(asked) - 1}", limit=5)
+            assert hits[0].origin == Origin("app", asked[-1])
+            assert len({hit.origin for hit in hits}) == 5
+            assert len(await several.search("lamp", limit=1000)) >= min(len(asked), MIN_PROPOSALS // 2)
+            found = await several.search("lamp", limit=1000, filter={"key": {"in": ["lamp-3", "lamp-51"]}})
+            assert {hit.origin.profile for hit in found if hit.origin} == {"p3", "p51"} & set(asked)
+        (trace,) = await holdfast.profile("app", "p51").traces(limit=1)
+        assert trace.details["across"] == len(names)
+
+
+async def test_portions_rank_as_one_list_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncHoldfast(SqliteVault(tmp_path), HashingEmbedder(), ScriptedExtractor()) as holdfast:
+        names = [f"p{n}" for n in range(9)]
+        for n, name in enumerate(names):
+            said = [{"role": "user", "content": f"The {'green ' * (m % 3)}lamp {m} of house {n}"} for m in range(4)]
+            await holdfast.profile("app", name).ingest(said, session_id="s", wait=True)
+        several = holdfast.across("app", names)
+        questions = ("green lamp", "house 3", "lamp 2 of house 7")
+        whole = [[(hit.id, hit.origin) for hit in await several.search(each, limit=8)] for each in questions]
+        monkeypatch.setattr(union, "PORTION", 2)
+        portions = [[(hit.id, hit.origin) for hit in await several.search(each, limit=8)] for each in questions]
+        assert portions == whole
 
 
 async def test_several_profiles_are_asked_as_of_a_moment(tmp_path: Path) -> None:
@@ -191,7 +225,7 @@ async def test_asking_five_profiles_costs_no_more_than_half_as_much_again_as_eac
     async with AsyncHoldfast(SqliteVault(tmp_path), HashingEmbedder(), ScriptedExtractor()) as holdfast:
         names = [f"p{n}" for n in range(5)]
         for name in names:
-            every = said(*(f"{text} [{name} {n}]" for n in range(20) for text in (*ADA, *TEAM)))
+            every = messages_of(*(f"{text} [{name} {n}]" for n in range(20) for text in (*ADA, *TEAM)))
             await holdfast.profile("app", name).ingest(every, session_id="s", wait=True)
         several = holdfast.across("app", names)
         apart, together = 0.0, 0.0

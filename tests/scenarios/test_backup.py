@@ -12,76 +12,78 @@ from typing import Any
 
 import pytest
 
-import holdfast.sqlite.backup as copying
-from holdfast import AlreadyExists, Damaged, Holdfast, InvalidInput, KeyMissing, backup
-from holdfast.backup import Verified, verified
+import holdfast.storage.sqlite.backup as copying
+from holdfast import AlreadyExists, Damaged, Holdfast, InvalidInput, KeyMissing
+from holdfast.archive import backup
+from holdfast.archive.backup import VerifiedBackup, verify_backup
 from holdfast.cli import main
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
+from support.paths import CHILDREN
 
-CHILD = Path(__file__).with_name("transfer_child.py")
+CHILD = CHILDREN / "transfer.py"
 
 
-def opened(folder: Path, **settings: Any) -> Holdfast:
+def open_memory(folder: Path, **settings: Any) -> Holdfast:
     return Holdfast.open(folder, embedder=HashingEmbedder(), extractor=ScriptedExtractor(), **settings)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with opened(tmp_path / "data") as memory:
+    with open_memory(tmp_path / "data") as memory:
         for name in ("ana", "bob"):
             for n in range(5):
                 memory.profile("app", name).remember(f"note {n}", key=f"k{n % 2}")
     return tmp_path / "data"
 
 
-def made(folder: Path, target: Path, *, with_keys: bool = False) -> backup.Kept:
-    return backup.backup(folder, folder / "keyring", target, with_keys=with_keys)
+def make_backup(folder: Path, target: Path, *, with_keys: bool = False) -> backup.CreatedBackup:
+    return backup.create_backup(folder, folder / "keyring", target, with_keys=with_keys)
 
 
 def test_a_backup_holds_everything_and_opens_as_a_folder(folder: Path, tmp_path: Path) -> None:
-    done = made(folder, tmp_path / "kept")
-    assert (done.profiles, done.files, done.with_keys) == (2, 3, False)
+    done = make_backup(folder, tmp_path / "kept")
+    assert (done.profiles, done.files, done.with_keys) == (2, 6, False)
     assert not (tmp_path / "kept" / "keyring").exists()
-    found = verified(tmp_path / "kept", folder / "keyring")
-    assert found == Verified(3, done.bytes, 2, 0, 10)
-    assert verified(tmp_path / "kept", folder / "keyring") == found  # a look leaves no trace
+    found = verify_backup(tmp_path / "kept", folder / "keyring")
+    assert found == VerifiedBackup(6, done.bytes, 2, 0, 10)
+    assert verify_backup(tmp_path / "kept", folder / "keyring") == found  # a look leaves no trace
     shutil.copytree(tmp_path / "kept", tmp_path / "back")
-    with opened(tmp_path / "back", keyring=folder / "keyring") as memory, opened(folder) as owner:
+    with open_memory(tmp_path / "back", keyring=folder / "keyring") as memory, open_memory(folder) as owner:
         for name in ("ana", "bob"):
             for each in owner.profile("app", name).list():
                 assert memory.profile("app", name).history(each.id) == owner.profile("app", name).history(each.id)
 
 
 def test_without_the_keys_the_files_are_compared_and_nothing_is_opened(folder: Path, tmp_path: Path) -> None:
-    made(folder, tmp_path / "kept")
-    assert verified(tmp_path / "kept", None).opened is None
-    assert verified(tmp_path / "kept", tmp_path / "no").opened is None
-    made(folder, tmp_path / "keys", with_keys=True)
+    make_backup(folder, tmp_path / "kept")
+    assert verify_backup(tmp_path / "kept", None).opened is None
+    assert verify_backup(tmp_path / "kept", tmp_path / "no").opened is None
+    make_backup(folder, tmp_path / "keys", with_keys=True)
     assert (tmp_path / "keys" / "keyring").stat().st_mode & 0o077 == 0
-    assert verified(tmp_path / "keys", None).opened == 2
+    assert verify_backup(tmp_path / "keys", None).opened == 2
     with pytest.raises(KeyMissing):
-        backup.backup(folder, tmp_path / "no", tmp_path / "other", with_keys=False)
+        backup.create_backup(folder, tmp_path / "no", tmp_path / "other", with_keys=False)
 
 
 def test_every_kind_of_damage_is_found(folder: Path, tmp_path: Path) -> None:
-    made(folder, tmp_path / "kept")
+    make_backup(folder, tmp_path / "kept")
     files = sorted((tmp_path / "kept").rglob("*.db"))
     for path in files:
         whole = path.read_bytes()
         for changed in (whole[:-1], whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:]):
             path.write_bytes(changed)
-            assert verified(tmp_path / "kept", None).problems == (
-                f"{path.relative_to(tmp_path / 'kept')} is not as it was written",
+            assert verify_backup(tmp_path / "kept", None).problems == (
+                f"{path.relative_to(tmp_path / 'kept')} was changed after it was written",
             )
         path.unlink()
-        assert "is missing" in verified(tmp_path / "kept", None).problems[0]
+        assert "is missing" in verify_backup(tmp_path / "kept", None).problems[0]
         path.write_bytes(whole)
     (tmp_path / "kept" / "more").write_text("x")
-    assert verified(tmp_path / "kept", None).problems == ("more is not in the list",)
+    assert verify_backup(tmp_path / "kept", None).problems == ("more is not in the manifest",)
     (tmp_path / "kept" / "more").unlink()
     (tmp_path / "kept" / "backup.json").write_text("{}")
-    with pytest.raises(Damaged, match="not the list"):
-        verified(tmp_path / "kept", None)
+    with pytest.raises(Damaged, match="not the manifest"):
+        verify_backup(tmp_path / "kept", None)
 
 
 def test_an_interrupted_backup_is_no_backup_and_is_made_again(
@@ -89,45 +91,45 @@ def test_an_interrupted_backup_is_no_backup_and_is_made_again(
 ) -> None:
     copy = copying._copy
 
-    def dies(source: Path, target: Path, key: bytes) -> None:
+    def dies(source: Path, target: Path, *more: Any) -> None:
         if source.name != "catalogue.db":
             raise OSError("the machine is gone")
-        copy(source, target, key)
+        copy(source, target, *more)
 
     monkeypatch.setattr(copying, "_copy", dies)
     with pytest.raises(OSError, match="gone"):
-        made(folder, tmp_path / "kept")
+        make_backup(folder, tmp_path / "kept")
     with pytest.raises(Damaged, match="interrupted"):
-        verified(tmp_path / "kept", None)
+        verify_backup(tmp_path / "kept", None)
     monkeypatch.setattr(copying, "_copy", copy)
-    made(folder, tmp_path / "kept")
-    assert verified(tmp_path / "kept", folder / "keyring").opened == 2
+    make_backup(folder, tmp_path / "kept")
+    assert verify_backup(tmp_path / "kept", folder / "keyring").opened == 2
 
 
 def test_a_profile_that_is_deleted_meanwhile_is_not_in_the_backup(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = copying._copy
-    with opened(folder) as memory:
+    with open_memory(folder) as memory:
 
-        def deletes(source: Path, target: Path, key: bytes) -> None:
-            copy(source, target, key)
+        def deletes(source: Path, target: Path, *more: Any) -> None:
+            copy(source, target, *more)
             if source.name == "catalogue.db":
                 assert memory.delete_profile("app", "ana")
 
         monkeypatch.setattr(copying, "_copy", deletes)
-        assert made(folder, tmp_path / "kept").profiles == 1
-    assert verified(tmp_path / "kept", folder / "keyring") == Verified(
-        2, sum(path.stat().st_size for path in (tmp_path / "kept").rglob("*.db")), 1, 0, 5
+        assert make_backup(folder, tmp_path / "kept").profiles == 1
+    assert verify_backup(tmp_path / "kept", folder / "keyring") == VerifiedBackup(
+        4, sum(path.stat().st_size for path in (tmp_path / "kept").rglob("*.db*")), 1, 0, 5
     )
 
 
 def test_a_backup_goes_nowhere_it_could_do_harm(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="inside"):
-        made(folder, folder / "kept")
-    made(folder, tmp_path / "kept")
+        make_backup(folder, folder / "kept")
+    make_backup(folder, tmp_path / "kept")
     with pytest.raises(AlreadyExists):
-        made(folder, tmp_path / "kept")
+        make_backup(folder, tmp_path / "kept")
 
 
 @pytest.fixture
@@ -160,7 +162,7 @@ def test_a_folder_that_a_process_writes_to_is_backed_up_verified_and_restored(
     writer.communicate("pause\nend\n", timeout=30)
     shutil.copytree(tmp_path / "kept3", tmp_path / "back")
     shutil.copy(tmp_path / "data" / "keyring", tmp_path / "back" / "keyring")
-    with opened(tmp_path / "back") as memory:
+    with open_memory(tmp_path / "back") as memory:
         alice = memory.profile("app", "alice")
         assert len(alice.messages(limit=100_000)) == counts[-1]
         assert alice.settle(20)
@@ -174,14 +176,14 @@ def test_the_commands_warn_about_keys_and_show_damage(
     monkeypatch.delenv("HOLDFAST_KEYRING", raising=False)
     kept = str(tmp_path / "kept")
     assert main(["backup", kept]) == 0
-    assert "The master key is not in it" in capsys.readouterr().out
+    assert "does not contain the master key" in capsys.readouterr().out
     assert main(["backup", str(tmp_path / "keys"), "--with-keys"]) == 0
-    assert "whoever gets hold of it can read everything" in capsys.readouterr().err
+    assert "can read everything in it" in capsys.readouterr().err
     assert main(["verify", kept]) == 0
     assert "2 profiles opened: 0 messages and 10 memories." in capsys.readouterr().out
     (tmp_path / "kept" / "catalogue.db").write_bytes(b"")
     assert main(["verify", kept]) == 7
-    assert "✗ catalogue.db is not as it was written" in capsys.readouterr().out
+    assert "✗ catalogue.db was changed after it was written" in capsys.readouterr().out
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "nothing"))
     assert main(["backup", str(tmp_path / "x"), "--json"]) == 3
     assert not (tmp_path / "x").exists()

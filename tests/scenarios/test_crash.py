@@ -13,17 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from crash_child import KEYS, Topics
 
 from holdfast import Holdfast, Memory, Profile
 from holdfast.testing import HashingEmbedder
+from support.children.write_until_killed import KEYS, Topics
+from support.paths import CHILDREN
 
 CYCLES = 25
-CHILD = Path(__file__).with_name("crash_child.py")
+CHILD = CHILDREN / "write_until_killed.py"
 
 
 @dataclass
-class Told:
+class Acknowledged:
     """What the child said it had written."""
 
     messages: dict[str, str] = field(default_factory=dict)
@@ -51,7 +52,7 @@ def killed_while_writing(folder: Path, cycle: int, seconds: float, *, early: boo
     return output
 
 
-def nothing_is_lost_or_doubled(alice: Profile, told: Told) -> None:
+def nothing_is_lost_or_doubled(alice: Profile, told: Acknowledged) -> None:
     messages = alice.messages(limit=100_000)
     assert len({message.id for message in messages}) == len(messages)
     assert len({(message.session_id, message.content) for message in messages}) == len(messages)
@@ -61,7 +62,7 @@ def nothing_is_lost_or_doubled(alice: Profile, told: Told) -> None:
     assert len(messages) == 2 * len(pairs), "half an ingest was kept"
 
 
-def one_memory_per_key_is_current(alice: Profile, told: Told) -> None:
+def one_memory_per_key_is_current(alice: Profile, told: Acknowledged) -> None:
     current = alice.list(limit=1000).items
     assert len({(memory.kind, memory.key) for memory in current}) == len(current)
     versions: dict[str, Memory] = {}
@@ -88,7 +89,7 @@ def digestion_comes_to_its_end(alice: Profile) -> None:
 def test_nothing_acknowledged_is_lost_or_doubled_by_25_kills(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # pytest shows it when the test fails
-    dice, told = random.Random(seed), Told()
+    dice, told = random.Random(seed), Acknowledged()
     for cycle in range(CYCLES):
         told.hear(killed_while_writing(tmp_path, cycle, dice.uniform(0, 0.6), early=dice.random() < 0.2))
         with Holdfast.open(tmp_path, embedder=HashingEmbedder(), extractor=Topics()) as memory:

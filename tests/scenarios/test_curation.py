@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_retention import vault_of
 
 from holdfast import AsyncHoldfast
-from holdfast.errors import AlreadyExists, CannotUndo, InvalidInput, NotFound, Stale
+from holdfast.domain.errors import AlreadyExists, CannotUndo, InvalidInput, NotFound, Stale
+from holdfast.domain.types import Draft
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from holdfast.types import Draft
-from serving import served
+from support.http_server import http_server
+from support.vaults import open_vault
 
 DAY = timedelta(days=1)
 SCRIPT: Any = {
@@ -29,28 +29,28 @@ everywhere = pytest.mark.parametrize("where", ["memory", "files", "database", "r
 
 
 @asynccontextmanager
-async def kept(where: str, path: Path, clock: FrozenClock) -> AsyncIterator[Any]:
-    with vault_of("files" if where == "remote" else where, path) as vault:
+async def open_profile(where: str, path: Path, clock: FrozenClock) -> AsyncIterator[Any]:
+    with open_vault("files" if where == "remote" else where, path) as vault:
         async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(SCRIPT), clock) as holdfast:
             if where != "remote":
                 yield holdfast.profile("app", "ana")
                 return
-            async with served(holdfast) as url:
+            async with http_server(holdfast) as url:
                 _, token = await holdfast.access.issue("key", "test", ("read", "write", "forget", "admin"))
                 remote = AsyncHoldfast.connect(url, token)
                 yield remote.profile("app", "ana")
                 await remote.close()
 
 
-async def said(ana: Any, *texts: str, session: str = "s") -> None:
+async def ingest_texts(ana: Any, *texts: str, session: str = "s") -> None:
     for text in texts:
         await ana.ingest([{"role": "user", "content": text}], session_id=session, wait=True)
 
 
 @everywhere
 async def test_merging_makes_one_of_several(where: str, tmp_path: Path) -> None:
-    async with kept(where, tmp_path, FrozenClock()) as ana:
-        await said(ana, "I drink green tea every day.", "Green tea it is, always.")
+    async with open_profile(where, tmp_path, FrozenClock()) as ana:
+        await ingest_texts(ana, "I drink green tea every day.", "Green tea it is, always.")
         one, two = (await ana.list()).items
         done = await ana.merge([one.id, two.id], content="Ana drinks green tea every day", key="drink")
         (memory,) = done.memories
@@ -61,14 +61,14 @@ async def test_merging_makes_one_of_several(where: str, tmp_path: Path) -> None:
         found = await ana.search("tea", kind="fact")
         assert [hit.id for hit in found] == [memory.id]
         undone = await ana.undo(done.undo)
-        assert undone.removed == (memory.id,)
+        assert undone.removed == (memory.ref,)
         assert {each.id for each in undone.memories} == {one.id, two.id}
         assert (await ana.list()).items == (one, two)
 
 
 @everywhere
 async def test_splitting_makes_several_of_one(where: str, tmp_path: Path) -> None:
-    async with kept(where, tmp_path, FrozenClock()) as ana:
+    async with open_profile(where, tmp_path, FrozenClock()) as ana:
         both = await ana.remember("Likes tea and lives in Porto", key="about", metadata={"via": "phone"})
         done = await ana.split(both.id, ["Likes tea", {"content": "Lives in Porto", "key": "home"}], etag=both.etag)
         first, second = done.memories
@@ -76,9 +76,9 @@ async def test_splitting_makes_several_of_one(where: str, tmp_path: Path) -> Non
             ("Likes tea", "about", 2), ("Lives in Porto", "home", 1),
         ]  # fmt: skip
         assert first.metadata == second.metadata == {"via": "phone"}
-        assert [each.id for each in await ana.history(first.id)] == [first.id, both.id]
+        assert [each.ref for each in await ana.history(first.id)] == [first.ref, both.ref]
         with pytest.raises(Stale):
-            await ana.split(both.id, ["a b", "c d"])
+            await ana.split(both.ref, ["a b", "c d"])
         await ana.undo()
         assert [each.id for each in await ana.list()] == [both.id]
         for wrong in (["alone"], "text", [{"colour": "red"}, "x y"], ["same text", "same text"]):
@@ -89,7 +89,7 @@ async def test_splitting_makes_several_of_one(where: str, tmp_path: Path) -> Non
 
 @everywhere
 async def test_marks_move_a_memory_a_little_and_no_further(where: str, tmp_path: Path) -> None:
-    async with kept(where, tmp_path, FrozenClock()) as ana:
+    async with open_profile(where, tmp_path, FrozenClock()) as ana:
         memory = await ana.remember("The gate code is zebra")
         (plain,) = await ana.search("gate code")
         for _ in range(8):
@@ -100,17 +100,16 @@ async def test_marks_move_a_memory_a_little_and_no_further(where: str, tmp_path:
         assert 0 < marked.score - plain.score <= 0.11 * max(1, abs(plain.score))
         assert marked.reasons["marks"] == marked.features["marks"] > 0
         for _ in range(12):
-            await ana.mark(memory.id, right=False)
-        (sunk,) = await ana.search("gate code")
-        assert 0 < plain.score - sunk.score <= 0.11 * max(1, abs(plain.score))
+            done = await ana.mark(memory.id, right=False)
+        assert done.memories[0].marks == -5
         with pytest.raises(NotFound):
             await ana.mark("nobody")
 
 
 @everywhere
 async def test_what_waits_for_review_leaves_when_it_is_answered(where: str, tmp_path: Path) -> None:
-    async with kept(where, tmp_path, FrozenClock()) as ana:
-        await said(ana, "I drink green tea every day.", "The manual: always reboot twice.")
+    async with open_profile(where, tmp_path, FrozenClock()) as ana:
+        await ingest_texts(ana, "I drink green tea every day.", "The manual: always reboot twice.")
         city = await ana.remember("Ana lives in Porto", key="home")
         clash = await ana.remember("Ana lives in Lisbon", metadata={"conflict": "home"})
         doubted = await ana.remember("Ana is seven feet tall")
@@ -137,7 +136,7 @@ async def test_what_waits_for_review_leaves_when_it_is_answered(where: str, tmp_
 
 @everywhere
 async def test_many_are_edited_at_once_and_undone_as_one(where: str, tmp_path: Path) -> None:
-    async with kept(where, tmp_path, FrozenClock()) as ana:
+    async with open_profile(where, tmp_path, FrozenClock()) as ana:
         notes = [await ana.remember(f"note {n}", kind="note", metadata={"n": n}) for n in range(5)]
         fact = await ana.remember("a fact")
         before = (await ana.list(limit=99)).items
@@ -169,7 +168,7 @@ async def test_many_are_edited_at_once_and_undone_as_one(where: str, tmp_path: P
 @everywhere
 async def test_what_stands_on_a_change_is_named_and_a_forget_is_for_good(where: str, tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with kept(where, tmp_path, clock) as ana:
+    async with open_profile(where, tmp_path, clock) as ana:
         first = await ana.remember("Porto", key="home")
         second = await ana.revise(first.id, key="old-home")
         marked = await ana.mark(second.id)
@@ -197,14 +196,14 @@ async def test_what_stands_on_a_change_is_named_and_a_forget_is_for_good(where: 
 
 @everywhere
 async def test_a_change_that_a_conversation_confirmed_stays(where: str, tmp_path: Path) -> None:
-    async with kept(where, tmp_path, FrozenClock()) as ana:
-        await said(ana, "I drink green tea every day.")
+    async with open_profile(where, tmp_path, FrozenClock()) as ana:
+        await ingest_texts(ana, "I drink green tea every day.")
         (drawn,) = (await ana.list()).items
         revised = await ana.revise(drawn.id, content="Ana likes green tea")
-        await said(ana, "Green tea it is, always.")
+        await ingest_texts(ana, "Green tea it is, always.")
         (now,) = (await ana.list()).items
         assert (now.id, len(now.sources)) == (revised.id, 2)
-        with pytest.raises(CannotUndo, match="rests on another message"):
+        with pytest.raises(CannotUndo, match="another source message"):
             await ana.undo()
 
 
@@ -220,7 +219,7 @@ async def test_a_change_that_a_conversation_confirmed_stays(where: str, tmp_path
     ],
 )
 async def test_an_audit_sees_what_cannot_both_be_true(tmp_path: Path, one: str, other: str, clash: bool) -> None:
-    async with kept("memory", tmp_path, FrozenClock()) as ana:
+    async with open_profile("memory", tmp_path, FrozenClock()) as ana:
         for text in (one, other):
             await ana.remember(text)
         found = {each.name: each.count for each in (await ana.audit()).findings}
@@ -230,9 +229,9 @@ async def test_an_audit_sees_what_cannot_both_be_true(tmp_path: Path, one: str, 
 @everywhere
 async def test_an_audit_finds_and_mends_and_is_undone(where: str, tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with kept(where, tmp_path, clock) as ana:
-        await said(ana, "hello?", "Buy milk", session="s")
-        await said(ana, "Something else", session="t")
+    async with open_profile(where, tmp_path, clock) as ana:
+        await ingest_texts(ana, "hello?", "Buy milk", session="s")
+        await ingest_texts(ana, "Something else", session="t")
         for text in ("Ana's flight leaves at 9:00", "Ana's flight leaves at 10:30", "Ana plays the violin"):
             await ana.remember(text)
         twice = [await ana.remember("Ana's dentist is Dr. Braga", kind=kind, key=key, metadata=about)
@@ -261,7 +260,7 @@ async def test_an_audit_finds_and_mends_and_is_undone(where: str, tmp_path: Path
 
 @everywhere
 async def test_an_edit_may_be_sent_twice(where: str, tmp_path: Path) -> None:
-    async with kept(where, tmp_path, FrozenClock()) as ana:
+    async with open_profile(where, tmp_path, FrozenClock()) as ana:
         one, two = await ana.remember("one thing"), await ana.remember("another thing")
         for _ in range(2):
             done = await ana.merge([one.id, two.id], content="both things", idempotency_key="m")
@@ -275,7 +274,7 @@ async def test_an_edit_may_be_sent_twice(where: str, tmp_path: Path) -> None:
 
 async def test_a_merged_memory_is_known_from_then_on(tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with kept("files", tmp_path, clock) as ana:
+    async with open_profile("files", tmp_path, clock) as ana:
         one, two = await ana.remember("one thing"), await ana.remember("another thing")
         then = clock()
         clock.advance(DAY)
@@ -285,16 +284,16 @@ async def test_a_merged_memory_is_known_from_then_on(tmp_path: Path) -> None:
 
 
 async def test_an_agent_takes_back_only_what_it_sees(tmp_path: Path) -> None:
-    with vault_of("files", tmp_path) as vault:
+    with open_vault("files", tmp_path) as vault:
         async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(), FrozenClock()) as holdfast:
             ana = holdfast.profile("app", "ana")
             hidden = await ana.as_agent("sales", reads="own").remember("The offer is secret", key="offer")
             support = ana.as_agent("support", reads="own")
             mine = await support.remember("The ticket is open", key="ticket")
             await ana.as_agent("sales", reads="own").mark(hidden.id)
-            assert [edit.made for edit in await support.edits()] == [((mine.id, 0),)]
+            assert [edit.made for edit in await support.edits()] == [((mine.ref, 0),)]
             done = await support.undo()
-            assert done.removed == (mine.id,)
+            assert done.removed == (mine.ref,)
             with pytest.raises(NotFound):
                 await support.undo()
             with pytest.raises(NotFound):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,20 +12,19 @@ from typing import Any
 
 import pytest
 
-from databases import database
-from holdfast import AsyncHoldfast, Document, InvalidInput, KeyReused, NotFound, moments, readers
+from holdfast import AsyncHoldfast, Document, InvalidInput, KeyReused, NotFound
+from holdfast.api.client.holdfast import RemoteHoldfast
 from holdfast.documents.chunk import Chunk
-from holdfast.library import Rules
-from holdfast.postgres.vault import PostgresVault
-from holdfast.remote import RemoteHoldfast
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.documents.library import DocumentRules
+from holdfast.domain import timestamps
+from holdfast.domain.types import Draft
+from holdfast.service import document_worker
+from holdfast.storage.postgres.vault import PostgresVault
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from holdfast.types import Draft
-from serving import served
-
-sys.path.append(str(Path(__file__).parents[1] / "documents"))
-import dialling
-import document_corpus
+from support.documents import fake_network, samples
+from support.http_server import http_server
+from support.postgres import database
 
 PLACE: dict[str, Any] = {"far": False, "database": None}
 TOKEN = "a-token-of-these-tests"
@@ -46,25 +44,28 @@ def place(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def running(
-    path: Path, rules: Rules = Rules(), script: dict[str, Any] | None = None, clock: Any = moments.now
+async def open_memory(
+    path: Path,
+    rules: DocumentRules = DocumentRules(),
+    script: dict[str, Any] | None = None,
+    clock: Any = timestamps.now,
 ) -> AsyncIterator[Any]:
     vault = PostgresVault(PLACE["database"], connections=4) if PLACE["database"] else SqliteVault(path / "data")
     memory = AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(script or {}), documents=rules, clock=clock)
     async with await memory.start():
         if PLACE["far"]:
             await memory.access.admin(TOKEN)
-            async with served(memory) as url, RemoteHoldfast(url, TOKEN) as far:
+            async with http_server(memory) as url, RemoteHoldfast(url, TOKEN) as far:
                 yield far
         else:
             yield memory
 
 
 async def test_planted_facts_are_found_with_page_and_heading(tmp_path: Path) -> None:
-    sample = document_corpus.pdf()
+    sample = samples.pdf()
     (tmp_path / sample.name).write_bytes(sample.data)
     steps: list[Document] = []
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         read = await ana.add(tmp_path / sample.name, metadata={"shelf": "B"}, on_progress=steps.append)
         assert (read.state, read.stage, read.percent, read.pending, read.error) == ("done", "done", 100, 0, None)
@@ -86,19 +87,19 @@ async def test_planted_facts_are_found_with_page_and_heading(tmp_path: Path) -> 
 
 
 async def test_every_format_is_found_where_it_was_planted(tmp_path: Path) -> None:
-    samples = [maker() for maker in document_corpus.MAKERS]
+    corpus = [maker() for maker in samples.MAKERS]
     folder = tmp_path / "corpus"
     folder.mkdir()
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         ids = {}
-        for n, sample in enumerate(samples):
+        for n, sample in enumerate(corpus):
             (folder / f"{n}-{sample.name}").write_bytes(sample.data)
             ids[n] = (await ana.add(folder / f"{n}-{sample.name}", name=sample.name)).id
         assert await ana.settle(50)
         found = {document.id: document for document in await ana.documents()}
         assert [(each.name, each.error) for each in found.values() if each.state != "done"] == []
-        for n, sample in enumerate(samples):
+        for n, sample in enumerate(corpus):
             assert found[ids[n]].format == sample.format
             for planted in sample.facts:
                 hits = await ana.search(planted.fact, limit=1, filter={"metadata.document": ids[n]})
@@ -108,8 +109,8 @@ async def test_every_format_is_found_where_it_was_planted(tmp_path: Path) -> Non
 
 
 async def test_a_document_is_cited_in_a_context_and_is_no_conversation(tmp_path: Path) -> None:
-    sample = document_corpus.pdf()
-    async with running(tmp_path) as memory:
+    sample = samples.pdf()
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         await ana.set_summaries("every 2 turns")
         await ana.ingest([{"role": "user", "content": "The boiler is loud."}], session_id="s1")
@@ -123,7 +124,7 @@ async def test_a_document_is_cited_in_a_context_and_is_no_conversation(tmp_path:
 
 
 async def test_the_same_file_twice_is_one_document(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         first = await ana.add("The heron is a patient bird.", wait=True)
         (tmp_path / "heron.txt").write_text("The heron is a patient bird.")
@@ -134,16 +135,16 @@ async def test_the_same_file_twice_is_one_document(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def pages(texts: dict[str, bytes]) -> AsyncIterator[tuple[str, Rules, list[str]]]:
+async def pages(texts: dict[str, bytes]) -> AsyncIterator[tuple[str, DocumentRules, list[str]]]:
     """A server of pages, where it is, rules that let it be asked, and what was asked."""
     asked: list[str] = []
 
     def answer(path: str, headers: dict[str, str]) -> bytes:
         asked.append(path)
-        return dialling.reply(texts[path]) if path in texts else dialling.reply(b"", "404 Not Found")
+        return fake_network.reply(texts[path]) if path in texts else fake_network.reply(b"", "404 Not Found")
 
-    async with dialling.served(answer) as port:
-        yield f"http://127.0.0.1:{port}", Rules(allow=(f"127.0.0.1:{port}",)), asked
+    async with fake_network.loopback_server(answer) as port:
+        yield f"http://127.0.0.1:{port}", DocumentRules(allow=(f"127.0.0.1:{port}",)), asked
 
 
 def page(*paragraphs: str) -> bytes:
@@ -154,7 +155,7 @@ def page(*paragraphs: str) -> bytes:
 async def test_a_page_that_changed_is_a_new_version_in_place_of_the_old(tmp_path: Path) -> None:
     texts = {"/tides": page("High water is at seven in the morning.", "The harbour master is Olga Brandt.")}
     drawn = {"Tides\nHigh water is at seven in the morning.": [Draft("fact", "High water is at seven", (), key="tide")]}
-    async with pages(texts) as (at, rules, asked), running(tmp_path, rules, drawn) as memory:
+    async with pages(texts) as (at, rules, asked), open_memory(tmp_path, rules, drawn) as memory:
         ana = memory.profile("app", "ana")
         first = await ana.add(f"{at}/tides#top", wait=True)
         assert (first.state, first.version, first.title, first.url) == ("done", 1, "Tides", f"{at}/tides")
@@ -179,20 +180,20 @@ async def test_pages_are_looked_at_again_after_a_while(tmp_path: Path) -> None:
     clock = FrozenClock()
     async with pages(texts) as (at, rules, asked):
         weekly = replace(rules, again=timedelta(days=7))
-        async with running(tmp_path, weekly, clock=clock) as memory:
+        async with open_memory(tmp_path, weekly, clock=clock) as memory:
             ana = memory.profile("app", "ana")
             first = await ana.add(f"{at}/tides", wait=True)
             texts["/tides"] = page("High water is at nine in the evening.")
             for days, version in ((6, 1), (2, 2), (6, 2)):
                 clock.advance(timedelta(days=days))
-                await memory._worker.tour()
+                await memory.runtime.worker.tour()
                 assert await ana.settle(20)
                 assert (await ana.document(first.id)).version == version
             assert len(asked) == 2
 
 
 async def test_what_cannot_be_read_stays_in_sight_and_leaves_nothing_half(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         bad = await ana.add(b"%PDF-1.7 and then nothing", name="broken.pdf", wait=True)
         assert (bad.state, bad.chunks, bad.original) == ("failed", 0, True)
@@ -208,14 +209,17 @@ async def test_what_cannot_be_read_stays_in_sight_and_leaves_nothing_half(tmp_pa
 
 
 async def test_a_server_that_is_down_is_tried_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "FIRST_WAIT", timedelta(seconds=600))
+    monkeypatch.setattr(document_worker, "FIRST_WAIT", timedelta(seconds=600))
     texts: dict[str, bytes] = {}
     down = [True]
 
     def answer(path: str, headers: dict[str, str]) -> bytes:
-        return dialling.reply(b"", "503 Busy") if down[0] else dialling.reply(texts[path])
+        return fake_network.reply(b"", "503 Busy") if down[0] else fake_network.reply(texts[path])
 
-    async with dialling.served(answer) as port, running(tmp_path, Rules(allow=(f"127.0.0.1:{port}",))) as memory:
+    async with (
+        fake_network.loopback_server(answer) as port,
+        open_memory(tmp_path, DocumentRules(allow=(f"127.0.0.1:{port}",))) as memory,
+    ):
         ana = memory.profile("app", "ana")
         late = await ana.add(f"http://127.0.0.1:{port}/tides", wait=True)
         assert (late.state, late.stage, late.tries) == ("waiting", "fetching", 1)
@@ -233,7 +237,7 @@ async def test_a_server_that_is_down_is_tried_again_later(tmp_path: Path, monkey
             "https://user:secret@example.com/", "http://example.com:22/"],
 )  # fmt: skip
 async def test_an_address_that_is_not_public_is_refused_at_once(tmp_path: Path, url: str) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         await ana.remember("something, so that the profile is there")
         with pytest.raises(InvalidInput):
@@ -242,20 +246,20 @@ async def test_an_address_that_is_not_public_is_refused_at_once(tmp_path: Path, 
 
 
 async def test_a_name_that_leads_to_a_private_address_fails_in_sight(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         refused = await ana.add("http://localhost/secrets", wait=True)
         assert (refused.state, refused.tries) == ("failed", 1)
         assert "public" in (refused.error or "")
-    async with running(tmp_path, Rules(fetch=False)) as memory:
-        with pytest.raises(InvalidInput, match="switched off"):
+    async with open_memory(tmp_path, DocumentRules(fetch=False)) as memory:
+        with pytest.raises(InvalidInput, match="disabled"):
             await memory.profile("app", "ana").add("https://example.com/")
 
 
 async def test_a_document_is_forgotten_whole(tmp_path: Path) -> None:
     text = "# Zorblax\n\nThe zorblax sleeps.\n\n# Other\n\nThe heron does not."
     drawn = {"The zorblax sleeps.": [Draft("fact", "The zorblax sleeps", (), key="zorblax")]}
-    async with running(tmp_path, script=drawn) as memory:
+    async with open_memory(tmp_path, script=drawn) as memory:
         ana = memory.profile("app", "ana")
         await ana.remember("Likes tea")
         kept = await ana.add(text, name="zorblax.md", wait=True)
@@ -272,7 +276,7 @@ async def test_a_document_is_forgotten_whole(tmp_path: Path) -> None:
 
 async def test_forgetting_a_passage_takes_the_original_and_adding_the_file_brings_it_back(tmp_path: Path) -> None:
     text = "# One\n\nThe heron is patient.\n\n# Two\n\nThe gull is not."
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         kept = await ana.add(text, name="birds.md", wait=True)
         await ana.forget((await ana.messages())[0].id)
@@ -288,7 +292,7 @@ async def test_forgetting_a_passage_takes_the_original_and_adding_the_file_bring
 
 
 async def test_whoever_a_document_is_by_goes_with_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         await ana.add("The boiler was fixed on Monday.", name="Report by Marek.txt", wait=True)
         await ana.add("The boiler is new.", name="boiler.txt", wait=True)
@@ -297,9 +301,9 @@ async def test_whoever_a_document_is_by_goes_with_it(tmp_path: Path) -> None:
 
 
 async def test_one_forgotten_while_it_is_read_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "BATCH", 1)
+    monkeypatch.setattr(document_worker, "PASSAGES_PER_CHANGE", 1)
     text = "\n\n".join(f"# Part {n}\n\nThe heron number {n} stands on one leg." for n in range(60))
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         kept = await ana.add(text, name="herons.md")
         while not await ana.messages():  # noqa: ASYNC110  (it is another task that reads)
@@ -313,9 +317,9 @@ async def test_one_forgotten_while_it_is_read_leaves_nothing(tmp_path: Path, mon
 async def test_a_profile_deleted_while_its_document_is_read_stays_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readers, "BATCH", 1)
+    monkeypatch.setattr(document_worker, "PASSAGES_PER_CHANGE", 1)
     text = "\n\n".join(f"# Part {n}\n\nThe heron number {n} stands on one leg." for n in range(60))
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana, bob = memory.profile("app", "ana"), memory.profile("app", "bob")
         await ana.add(text, name="herons.md")
         while not await ana.messages():  # noqa: ASYNC110  (it is another task that reads)
@@ -327,22 +331,22 @@ async def test_a_profile_deleted_while_its_document_is_read_stays_deleted(
 
 
 async def test_reading_goes_on_after_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = readers._Reading._write
+    write = document_worker._DocumentTask._write
 
-    async def write_once(reading: readers._Reading, chunks: list[Chunk], before: int) -> int:
+    async def write_once(reading: document_worker._DocumentTask, chunks: list[Chunk], before: int) -> int:
         if before:
             await asyncio.sleep(3600)  # as if the disk were slow, so that the stop finds it reading
         return await write(reading, chunks, before)
 
-    monkeypatch.setattr(readers, "BATCH", 1)
-    monkeypatch.setattr(readers._Reading, "_write", write_once)
+    monkeypatch.setattr(document_worker, "PASSAGES_PER_CHANGE", 1)
+    monkeypatch.setattr(document_worker._DocumentTask, "_write", write_once)
     text = "\n\n".join(f"# Part {n}\n\nThe heron number {n} stands on one leg." for n in range(60))
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         kept = await memory.profile("app", "ana").add(text, name="herons.md")
         while not await memory.profile("app", "ana").messages():  # noqa: ASYNC110  (it is another task that reads)
             await asyncio.sleep(0.01)
     monkeypatch.undo()
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         assert await ana.settle(30)
         done = await ana.document(kept.id)
@@ -351,7 +355,7 @@ async def test_reading_goes_on_after_a_stop(tmp_path: Path, monkeypatch: pytest.
 
 
 async def test_a_data_folder_of_ours_is_not_read(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         await ana.remember("something, so that the profile is there")
         own = tmp_path / "own"
@@ -363,7 +367,7 @@ async def test_a_data_folder_of_ours_is_not_read(tmp_path: Path) -> None:
 
 
 async def test_wrong_sources_are_told(tmp_path: Path) -> None:
-    async with running(tmp_path, Rules(bytes=1000)) as memory:
+    async with open_memory(tmp_path, DocumentRules(bytes=1000)) as memory:
         ana = memory.profile("app", "ana")
         (tmp_path / "large.txt").write_text("word " * 300)
         for wrong in ("missing.pdf", tmp_path / "missing.pdf", b"", "  ", 7, tmp_path / "large.txt"):
@@ -372,18 +376,18 @@ async def test_wrong_sources_are_told(tmp_path: Path) -> None:
         for folder in (tmp_path, str(tmp_path)):
             with pytest.raises(InvalidInput, match=r"is a folder.*Add its files one by one"):
                 await ana.add(folder)
-        with pytest.raises(InvalidInput, match="There is no file '/my notes/"):
+        with pytest.raises(InvalidInput, match=r"'/my notes/birds\.md' is neither a file nor a URL"):
             await ana.add("/my notes/birds.md")
 
 
 async def test_a_long_line_is_a_text(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         added = await memory.profile("app", "ana").add("The heron is a patient bird, says the gull. " * 20, wait=True)
         assert (added.state, added.chunks) == ("done", 1)
 
 
 async def test_a_repeated_request_changes_nothing_and_gets_the_first_answer(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         first = await ana.add("The heron is a patient bird.", idempotency_key="a", wait=True)
         both = await asyncio.gather(*(ana.add(b"Two at once.", idempotency_key="b") for _ in range(2)))
@@ -406,7 +410,7 @@ async def test_a_repeated_request_changes_nothing_and_gets_the_first_answer(tmp_
 
 async def test_passages_are_listed_in_order_behind_a_position(tmp_path: Path) -> None:
     text = "\n\n".join(f"# Part {n}\n\nThe heron number {n} stands on one leg." for n in range(12))
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
         read = await ana.add(text, name="herons.md", wait=True)
         every = await ana.passages(read.id)

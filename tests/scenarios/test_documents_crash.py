@@ -13,14 +13,15 @@ from urllib.parse import urlencode
 import psycopg
 import pytest
 
-from databases import database
 from holdfast import Holdfast
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
+from support.paths import CHILDREN
+from support.postgres import database
 
-CHILD = Path(__file__).with_name("documents_child.py")
+CHILD = CHILDREN / "add_documents.py"
 
 
-def made(folder: Path, count: int) -> dict[str, str]:
+def make_files(folder: Path, count: int) -> dict[str, str]:
     """Files by name, each with a word that is in no other."""
     folder.mkdir()
     words = {}
@@ -34,8 +35,8 @@ def made(folder: Path, count: int) -> dict[str, str]:
 @pytest.fixture(params=["folder", "database"])
 def data(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Where the profile lies, as `Holdfast.open` takes it."""
-    monkeypatch.setattr("holdfast.postgres.fleet.SEEN_SECONDS", 0.5)
-    monkeypatch.setattr("holdfast.worker.LOOK_SECONDS", 0.5)
+    monkeypatch.setattr("holdfast.storage.postgres.processes.PROCESS_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr("holdfast.service.worker.POLL_SECONDS", 0.5)
     if request.param == "folder":
         yield str(tmp_path / "data")
         return
@@ -60,7 +61,7 @@ def all_finish_once(data: str, tmp_path: Path, count: int, kills: int) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # pytest shows it when the test fails
     dice, taken = random.Random(seed), dict[str, str]()
-    words = made(tmp_path / "files", count)
+    words = make_files(tmp_path / "files", count)
     for _ in range(kills):
         taken |= killed_while_reading(data, tmp_path / "files", dice.uniform(0.1, 2.0))
     with Holdfast.open(data, embedder=HashingEmbedder(), extractor=ScriptedExtractor()) as memory:

@@ -9,18 +9,28 @@ from typing import Any
 
 import pytest
 
-from holdfast import AsyncHoldfast, Event, Holdfast, KeyReused, LocalProfile, NotFound, Stale, acting, recorder
-from holdfast.sqlite.vault import SqliteVault
+from holdfast import (
+    AsyncHoldfast,
+    Event,
+    Holdfast,
+    KeyReused,
+    LocalProfile,
+    NotFound,
+    Stale,
+    acting,
+)
+from holdfast.domain.types import Draft, Memory
+from holdfast.service import recorder
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from holdfast.types import Draft, Memory
 
 
-def opened(path: Path, **more: Any) -> AsyncHoldfast:
+def open_memory(path: Path, **more: Any) -> AsyncHoldfast:
     extractor = ScriptedExtractor({"I live in Porto": [Draft("fact", "Lives in Porto", ())]})
     return AsyncHoldfast(SqliteVault(path), HashingEmbedder(), extractor, **more)
 
 
-async def heard(alice: LocalProfile, count: int, after: int | None = None) -> list[Event]:
+async def next_events(alice: LocalProfile, count: int, after: int | None = None) -> list[Event]:
     events: list[Event] = []
     async for event in alice.events(after=after, heartbeat=5):
         if event is not None:
@@ -34,7 +44,7 @@ async def heard(alice: LocalProfile, count: int, after: int | None = None) -> li
 
 
 async def test_a_repeated_remember_does_not_undo_what_came_between(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         first = await alice.remember("Porto", key="city", idempotency_key="k1")
         second = await alice.remember("Lisbon", key="city")
@@ -47,7 +57,7 @@ async def test_a_repeated_remember_does_not_undo_what_came_between(tmp_path: Pat
 
 
 async def test_a_repeated_write_gets_the_first_answer(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         told = [{"role": "user", "content": "I live in Porto"}]
         receipts = [await alice.ingest(told, session_id="s", idempotency_key="i") for _ in range(2)]
@@ -61,12 +71,12 @@ async def test_a_repeated_write_gets_the_first_answer(tmp_path: Path) -> None:
         assert revised[0] == revised[1]
         taken = [await alice.forget(revised[0].id, idempotency_key="g") for _ in range(2)]
         assert taken[0] == taken[1] != None  # noqa: E711
-        with pytest.raises(NotFound, match="forgotten since"):
+        with pytest.raises(NotFound, match="forgotten later"):
             await alice.remember("x", idempotency_key="r")
 
 
 async def test_many_at_once_with_one_key_write_once(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("first")
         told = [{"role": "user", "content": "hello"}]
@@ -80,16 +90,16 @@ async def test_many_at_once_with_one_key_write_once(tmp_path: Path) -> None:
 
 
 async def test_revising_makes_a_version_and_refuses_a_stale_one(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         old = await alice.remember("Porto", key="city", metadata={"a": 1, "b": 2}, ttl=3600)
         new = await alice.revise(old.id, content="Lisbon", metadata={"b": None, "c": 3}, etag=old.etag)
         assert (new.content, new.metadata, new.key, new.version) == ("Lisbon", {"a": 1, "c": 3}, "city", 2)
         assert new.expires_at == old.expires_at
-        assert [m.id for m in await alice.history(new.id)] == [new.id, old.id]
-        for wrong in ({"etag": old.etag}, {}):
+        assert [m.ref for m in await alice.history(new.id)] == [new.ref, old.ref]
+        for stale in ({"id": old.id, "etag": old.etag}, {"id": old.ref}):
             with pytest.raises(Stale):
-                await alice.revise(old.id, content="Faro", **wrong)  # type: ignore[arg-type]
+                await alice.revise(**stale, content="Faro")
         assert (await alice.revise(new.id, content="Lisbon")).id == new.id
         assert (await alice.search("Lisbon"))[0].id == new.id
         setting = await alice.remember(value={"theme": "dark"}, kind="setting", key="ui")
@@ -102,7 +112,7 @@ async def test_revising_makes_a_version_and_refuses_a_stale_one(tmp_path: Path) 
 
 
 async def test_a_dry_run_tells_exactly_what_then_goes(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.ingest([{"role": "user", "content": "I live in Porto"}], wait=True)
         await alice.remember("keep me", metadata={"room": 1})
@@ -111,7 +121,7 @@ async def test_a_dry_run_tells_exactly_what_then_goes(tmp_path: Path) -> None:
         assert len(await alice.list()) == 2
         assert await alice.forget_where(kind="fact", filter={"metadata.room": {"exists": False}}) == would
         assert [m.content for m in await alice.list()] == ["keep me"]
-        with pytest.raises(Exception, match="Say which"):
+        with pytest.raises(Exception, match="No memories are selected"):
             await alice.forget_where()
 
 
@@ -119,7 +129,7 @@ async def test_a_dry_run_tells_exactly_what_then_goes(tmp_path: Path) -> None:
 
 
 async def test_a_job_tells_how_far_digestion_is(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         receipt = await alice.ingest([{"role": "user", "content": "I live in Porto"}], wait=True)
         done = await alice.job(receipt.job or "")
@@ -134,16 +144,16 @@ async def test_a_job_tells_how_far_digestion_is(tmp_path: Path) -> None:
 
 
 async def test_listeners_hear_what_changes_and_only_in_their_profile(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice, bob = memory.profile("app", "alice"), memory.profile("app", "bob")
-        listening = asyncio.create_task(heard(alice, 1))
+        listening = asyncio.create_task(next_events(alice, 1))
         await asyncio.sleep(0.05)
         await bob.remember("bob's")
         old = await alice.remember("a", key="k")
         events = await asyncio.wait_for(listening, 2)
         assert [(event.type, event.data["id"]) for event in events] == [("memory.added", old.id)]
         new = await alice.remember("b", key="k")
-        later = await heard(alice, 2, after=events[0].n)
+        later = await next_events(alice, 2, after=events[0].n)
         assert [(event.type, event.data["id"]) for event in later] == [
             ("memory.added", new.id),
             ("memory.superseded", old.id),
@@ -151,12 +161,12 @@ async def test_listeners_hear_what_changes_and_only_in_their_profile(tmp_path: P
 
 
 async def test_a_listener_hears_digestion_and_quiet_and_waits_for_a_profile_to_appear(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         await memory.create_namespace("app")
         alice = memory.profile("app", "alice")
         quiet = alice.events(heartbeat=0.01)
         assert await anext(quiet) is None
-        listening = asyncio.create_task(heard(alice, 3, after=0))
+        listening = asyncio.create_task(next_events(alice, 3, after=0))
         await asyncio.sleep(0.05)
         await alice.ingest([{"role": "user", "content": "I live in Porto"}])
         types = [event.type for event in await asyncio.wait_for(listening, 5)]
@@ -164,22 +174,22 @@ async def test_a_listener_hears_digestion_and_quiet_and_waits_for_a_profile_to_a
 
 
 async def test_one_who_was_away_too_long_is_told_to_start_afresh(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         for n in range(4):
             await alice.remember(f"thing {n}")
-        store = await memory._vault.open("app", "alice", create=False)
-        await store.journal.trim(memory._clock() - timedelta(days=1), traces=9, events=2)
-        assert [event.type for event in await heard(alice, 1, after=1)] == ["reset"]
-        assert [event.type for event in await heard(alice, 2, after=2)] == ["memory.added"] * 2
-        assert [event.type for event in await heard(alice, 1, after=99)] == ["reset"]
+        store = await memory.runtime.vault.open("app", "alice", create=False)
+        await store.journal.trim(memory.runtime.clock() - timedelta(days=1), traces=9, events=2)
+        assert [event.type for event in await next_events(alice, 1, after=1)] == ["reset"]
+        assert [event.type for event in await next_events(alice, 2, after=2)] == ["memory.added"] * 2
+        assert [event.type for event in await next_events(alice, 1, after=99)] == ["reset"]
 
 
 # Traces
 
 
 async def test_a_trace_explains_a_search_and_never_holds_a_memorys_text(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         seat = await alice.remember("Prefers aisle seats", key="seat")
         await alice.remember("Hates loud trains")
@@ -201,7 +211,7 @@ async def test_a_trace_explains_a_search_and_never_holds_a_memorys_text(tmp_path
 
 
 async def test_a_trace_tells_what_became_of_every_candidate(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.ingest([{"role": "user", "content": "I live in Porto"}], session_id="s1", wait=True)
         (city,) = (await alice.list(kind="fact")).items
@@ -232,7 +242,7 @@ async def test_a_trace_tells_what_became_of_every_candidate(tmp_path: Path) -> N
 
 
 async def test_a_session_is_traced_from_what_was_said_to_what_was_drawn_from_it(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         receipt = await alice.ingest([{"role": "user", "content": "I live in Porto"}], session_id="s1", wait=True)
         digest, ingest = sorted(await alice.traces(session_id="s1"), key=lambda trace: trace.operation)
@@ -244,7 +254,7 @@ async def test_a_session_is_traced_from_what_was_said_to_what_was_drawn_from_it(
 
 
 async def test_what_is_forgotten_leaves_the_traces_that_are_still_on_their_way(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         seat = await alice.remember("Prefers aisle seats", session_id="s1")
         with acting(session_id="s1"):
@@ -261,7 +271,7 @@ async def test_what_is_forgotten_leaves_the_traces_that_are_still_on_their_way(t
 
 
 async def test_questions_of_other_sessions_stay_when_something_is_forgotten(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         kept = await alice.remember("x")
         with acting(session_id="only-asks"):
@@ -272,11 +282,11 @@ async def test_questions_of_other_sessions_stay_when_something_is_forgotten(tmp_
 
 
 async def test_a_listener_hears_a_profile_that_was_deleted_and_begun_anew(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         for n in range(3):
             await alice.remember(f"old {n}")
-        listening = asyncio.create_task(heard(alice, 2))
+        listening = asyncio.create_task(next_events(alice, 2))
         await asyncio.sleep(0.05)
         await memory.delete_profile("app", "alice")
         await alice.remember("anew")
@@ -284,10 +294,10 @@ async def test_a_listener_hears_a_profile_that_was_deleted_and_begun_anew(tmp_pa
 
 
 async def test_a_listener_hears_at_once_that_its_profile_was_deleted(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("old")
-        listening = asyncio.create_task(heard(alice, 2))
+        listening = asyncio.create_task(next_events(alice, 2))
         await asyncio.sleep(0.05)
         await memory.delete_profile("app", "alice")
         await asyncio.sleep(0.05)
@@ -307,7 +317,7 @@ async def test_what_was_set_by_hand_is_not_outdated_by_chatter(tmp_path: Path) -
 
 
 async def test_one_forget_sent_twice_at_once_is_one_forget(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         kept = await alice.remember("x", key="k")
         gone = await asyncio.gather(*(alice.forget(kept.id, idempotency_key="f") for _ in range(4)))
@@ -320,7 +330,7 @@ def test_a_blocking_listener_ends_when_its_holdfast_does(tmp_path: Path) -> None
         alice.remember("x")
         events = alice.events(after=0)
         assert next(events) is not None
-        memory._inner._live.end()
+        memory._inner.runtime.subscriptions.end()
         assert list(events) == []
 
 
@@ -334,20 +344,20 @@ def test_a_blocking_listener_may_be_left_open(tmp_path: Path) -> None:
 
 
 async def test_a_listener_ends_when_its_holdfast_is_closed(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         await memory.profile("app", "alice").remember("x")
-        listening = asyncio.create_task(heard(memory.profile("app", "alice"), 1))
+        listening = asyncio.create_task(next_events(memory.profile("app", "alice"), 1))
         await asyncio.sleep(0.05)
     assert await asyncio.wait_for(listening, 1) == []
 
 
 async def test_failures_leave_a_trace_and_traces_survive_a_restart(tmp_path: Path) -> None:
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("x")
         with pytest.raises(NotFound):
             await alice.get("nothing")
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         found = list(await memory.profile("app", "alice").traces())
         assert [(each.operation, each.details.get("error")) for each in found] == [
             ("get", "not_found"),
@@ -365,7 +375,7 @@ async def test_operations_are_spans_of_the_convention_without_any_text(tmp_path:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
     trace.set_tracer_provider(provider)
-    async with opened(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         with trace.get_tracer("agent").start_as_current_span("turn") as turn, acting(agent="desk", session_id="s1"):
             written = await alice.remember("Prefers aisle seats")
@@ -389,7 +399,7 @@ async def test_old_traces_go_and_none_are_kept_when_none_are_wanted(
 ) -> None:
     monkeypatch.setattr(recorder, "FLUSH_SECONDS", 0.01)
     clock = FrozenClock()
-    async with opened(tmp_path / "a", clock=clock, trace_days=2) as memory:
+    async with open_memory(tmp_path / "a", clock=clock, trace_days=2) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("x")
         assert len(await alice.traces()) == 1
@@ -397,7 +407,7 @@ async def test_old_traces_go_and_none_are_kept_when_none_are_wanted(
         await alice.stats()
         await alice.list()
         assert [each.operation for each in await alice.traces()] == ["list", "stats"]
-    async with opened(tmp_path / "b", trace_days=0) as memory:
+    async with open_memory(tmp_path / "b", trace_days=0) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("x")
         assert not len(await alice.traces())

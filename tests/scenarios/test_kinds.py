@@ -16,9 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kinds_child import RENAMED
 
-from databases import database
 from holdfast import (
     AgentMemory,
     AlreadyExists,
@@ -29,16 +27,18 @@ from holdfast import (
     InvalidInput,
     Memory,
     NotFound,
-    service,
 )  # fmt: skip
-from holdfast.mcp import tools
-from holdfast.memory import MemoryVault
-from holdfast.postgres.vault import PostgresVault
-from holdfast.remote import RemoteHoldfast
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.api.client.holdfast import RemoteHoldfast
+from holdfast.api.mcp import tools
+from holdfast.domain.types import Draft
+from holdfast.storage.in_memory import MemoryVault
+from holdfast.storage.postgres.vault import PostgresVault
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
-from holdfast.types import Draft
-from serving import served
+from support.children.migrate_kind import RENAMED
+from support.http_server import http_server
+from support.paths import CHILDREN
+from support.postgres import database
 
 OLD = {
     "type": "object",
@@ -60,7 +60,7 @@ Running = Callable[[], Any]
 @pytest.fixture(params=["memory", "sqlite", "postgres", "far"])
 def running(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     """A Holdfast on each store, and one behind HTTP."""
-    monkeypatch.setattr(service, "RULES_SECONDS", 0.2)
+    monkeypatch.setattr("holdfast.service.runtime.SETTINGS_TTL_SECONDS", 0.2)
     script = ScriptedExtractor({"I like tea": [Draft("preference", "Likes tea", (), key="drink")]})
 
     @asynccontextmanager
@@ -70,7 +70,7 @@ def running(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
                 yield memory
                 return
             await memory.access.admin(TOKEN)
-            async with served(memory) as url, RemoteHoldfast(url, TOKEN) as far:
+            async with http_server(memory) as url, RemoteHoldfast(url, TOKEN) as far:
                 yield far
 
     if request.param == "postgres":
@@ -91,7 +91,7 @@ async def with_schemas(memory: Any, count: int = 5, **more: Any) -> Any:
     return alice
 
 
-async def everything(alice: Any, **asked: Any) -> dict[str, Any]:
+async def whole_profile(alice: Any, **asked: Any) -> dict[str, Any]:
     page = await alice.list(kind="preference", limit=1000, **asked)
     return {memory.key: memory.value for memory in page}
 
@@ -125,8 +125,8 @@ async def test_an_agent_is_told_by_mcp_what_the_schema_wants(running: Running) -
     async with running() as memory:
         alice = memory.profile("app", "alice")
         await alice.register_kind("task", {"x-metadata": {"required": ["due"]}})
-        place = tools.Place(alice, memory.kind_of, "holdfast://app/alice")
-        given = tools.checked(tools.NAMED["remember"], {"content": "Water the plants", "kind": "task"})
+        place = tools.ToolPlace(alice, memory.kind_of, "holdfast://app/alice")
+        given = tools.validate_arguments(tools.NAMED["remember"], {"content": "Water the plants", "kind": "task"})
         with pytest.raises(InvalidInput) as refused:
             await tools.NAMED["remember"].act(place, given)
         assert refused.value.field == "metadata.due"
@@ -238,19 +238,19 @@ async def test_a_memory_that_cannot_go_stays_and_is_told(running: Running) -> No
 async def test_a_rollback_restores_the_former_values(running: Running) -> None:
     async with running() as memory:
         alice = await with_schemas(memory)
-        before = await everything(alice)
+        before = await whole_profile(alice)
         await alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
         edited = await alice.remember(value={"color": "blue", "by": "agent"}, kind="preference", key="k1")
         await alice.remember(value={"color": "new", "by": "agent"}, kind="preference", key="new")
         assert (await alice.rollback_kind("preference", to=1)).dry_run
         done = await alice.rollback_kind("preference", to=1, dry_run=False)
         assert (done.migrated, done.failed, done.failures[0].key, done.undone) == (5, 1, "new", (edited.id,))
-        assert await everything(alice) == before | {"new": {"color": "new", "by": "agent"}}
+        assert await whole_profile(alice) == before | {"new": {"color": "new", "by": "agent"}}
         assert (await alice.kind("preference")).current == 1
         await alice.remember(value={"colour": "blue"}, kind="preference", key="k9")
         again = await alice.rollback_kind("preference", to=1, dry_run=False)
         assert (again.migrated, again.already, again.failed) == (0, 6, 1)
-        with pytest.raises(InvalidInput, match="no way back"):
+        with pytest.raises(InvalidInput, match="migrate it to 2 instead"):
             await alice.rollback_kind("preference", to=2)
         with pytest.raises(NotFound, match="no version 7"):
             await alice.rollback_kind("preference", to=7)
@@ -259,13 +259,13 @@ async def test_a_rollback_restores_the_former_values(running: Running) -> None:
 async def test_a_rollback_keeps_what_was_written_since_where_there_is_a_reverse_mapping(running: Running) -> None:
     async with running() as memory:
         alice = await with_schemas(memory, reverse=BACK)
-        before = await everything(alice)
+        before = await whole_profile(alice)
         await alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
         await alice.remember(value={"color": "blue", "by": "agent"}, kind="preference", key="k1")
         await alice.remember(value={"color": "new", "by": "agent"}, kind="preference", key="new")
         done = await alice.rollback_kind("preference", to=1, dry_run=False)
         assert (done.migrated, done.failed, done.undone) == (6, 0, ())
-        assert await everything(alice) == before | {"k1": {"colour": "blue"}, "new": {"colour": "new"}}
+        assert await whole_profile(alice) == before | {"k1": {"colour": "blue"}, "new": {"colour": "new"}}
         again = await alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
         assert (again.migrated, again.failed) == (6, 0)
 
@@ -273,9 +273,9 @@ async def test_a_rollback_keeps_what_was_written_since_where_there_is_a_reverse_
 async def test_a_reader_gets_the_version_it_understands(running: Running) -> None:
     async with running() as memory:
         alice = await with_schemas(memory, reverse=BACK)
-        before = await everything(alice)
+        before = await whole_profile(alice)
         await alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
-        assert await everything(alice, version=1) == before
+        assert await whole_profile(alice, version=1) == before
         head = (await alice.list(kind="preference", key="k1"))[0]
         assert (await alice.get(head.id, version=1)).value == before["k1"]
         assert (await alice.get(head.id, version=2)).value == head.value
@@ -288,7 +288,7 @@ async def test_a_reader_gets_the_version_it_understands(running: Running) -> Non
         await alice.remember(value={"color": "new", "by": "agent"}, kind="preference", key="new")
         assert (await alice.get(head.id, version=1)).value == before["k1"]
         with pytest.raises(NotFound, match="has no value of version 1") as refused:
-            await everything(alice, version=1)
+            await whole_profile(alice, version=1)
         assert refused.value.field == "version"
         with pytest.raises(InvalidInput):
             await alice.list(version=1)
@@ -313,16 +313,16 @@ async def test_versions_are_migrated_one_after_the_other(running: Running) -> No
         await alice.register_kind("preference", third, version=3, reverse={"rename": {"shade": "color"}})
         early = await alice.migrate_kind("preference", to=3, using={"rename": {"color": "shade"}})
         assert (early.migrated, early.left) == (0, 5)
-        before = await everything(alice)
+        before = await whole_profile(alice)
         for to, using in ((2, RENAMED), (3, {"rename": {"color": "shade"}})):
             done = await alice.migrate_kind("preference", to=to, using=using, dry_run=False)
             assert (done.migrated, done.failed) == (5, 0)
-        assert await everything(alice, version=1) == before
+        assert await whole_profile(alice, version=1) == before
         with pytest.raises(InvalidInput, match="roll it back"):
             await alice.migrate_kind("preference", to=2)
         done = await alice.rollback_kind("preference", to=1, dry_run=False)
         assert (done.migrated, done.failed, done.undone) == (5, 0, ())
-        assert await everything(alice) == before
+        assert await whole_profile(alice) == before
 
 
 async def test_what_was_there_before_the_schema_is_adopted(running: Running) -> None:
@@ -446,7 +446,7 @@ async def test_over_http_a_migration_is_a_mapping_and_takes_the_right_to_adminis
         await with_schemas(memory)
         await memory.access.admin(TOKEN)
         _, key = await memory.access.issue("key", "agent", ("read", "write", "forget"), namespace="app")
-        async with served(memory) as url, RemoteHoldfast(url, TOKEN) as owner, RemoteHoldfast(url, key) as agent:
+        async with http_server(memory) as url, RemoteHoldfast(url, TOKEN) as owner, RemoteHoldfast(url, key) as agent:
             with pytest.raises(InvalidInput, match="a function cannot be sent"):
                 await owner.profile("app", "alice").migrate_kind("preference", to=2, using=dict)
             alice = agent.profile("app", "alice")
@@ -479,10 +479,10 @@ def test_a_function_may_migrate(tmp_path: Path) -> None:
 
 # Killed on the way
 
-CHILD = Path(__file__).with_name("kinds_child.py")
+CHILD = CHILDREN / "migrate_kind.py"
 
 
-def killed(folder: Path, step: int, back: str) -> bool:
+def run_until_killed(folder: Path, step: int, back: str) -> bool:
     done = subprocess.run([sys.executable, CHILD, folder, str(step), back], capture_output=True, text=True, timeout=60)
     assert done.returncode in (0, -9), done.stderr
     return done.returncode == -9
@@ -491,12 +491,12 @@ def killed(folder: Path, step: int, back: str) -> bool:
 COUNT = 8
 
 
-def opened(folder: Path) -> Holdfast:
+def open_memory(folder: Path) -> Holdfast:
     return Holdfast.open(folder, embedder=HashingEmbedder(), extractor=ScriptedExtractor())
 
 
-def prepared(folder: Path, back: bool = False) -> None:
-    with opened(folder) as memory:
+def prepare_folder(folder: Path, back: bool = False) -> None:
+    with open_memory(folder) as memory:
         alice = memory.profile("app", "alice")
         alice.register_kind("preference", OLD)
         for n in range(COUNT):
@@ -509,24 +509,26 @@ def prepared(folder: Path, back: bool = False) -> None:
 
 @pytest.mark.parametrize("back", [False, True], ids=["forth", "back"])
 def test_killed_at_every_step_it_goes_on_where_it_stopped(tmp_path: Path, back: bool) -> None:
-    prepared(tmp_path / "before", back)
+    prepare_folder(tmp_path / "before", back)
     step = 1
-    while killed(shutil.copytree(tmp_path / "before", tmp_path / str(step)), step, "back" if back else "forth"):
-        with opened(tmp_path / str(step)) as memory:
+    while run_until_killed(
+        shutil.copytree(tmp_path / "before", tmp_path / str(step)), step, "back" if back else "forth"
+    ):
+        with open_memory(tmp_path / str(step)) as memory:
             alice = memory.profile("app", "alice")
             whole(alice.list(kind="preference").items)
             if back:
                 alice.rollback_kind("preference", to=1, dry_run=False)
             else:
                 alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
-            arrived(alice, 1 if back else 2)
+            assert_migrated(alice, 1 if back else 2)
         step += 1
     assert step > 8
-    with opened(tmp_path / str(step)) as memory:
-        arrived(memory.profile("app", "alice"), 1 if back else 2)
+    with open_memory(tmp_path / str(step)) as memory:
+        assert_migrated(memory.profile("app", "alice"), 1 if back else 2)
 
 
-def arrived(alice: Any, to: int) -> None:
+def assert_migrated(alice: Any, to: int) -> None:
     info = alice.kind("preference")
     assert (info.current, info.migrating, info.memories) == (to, None, {str(to): COUNT})
     found = alice.list(kind="preference").items
@@ -543,9 +545,9 @@ def whole(found: tuple[Memory, ...]) -> None:
 
 
 def test_a_killed_migration_needs_no_mapping_to_go_on(tmp_path: Path) -> None:
-    prepared(tmp_path)
-    assert killed(tmp_path, 5, "forth")
-    with opened(tmp_path) as memory:
+    prepare_folder(tmp_path)
+    assert run_until_killed(tmp_path, 5, "forth")
+    with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         info = alice.kind("preference")
         assert (info.current, info.migrating) == (1, 2)
@@ -589,11 +591,11 @@ def test_a_migration_and_its_rollback_are_nothing(kept: list[Any], mapping: Any)
             for n, value in enumerate(kept):
                 await alice.remember(value=value, kind="preference", key=f"k{n}")
             await alice.register_kind("preference", {"type": "object"}, version=2)
-            before = await everything(alice)
+            before = await whole_profile(alice)
             done = await alice.migrate_kind("preference", to=2, using=mapping, dry_run=False)
             assert done.migrated + done.failed == len(kept)
             await alice.rollback_kind("preference", to=1, dry_run=False)
-            assert await everything(alice) == before
+            assert await whole_profile(alice) == before
             assert (await alice.kind("preference")).memories == {"1": len(kept)}
 
     asyncio.run(run())

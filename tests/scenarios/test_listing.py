@@ -8,13 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from holdfast import AsyncHoldfast
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from serving import served
+from support.http_server import http_server
 
 
 @asynccontextmanager
-async def closing(memory: AsyncHoldfast) -> AsyncIterator[AsyncHoldfast]:
+async def closed_after(memory: AsyncHoldfast) -> AsyncIterator[AsyncHoldfast]:
     try:
         yield memory
     finally:
@@ -25,14 +25,14 @@ async def test_superseded_and_expired_memories_are_listed_when_asked_for(tmp_pat
     clock = FrozenClock()
     vault = SqliteVault(tmp_path / "data")
     # not started: the worker would sweep what has expired before anybody could list it
-    async with closing(AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor({}), clock=clock)) as memory:
+    async with closed_after(AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor({}), clock=clock)) as memory:
         await memory.create_namespace("app")
         ana = memory.profile("app", "ana")
         await ana.remember("Porto", key="city")
         await ana.remember("Lisbon", key="city")
         await ana.remember("Door code 4711", kind="note", ttl=60)
         clock.advance(timedelta(minutes=2))
-        async with served(memory) as base:
+        async with http_server(memory) as base:
             token = await memory.access.admin() or ""
             async with AsyncHoldfast.connect(base, token) as far:
                 for profile in (ana, far.profile("app", "ana")):

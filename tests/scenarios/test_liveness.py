@@ -16,26 +16,26 @@ from typing import Any
 import pytest
 
 from holdfast import AsyncHoldfast, Closed, Holdfast, NotFound
-from holdfast.conformance import message
-from holdfast.passages import parts
-from holdfast.ports import Keys, no_keys
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
+from holdfast.domain.types import Draft, Floats, Message
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from holdfast.types import Draft, Floats, Message
+from holdfast.testing.conformance import message
+from holdfast.text.passages import index_parts
 
 
 class Topics(ScriptedExtractor):
     """One fact about each message."""
 
     async def extract(
-        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+        self, messages: Sequence[Message], before: Sequence[Message], keys: TopicKeyLoader = load_no_topic_keys
     ) -> list[Draft]:
         await asyncio.sleep(0.001)
         return [Draft("fact", f"knows {message.content}", (message.id,)) for message in messages]
 
 
 @asynccontextmanager
-async def running(path: Path, **given: Any) -> AsyncIterator[AsyncHoldfast]:
+async def open_memory(path: Path, **given: Any) -> AsyncIterator[AsyncHoldfast]:
     vault = SqliteVault(path, open_files=given.pop("open_files", 128))
     embedder = given.pop("embedder", HashingEmbedder())
     memory = AsyncHoldfast(vault, embedder, given.pop("extractor", ScriptedExtractor()), **given)
@@ -43,12 +43,41 @@ async def running(path: Path, **given: Any) -> AsyncIterator[AsyncHoldfast]:
         yield memory
 
 
-def said(*texts: str) -> list[dict[str, str]]:
+def messages_of(*texts: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text} for text in texts]
 
 
+class Stuck(Topics):
+    """Never ends with a message that says so, until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: TopicKeyLoader = load_no_topic_keys
+    ) -> list[Draft]:
+        if any(message.content == "stuck" for message in messages):
+            self.begun.set()
+            await self.go_on.wait()
+        return await super().extract(messages, before, keys)
+
+
+async def test_a_long_step_of_one_profile_does_not_stop_the_others(tmp_path: Path) -> None:
+    extractor = Stuck()
+    async with open_memory(tmp_path, extractor=extractor) as memory:
+        await memory.profile("app", "one").ingest(messages_of("stuck"))
+        await extractor.begun.wait()
+        for n in range(5):
+            other = memory.profile("app", f"other{n}")
+            receipt = await other.ingest(messages_of("tea"), wait=True)
+            assert [memory.content for memory in receipt.memories] == ["knows tea"]
+        extractor.go_on.set()
+        assert await memory.profile("app", "one").settle(30)
+
+
 async def test_forgetting_and_making_room_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    async with running(tmp_path, open_files=1) as memory:
+    async with open_memory(tmp_path, open_files=1) as memory:
         one, two = memory.profile("app", "one"), memory.profile("app", "two")
         await two.remember("x")
         for n in range(20):
@@ -59,7 +88,7 @@ async def test_forgetting_and_making_room_do_not_wait_for_each_other(tmp_path: P
 
 async def test_closing_during_a_forget_ends(tmp_path: Path) -> None:
     async with asyncio.timeout(10):
-        async with running(tmp_path) as memory:
+        async with open_memory(tmp_path) as memory:
             one = memory.profile("app", "one")
             id = (await one.remember("thing")).id
             forgetting = asyncio.create_task(one.forget(id))
@@ -68,10 +97,10 @@ async def test_closing_during_a_forget_ends(tmp_path: Path) -> None:
 
 
 async def test_what_is_drawn_from_a_message_while_it_is_forgotten_does_not_stay(tmp_path: Path) -> None:
-    async with running(tmp_path, extractor=Topics()) as memory:
+    async with open_memory(tmp_path, extractor=Topics()) as memory:
         alice = memory.profile("app", "alice")
         for n in range(60):
-            await alice.ingest(said(f"thing {n}"), session_id=f"s{n}")
+            await alice.ingest(messages_of(f"thing {n}"), session_id=f"s{n}")
             await asyncio.sleep(n % 6 / 1000)
             await alice.forget_session(f"s{n}")
         await alice.settle()
@@ -80,7 +109,7 @@ async def test_what_is_drawn_from_a_message_while_it_is_forgotten_does_not_stay(
 
 
 async def test_a_namespace_that_goes_takes_a_profile_that_comes(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         for n in range(10):
             await memory.profile("app", "old").remember("x")
             writing = asyncio.create_task(memory.profile("app", f"new {n}").remember("y"))
@@ -96,11 +125,11 @@ async def test_one_backlog_does_not_starve_the_others(tmp_path: Path) -> None:
             await asyncio.sleep(0.002 * len(texts))
             return await super().embed(texts)
 
-    async with running(tmp_path, embedder=Slow()) as memory:
+    async with open_memory(tmp_path, embedder=Slow()) as memory:
         for start in range(0, 2000, 500):
-            await memory.profile("app", "busy").ingest(said(*(f"text {n}" for n in range(start, start + 500))))
+            await memory.profile("app", "busy").ingest(messages_of(*(f"text {n}" for n in range(start, start + 500))))
         async with asyncio.timeout(2):
-            await memory.profile("app", "quiet").ingest(said("hello"), wait=True)
+            await memory.profile("app", "quiet").ingest(messages_of("hello"), wait=True)
 
 
 async def test_a_text_the_embedder_refuses_is_still_found_by_words_and_stops_nobody(tmp_path: Path) -> None:
@@ -110,9 +139,9 @@ async def test_a_text_the_embedder_refuses_is_still_found_by_words_and_stops_nob
                 raise RuntimeError("cannot read that")
             return await super().embed(texts)
 
-    async with running(tmp_path, embedder=Picky()) as memory:
+    async with open_memory(tmp_path, embedder=Picky()) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said("a zebra", "a poison frog", "a yak"), wait=True)
+        await alice.ingest(messages_of("a zebra", "a poison frog", "a yak"), wait=True)
         assert (await alice.stats()).unembedded == 0
         assert (await alice.search("frog"))[0].content == "a poison frog"
 
@@ -122,16 +151,16 @@ async def test_a_vector_of_the_wrong_length_is_not_stored(tmp_path: Path) -> Non
         async def embed(self, texts: Sequence[str]) -> list[Floats]:
             return [vector[:10] for vector in await super().embed(texts)]
 
-    async with running(tmp_path, embedder=Wrong()) as memory:
+    async with open_memory(tmp_path, embedder=Wrong()) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said("a zebra"), wait=True)
+        await alice.ingest(messages_of("a zebra"), wait=True)
         assert (await alice.stats()).unembedded == 1
         assert (await alice.search("zebra"))[0].content == "a zebra"
 
 
 async def test_what_expires_does_not_bring_back_what_it_superseded(tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with running(tmp_path, clock=clock) as memory:
+    async with open_memory(tmp_path, clock=clock) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("status is home", key="status")
         await alice.remember("status is away", key="status", ttl=60)
@@ -142,17 +171,17 @@ async def test_what_expires_does_not_bring_back_what_it_superseded(tmp_path: Pat
 
 
 async def test_a_search_gives_as_many_hits_as_asked_for(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said(*(f"zebra number {n}" for n in range(400))), wait=True)
+        await alice.ingest(messages_of(*(f"zebra number {n}" for n in range(400))), wait=True)
         assert len(await alice.search("zebra", limit=300)) == 300
 
 
 def test_dense_text_is_cut_so_that_a_model_reads_all_of_it() -> None:
     for text in ("東京の図書館で働いています。" * 100, "0x1F;{}[]=>" * 120, "plain words and more " * 60):
-        from holdfast.statics import vocabulary
+        from holdfast.text.static_vectors import vocabulary
 
-        assert all(len(vocabulary().ids(text[part.start : part.stop])) <= 450 for part in parts(message(text)))
+        assert all(len(vocabulary().ids(text[part.start : part.stop])) <= 450 for part in index_parts(message(text)))
 
 
 SCRIPTS = {
@@ -233,7 +262,7 @@ def test_the_synchronous_front_works_inside_a_running_loop_and_from_many_threads
 
 
 async def test_of_a_deleted_profile_nothing_is_left(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         kept = await alice.remember("x")
         await memory.delete_profile("app", "alice")
@@ -245,7 +274,7 @@ async def test_of_a_deleted_profile_nothing_is_left(tmp_path: Path) -> None:
 def test_two_values_in_one_ingest_are_history_and_the_later_is_the_answer(tmp_path: Path) -> None:
     with Holdfast.open(tmp_path, embedder="potion") as memory:
         alice = memory.profile("app", "alice")
-        alice.ingest(said("I live in Porto", "We moved to Lisbon in May"), wait=True)
+        alice.ingest(messages_of("I live in Porto", "We moved to Lisbon in May"), wait=True)
         assert alice.recall("Where do I live?").answer == "The user lives in Lisbon."
         versions = alice.history(alice.list(key="home-city")[0].id)
         assert [version.content for version in versions] == ["The user lives in Lisbon.", "The user lives in Porto."]
@@ -274,26 +303,26 @@ class Held(Topics):
         self.go = asyncio.Event()
 
     async def extract(
-        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+        self, messages: Sequence[Message], before: Sequence[Message], keys: TopicKeyLoader = load_no_topic_keys
     ) -> list[Draft]:
         await self.go.wait()
         return await super().extract(messages, before, keys)
 
 
 async def test_the_first_read_of_a_process_waits_for_the_models(tmp_path: Path) -> None:
-    async with running(tmp_path, embedder=Loading(), extractor=Topics()) as memory:
+    async with open_memory(tmp_path, embedder=Loading(), extractor=Topics()) as memory:
         ana = memory.profile("app", "ana")
-        await ana.ingest(said("one"), session_id="s")
-        await ana.ingest(said("two"), session_id="t")
+        await ana.ingest(messages_of("one"), session_id="s")
+        await ana.ingest(messages_of("two"), session_id="t")
         assert {each.content for each in (await ana.list()).items} == {"knows one", "knows two"}
         assert not (await ana.recall("what is known?")).pending
 
 
 async def test_an_answer_says_when_something_was_still_to_be_digested(tmp_path: Path) -> None:
     held = Held()
-    async with running(tmp_path, extractor=held) as memory:
+    async with open_memory(tmp_path, extractor=held) as memory:
         ana = memory.profile("app", "ana")
-        await ana.ingest(said("The harbour bridge opens in June"))
+        await ana.ingest(messages_of("The harbour bridge opens in June"))
         assert (await ana.recall("Who is the mayor?")).pending
         assert (await memory.across("app", ["ana"]).recall("Who is the mayor?")).pending
         held.go.set()
@@ -303,8 +332,8 @@ async def test_an_answer_says_when_something_was_still_to_be_digested(tmp_path: 
 
 async def test_what_stands_for_the_rules_has_everything_they_have(tmp_path: Path) -> None:
     from holdfast.models.rules import RuleExtractor
-    from holdfast.wiring import wired
+    from holdfast.service.wiring import wire
 
-    parts = wired(tmp_path, embedder=HashingEmbedder())
+    parts = wire(tmp_path, embedder=HashingEmbedder())
     assert {name for name in dir(RuleExtractor) if name[0] != "_"} <= set(dir(parts.extractor))
     await parts.vault.close()

@@ -18,25 +18,37 @@ import apsw
 import numpy as np
 import pytest
 
-from databases import database
-from holdfast import AsyncHoldfast, Conflict, Holdfast, HoldfastError, LocalProfile, NotFound, Profile, moments, worker
-from holdfast.ports import Embedder, Extractor, Keys, Vault, no_keys
-from holdfast.postgres.vault import PostgresVault
-from holdfast.remote import RemoteHoldfast
-from holdfast.results import Hit
-from holdfast.sqlite.vault import SqliteVault
+from holdfast import (
+    AsyncHoldfast,
+    Conflict,
+    Holdfast,
+    HoldfastError,
+    LocalProfile,
+    NotFound,
+    Profile,
+)
+from holdfast.api.client.holdfast import RemoteHoldfast
+from holdfast.domain import timestamps
+from holdfast.domain.ports.models import Embedder, Extractor
+from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
+from holdfast.domain.results import Hit
+from holdfast.domain.types import Draft, Floats, Memory, Message
+from holdfast.service import worker
+from holdfast.service.runtime import Runtime
+from holdfast.storage.postgres.vault import PostgresVault
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from holdfast.types import Draft, Floats, Memory, Message
-from serving import served
+from support.http_server import http_server
+from support.postgres import database
 
 
 @asynccontextmanager
-async def running(
+async def open_memory(
     path: Path,
     *,
     embedder: Embedder | None = None,
     extractor: Extractor | None = None,
-    clock: Callable[[], datetime] = moments.now,
+    clock: Callable[[], datetime] = timestamps.now,
     open_files: int = 128,
 ) -> AsyncIterator[AsyncHoldfast]:
     vault = (
@@ -48,17 +60,17 @@ async def running(
     async with await memory.start():
         if PLACE["far"]:
             await memory.access.admin(TOKEN)
-            async with served(memory) as url, Far(url, TOKEN) as far:
-                far._vault = vault
+            async with http_server(memory) as url, Far(url, TOKEN) as far:
+                far.runtime = memory.runtime
                 yield far  # type: ignore[misc]
         else:
             yield memory
 
 
 class Far(RemoteHoldfast):
-    """The same, over HTTP; its vault is for tests that look inside."""
+    """The same, over HTTP; its server's runtime is for tests that look inside."""
 
-    _vault: Vault
+    runtime: Runtime
 
 
 PLACE: dict[str, Any] = {"far": False, "database": None}
@@ -84,7 +96,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[None]:
     PLACE.update(far=False, database=None)
 
 
-def said(*contents: str) -> list[dict[str, Any]]:
+def messages_of(*contents: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": content} for content in contents]
 
 
@@ -106,7 +118,7 @@ class Gate:
         self._behind = ScriptedExtractor(script)
 
     async def extract(
-        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+        self, messages: Sequence[Message], before: Sequence[Message], keys: TopicKeyLoader = load_no_topic_keys
     ) -> list[Draft]:
         self.reached.set()
         await self.open.wait()
@@ -118,9 +130,9 @@ class Gate:
 
 async def test_what_ingest_acknowledged_is_found_before_it_is_digested(tmp_path: Path) -> None:
     gate = Gate()
-    async with running(tmp_path, extractor=gate) as memory:
+    async with open_memory(tmp_path, extractor=gate) as memory:
         alice = memory.profile("app", "alice")
-        receipt = await alice.ingest(said("I moved to Lisbon."), session_id="s1")
+        receipt = await alice.ingest(messages_of("I moved to Lisbon."), session_id="s1")
         hit = (await alice.search("Lisbon"))[0]
         assert (hit.message_id, hit.pending, receipt.pending) == (receipt.messages[0].id, True, 1)
         gate.open.set()
@@ -131,15 +143,15 @@ async def test_what_ingest_acknowledged_is_found_before_it_is_digested(tmp_path:
 @of_files
 async def test_what_was_acknowledged_is_in_a_copy_of_the_folder_taken_that_moment(tmp_path: Path) -> None:
     gate = Gate()
-    async with running(tmp_path / "data", extractor=gate) as memory:
+    async with open_memory(tmp_path / "data", extractor=gate) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said("I moved to Lisbon."), session_id="s1")
+        await alice.ingest(messages_of("I moved to Lisbon."), session_id="s1")
         await alice.remember("Likes trams", key="tram")
         await alice.remember("Loves trams", key="tram")
         await gate.reached.wait()
         shutil.copytree(tmp_path / "data", tmp_path / "copy")
         gate.open.set()
-    async with running(tmp_path / "copy") as memory:
+    async with open_memory(tmp_path / "copy") as memory:
         alice = memory.profile("app", "alice")
         assert texts(await alice.messages("s1")) == ["I moved to Lisbon."]
         assert texts((await alice.list()).items) == ["Loves trams"]
@@ -150,7 +162,7 @@ async def test_what_was_acknowledged_is_in_a_copy_of_the_folder_taken_that_momen
 
 async def cancelled_at_commit(memory: AsyncHoldfast, work: Coroutine[Any, Any, Any]) -> None:
     """Do it, and cancel it at the moment its transaction commits."""
-    store = await memory._vault.open("app", "alice", create=False)
+    store = await memory.runtime.vault.open("app", "alice", create=False)
     task, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
 
     def hook() -> bool:
@@ -171,29 +183,32 @@ async def cancelled_at_commit(memory: AsyncHoldfast, work: Coroutine[Any, Any, A
 
 
 async def test_after_a_cancelled_call_the_next_one_works(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said("first"), wait=True)
+        await alice.ingest(messages_of("first"), wait=True)
         for n in range(20):
-            tasks = [asyncio.create_task(alice.search("first")), asyncio.create_task(alice.ingest(said(f"tale{n}")))]
+            tasks = [
+                asyncio.create_task(alice.search("first")),
+                asyncio.create_task(alice.ingest(messages_of(f"tale{n}"))),
+            ]
             await asyncio.sleep(0.0005 * n)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             assert (await alice.search("first"))[0].content == "first"
-            await alice.ingest(said(f"tale{n}"))
+            await alice.ingest(messages_of(f"tale{n}"))
         assert (await alice.stats()).messages == 21
 
 
 @of_files
 async def test_a_cancelled_write_that_was_committed_is_found(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said("first"), wait=True)
+        await alice.ingest(messages_of("first"), wait=True)
         await alice.settle()
         await alice.search("first")
-        await cancelled_at_commit(memory, alice.ingest(said("I saw a zebra"), session_id="s1"))
-        assert (await alice.ingest(said("I saw a zebra"), session_id="s1")).messages[0].new is False
+        await cancelled_at_commit(memory, alice.ingest(messages_of("I saw a zebra"), session_id="s1"))
+        assert (await alice.ingest(messages_of("I saw a zebra"), session_id="s1")).messages[0].new is False
         assert (await alice.search("zebra"))[0].content == "I saw a zebra"
 
 
@@ -202,20 +217,22 @@ async def test_a_cancelled_write_that_was_committed_is_found(tmp_path: Path) -> 
 
 async def test_repeating_an_ingest_changes_nothing(tmp_path: Path) -> None:
     extractor = ScriptedExtractor({"I live in Porto": [fact("Lives in Porto", "home")]})
-    async with running(tmp_path, extractor=extractor) as memory:
+    async with open_memory(tmp_path, extractor=extractor) as memory:
         alice = memory.profile("app", "alice")
-        first = await alice.ingest(said("I live in Porto", "I live in Porto", "hello"), session_id="s1", wait=True)
-        assert [message.new for message in first.messages] == [True, False, True]
+        first = await alice.ingest(
+            messages_of("I live in Porto", "I live in Porto", "hello"), session_id="s1", wait=True
+        )
+        assert [message.new for message in first.messages] == [True, True, True]
         before = (await alice.stats(), await alice.messages(), (await alice.list()).items)
-        again = await alice.ingest(said("I live in Porto", "hello"), session_id="s1", wait=True)
+        again = await alice.ingest(messages_of("I live in Porto", "hello"), session_id="s1", wait=True)
         assert [message.new for message in again.messages] == [False, False]
         assert texts(again.memories) == ["Lives in Porto"]
         assert (await alice.stats(), await alice.messages(), (await alice.list()).items) == before
 
 
 async def test_one_ingest_from_eight_tasks_at_once_is_one_ingest(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
-        conversation = said(*(f"line {n}" for n in range(10)))
+    async with open_memory(tmp_path) as memory:
+        conversation = messages_of(*(f"line {n}" for n in range(10)))
         receipts = await asyncio.gather(*(memory.profile("app", "alice").ingest(conversation) for _ in range(8)))
         assert sum(message.new for receipt in receipts for message in receipt.messages) == 10
         assert len({receipt.session_id for receipt in receipts}) == 1
@@ -244,7 +261,7 @@ def from_threads(work: Callable[[], Any], count: int = 8) -> list[Any]:
 def test_one_write_from_eight_threads_at_once_is_one_write(tmp_path: Path) -> None:
     with Holdfast.open(tmp_path, embedder=HashingEmbedder(), extractor=ScriptedExtractor()) as memory:
         alice = memory.profile("app", "alice")
-        receipts = from_threads(lambda: alice.ingest(said("a", "b", "c"), session_id="s1"))
+        receipts = from_threads(lambda: alice.ingest(messages_of("a", "b", "c"), session_id="s1"))
         assert sum(message.new for receipt in receipts for message in receipt.messages) == 3
         memories = from_threads(lambda: alice.remember("Likes trams", key="tram"))
         assert len({each.id for each in memories}) == 1
@@ -254,7 +271,7 @@ def test_one_write_from_eight_threads_at_once_is_one_write(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("key", [None, "tram"])
 async def test_repeating_a_remember_changes_nothing(tmp_path: Path, key: str | None) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         first = await alice.remember("Likes trams", key=key, metadata={"a": [1, {"b": None}]}, value={"n": 1})
         for _ in range(3):
@@ -264,7 +281,7 @@ async def test_repeating_a_remember_changes_nothing(tmp_path: Path, key: str | N
 
 
 async def test_one_keyed_memory_from_eight_tasks_at_once_is_one_memory(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         written = await asyncio.gather(*(alice.remember("Likes trams", key="tram") for _ in range(8)))
         assert len({each.id for each in written}) == 1
@@ -272,7 +289,7 @@ async def test_one_keyed_memory_from_eight_tasks_at_once_is_one_memory(tmp_path:
 
 
 async def test_one_keyless_memory_from_eight_tasks_at_once_is_one_memory(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("Something else")
         await asyncio.gather(*(alice.remember("Likes trams") for _ in range(8)))
@@ -280,7 +297,7 @@ async def test_one_keyless_memory_from_eight_tasks_at_once_is_one_memory(tmp_pat
 
 
 async def test_repeating_a_memory_without_words_changes_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         for _ in range(3):
             await alice.remember("👍")
@@ -289,7 +306,7 @@ async def test_repeating_a_memory_without_words_changes_nothing(tmp_path: Path) 
 
 async def test_repeating_one_of_many_alike_changes_nothing(tmp_path: Path) -> None:
     start = "Weekly report of the harbour office about ships cargo crews weather tides cranes fuel customs berths: "
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         for _ in range(2):
             for n in range(12):
@@ -299,7 +316,7 @@ async def test_repeating_one_of_many_alike_changes_nothing(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("value", [(1, 2), {1: "one"}], ids=["tuple", "number-as-name"])
 async def test_repeating_a_value_that_json_changes_is_no_new_version(tmp_path: Path, value: Any) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         for _ in range(3):
             await alice.remember("numbers", key="n", value=value)
@@ -308,7 +325,7 @@ async def test_repeating_a_value_that_json_changes_is_no_new_version(tmp_path: P
 
 @pytest.mark.parametrize(("old", "new"), [("C", "C++"), ("5", "-5"), ("👍", "👎"), ("a/b", "a.b"), ("x", "X")])
 async def test_a_keyed_write_that_differs_only_in_signs_is_kept(tmp_path: Path, old: str, new: str) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember(old, key="k")
         await alice.remember(new, key="k")
@@ -317,7 +334,7 @@ async def test_a_keyed_write_that_differs_only_in_signs_is_kept(tmp_path: Path, 
 
 @pytest.mark.parametrize("key", ["plain", "/workspace/src/app.py", "Größe 10%", "a_b*?[c]"])
 async def test_a_key_finds_what_was_written_under_it(tmp_path: Path, key: str) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("here", key=key)
         assert texts((await alice.list(key=key)).items) == ["here"]
@@ -326,20 +343,20 @@ async def test_a_key_finds_what_was_written_under_it(tmp_path: Path, key: str) -
 
 @pytest.mark.parametrize("key", [" padded ", "cafe\u0301"])
 async def test_a_key_is_normalised_alike_for_writing_and_reading(tmp_path: Path, key: str) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("here", key=key)
         assert texts((await alice.list(key=key)).items) == ["here"]
 
 
 async def test_a_conversation_without_a_session_names_its_own(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice, bob = memory.profile("app", "alice"), memory.profile("app", "bob")
-        first = await alice.ingest(said("a", "b"))
+        first = await alice.ingest(messages_of("a", "b"))
         assert first.session_id.startswith("auto-")
-        assert (await bob.ingest(said("a", "b"))).session_id == first.session_id
-        assert (await alice.ingest(said("b", "a"))).session_id != first.session_id
-        assert (await alice.ingest(said("ab"))).session_id != first.session_id
+        assert (await bob.ingest(messages_of("a", "b"))).session_id == first.session_id
+        assert (await alice.ingest(messages_of("b", "a"))).session_id != first.session_id
+        assert (await alice.ingest(messages_of("ab"))).session_id != first.session_id
         other = [{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
         assert (await alice.ingest(other)).session_id != first.session_id
         assert len(await alice.messages(first.session_id)) == 2
@@ -353,15 +370,15 @@ async def test_a_key_said_twice_in_one_ingest_ends_with_the_later(tmp_path: Path
         "I live in Lisbon": [fact("Lives in Lisbon", "home")],
         "I moved to Porto": [fact("Lives in Porto", "home")],
     }
-    async with running(tmp_path, extractor=ScriptedExtractor(script)) as memory:
+    async with open_memory(tmp_path, extractor=ScriptedExtractor(script)) as memory:
         alice = memory.profile("app", "alice")
-        receipt = await alice.ingest(said("I live in Lisbon", "I moved to Porto"), session_id="s1", wait=True)
+        receipt = await alice.ingest(messages_of("I live in Lisbon", "I moved to Porto"), session_id="s1", wait=True)
         assert receipt.pending == 0
         assert texts(receipt.memories) == ["Lives in Porto"]
         assert texts(await alice.history(receipt.memories[0].id)) == ["Lives in Porto", "Lives in Lisbon"]
 
 
-async def insisted(alice: LocalProfile, content: str, key: str) -> Memory:
+async def remember_until_written(alice: LocalProfile, content: str, key: str) -> Memory:
     """Conflict is retryable: say it again until it is taken."""
     while True:
         try:
@@ -373,27 +390,28 @@ async def insisted(alice: LocalProfile, content: str, key: str) -> Memory:
 async def test_one_memory_per_key_is_current_under_many_writers(tmp_path: Path) -> None:
     dice = random.Random(7)
     plan = [[(dice.choice("abc"), f"writer {w} says {n}") for n in range(25)] for w in range(8)]
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
 
         async def write(lines: list[tuple[str, str]]) -> list[Memory]:
             alice = memory.profile("app", "alice")
-            return [await insisted(alice, content, key) for key, content in lines]
+            return [await remember_until_written(alice, content, key) for key, content in lines]
 
         written = [each for batch in await asyncio.gather(*map(write, plan)) for each in batch]
         alice = memory.profile("app", "alice")
         for key in "abc":
-            mine = {each.id for each in written if each.key == key}
+            mine = {each.ref for each in written if each.key == key}
             current = (await alice.list(key=key)).items
             assert len(current) == 1
             history = await alice.history(current[0].id)
-            assert {each.id for each in history} == mine
+            assert {each.ref for each in history} == mine
+            assert {each.id for each in history} == {current[0].id}
             assert [each.version for each in history] == [*range(len(mine), 0, -1)]
             assert [each.current for each in history] == [True] + [False] * (len(mine) - 1)
         assert (await alice.stats()).memories == 3
 
 
 async def test_writers_of_one_key_wait_for_each_other_without_a_conflict(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
 
         async def write(writer: int) -> None:
@@ -410,22 +428,22 @@ async def test_writers_of_one_key_wait_for_each_other_without_a_conflict(tmp_pat
 async def test_a_message_whose_extraction_fails_waits_is_tried_again_and_is_set_aside_in_sight(tmp_path: Path) -> None:
     clock = FrozenClock()
     extractor = ScriptedExtractor({"poison zebra": RuntimeError("no model today")})
-    async with running(tmp_path, extractor=extractor, clock=clock) as memory:
+    async with open_memory(tmp_path, extractor=extractor, clock=clock) as memory:
         alice = memory.profile("app", "alice")
-        id = (await alice.ingest(said("poison zebra"), session_id="bad", wait=True)).messages[0].id
+        id = (await alice.ingest(messages_of("poison zebra"), session_id="bad", wait=True)).messages[0].id
         for tries in range(1, 6):
             message = await alice.get(id)
             assert isinstance(message, Message)
             assert (message.failures, message.pending) == (tries, tries < 5)
             assert (await alice.search("zebra"))[0].message_id == id
-            await alice.ingest(said(f"too early {tries}"), session_id="good", wait=True)
+            await alice.ingest(messages_of(f"too early {tries}"), session_id="good", wait=True)
             assert extractor.seen.count(message) <= 1
             clock.advance(timedelta(seconds=10 * 4 ** (tries - 1)))
-            await alice.ingest(said(f"wake up {tries}"), session_id="good", wait=True)
+            await alice.ingest(messages_of(f"wake up {tries}"), session_id="good", wait=True)
         stats = await alice.stats()
         assert (stats.messages, stats.pending, stats.set_aside) == (11, 0, 1)
         assert sum(message.id == id for message in extractor.seen) == 5
-    async with running(tmp_path, clock=clock) as memory:
+    async with open_memory(tmp_path, clock=clock) as memory:
         assert (await memory.profile("app", "alice").search("zebra"))[0].message_id == id
 
 
@@ -440,13 +458,13 @@ async def eventually(true: Callable[[], Any], seconds: float = 5.0) -> bool:
 async def test_failed_work_is_tried_again_without_a_further_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module_and_name in ("worker.IDLE_SECONDS", "worker.LOOK_SECONDS"):
-        monkeypatch.setattr(f"holdfast.{module_and_name}", 0.05)
-    monkeypatch.setattr("holdfast.digest.FIRST_WAIT", timedelta(seconds=0.2))
+    monkeypatch.setattr("holdfast.service.worker.IDLE_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.service.worker.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.ingest.digest.MIN_RETRY_DELAY", timedelta(seconds=0.2))
     extractor = ScriptedExtractor({"hello": RuntimeError("busy")})
-    async with running(tmp_path, extractor=extractor) as memory:
+    async with open_memory(tmp_path, extractor=extractor) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said("hello"), session_id="s1")
+        await alice.ingest(messages_of("hello"), session_id="s1")
         await eventually(lambda: asyncio.sleep(0, extractor.seen), 2)
         extractor.script["hello"] = [fact("Said hello")]
 
@@ -459,12 +477,12 @@ async def test_failed_work_is_tried_again_without_a_further_write(
 async def test_a_poisonous_message_does_not_take_its_neighbours_along(tmp_path: Path) -> None:
     clock = FrozenClock()
     extractor = ScriptedExtractor({"poison": RuntimeError("boom"), "I live in Porto": [fact("Lives in Porto", "home")]})
-    async with running(tmp_path, extractor=extractor, clock=clock) as memory:
+    async with open_memory(tmp_path, extractor=extractor, clock=clock) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said("I live in Porto", "poison"), session_id="s1", wait=True)
+        await alice.ingest(messages_of("I live in Porto", "poison"), session_id="s1", wait=True)
         for n in range(5):
             clock.advance(timedelta(days=1))
-            await alice.ingest(said(f"wake up {n}"), session_id="s2", wait=True)
+            await alice.ingest(messages_of(f"wake up {n}"), session_id="s2", wait=True)
         stats = await alice.stats()
         assert (stats.set_aside, texts((await alice.list()).items)) == (1, ["Lives in Porto"])
 
@@ -472,9 +490,11 @@ async def test_a_poisonous_message_does_not_take_its_neighbours_along(tmp_path: 
 async def test_a_write_during_the_workers_last_round_is_digested_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embed = worker.embed_bare
-    late = [said("I live in Porto")]
-    async with running(tmp_path, extractor=ScriptedExtractor({"I live in Porto": [fact("Lives in Porto")]})) as memory:
+    embed = worker.embed_missing_parts
+    late = [messages_of("I live in Porto")]
+    async with open_memory(
+        tmp_path, extractor=ScriptedExtractor({"I live in Porto": [fact("Lives in Porto")]})
+    ) as memory:
         alice = memory.profile("app", "alice")
 
         async def embed_then_write(store: Any, embedder: Embedder) -> int:
@@ -483,8 +503,8 @@ async def test_a_write_during_the_workers_last_round_is_digested_too(
                 await alice.ingest(late.pop(), session_id="s2")
             return embedded
 
-        monkeypatch.setattr(worker, "embed_bare", embed_then_write)
-        await alice.ingest(said("hello"), session_id="s1", wait=True)
+        monkeypatch.setattr(worker, "embed_missing_parts", embed_then_write)
+        await alice.ingest(messages_of("hello"), session_id="s1", wait=True)
         await alice.settle()
         assert (await alice.stats()).pending == 0
 
@@ -498,25 +518,25 @@ async def test_a_write_while_the_worker_goes_to_rest_survives_a_crash(
     writes: list[asyncio.Task[Any]] = []
     resting = asyncio.Event()
     gate = Gate()
-    async with running(tmp_path / "data", extractor=gate) as memory:
+    async with open_memory(tmp_path / "data", extractor=gate) as memory:
         alice = memory.profile("app", "alice")
 
         async def write_then_rest(vault: SqliteVault, namespace: str, profile: str, model: str) -> None:
             monkeypatch.setattr(SqliteVault, "rested", rested)
             gate.open.clear()
-            writes.append(asyncio.create_task(alice.ingest(said("I live in Porto"), session_id="s2")))
+            writes.append(asyncio.create_task(alice.ingest(messages_of("I live in Porto"), session_id="s2")))
             resting.set()
             await asyncio.sleep(0.05)
             await rested(vault, namespace, profile, model)
 
         monkeypatch.setattr(SqliteVault, "rested", write_then_rest)
         gate.open.set()
-        await alice.ingest(said("hello"), session_id="s1", wait=True)
+        await alice.ingest(messages_of("hello"), session_id="s1", wait=True)
         await asyncio.wait_for(resting.wait(), 5)
         await asyncio.wait_for(writes[0], 5)
         shutil.copytree(tmp_path / "data", tmp_path / "crashed")
         gate.open.set()
-    async with running(tmp_path / "crashed") as memory:
+    async with open_memory(tmp_path / "crashed") as memory:
         alice = memory.profile("app", "alice")
         await alice.settle(5)
         assert (await alice.stats()).pending == 0
@@ -541,9 +561,9 @@ class Moody(HashingEmbedder):
 async def test_without_an_embedder_writes_are_taken_and_words_still_find(tmp_path: Path) -> None:
     moody = Moody()
     extractor = ScriptedExtractor({"I live in Porto": [fact("Lives in Porto", "home")]})
-    async with running(tmp_path, embedder=moody, extractor=extractor) as memory:
+    async with open_memory(tmp_path, embedder=moody, extractor=extractor) as memory:
         alice = memory.profile("app", "alice")
-        receipt = await alice.ingest(said("I live in Porto"), session_id="s1", wait=True)
+        receipt = await alice.ingest(messages_of("I live in Porto"), session_id="s1", wait=True)
         assert texts(receipt.memories) == ["Lives in Porto"]
         await alice.remember("Likes trams", key="tram")
         assert texts(await alice.search("trams")) == ["Likes trams"]
@@ -551,17 +571,19 @@ async def test_without_an_embedder_writes_are_taken_and_words_still_find(tmp_pat
         assert "Porto" in (await alice.context("Porto")).text
         assert (await alice.stats()).unembedded == 3
         moody.down = False
-        await alice.ingest(said("the embedder is back"), session_id="s1", wait=True)
+        await alice.ingest(messages_of("the embedder is back"), session_id="s1", wait=True)
         assert (await alice.stats()).unembedded == 0
         assert "meaning" in (await alice.search("trams"))[0].channels
 
 
 async def test_work_in_hand_at_closing_goes_on_at_the_next_open(tmp_path: Path) -> None:
     gate = Gate()
-    async with running(tmp_path, extractor=gate) as memory:
-        await memory.profile("app", "alice").ingest(said("I live in Porto"), session_id="s1")
+    async with open_memory(tmp_path, extractor=gate) as memory:
+        await memory.profile("app", "alice").ingest(messages_of("I live in Porto"), session_id="s1")
         await gate.reached.wait()
-    async with running(tmp_path, extractor=ScriptedExtractor({"I live in Porto": [fact("Lives in Porto")]})) as memory:
+    async with open_memory(
+        tmp_path, extractor=ScriptedExtractor({"I live in Porto": [fact("Lives in Porto")]})
+    ) as memory:
         alice = memory.profile("app", "alice")
         await alice.settle(10)
         assert texts((await alice.list()).items) == ["Lives in Porto"]
@@ -571,8 +593,8 @@ async def test_closing_does_not_leave_anybody_waiting(tmp_path: Path) -> None:
     if PLACE["far"]:
         pytest.skip("it looks at one process from within")
     gate = Gate()
-    async with running(tmp_path, extractor=gate) as memory:
-        waiting = asyncio.create_task(memory.profile("app", "alice").ingest(said("hello"), wait=True))
+    async with open_memory(tmp_path, extractor=gate) as memory:
+        waiting = asyncio.create_task(memory.profile("app", "alice").ingest(messages_of("hello"), wait=True))
         await gate.reached.wait()
         await memory.close()
         done, _ = await asyncio.wait([waiting], timeout=2)
@@ -611,15 +633,15 @@ async def with_meaning(alice: LocalProfile, count: int) -> bool:
 async def test_another_model_embeds_anew_in_the_background_while_searches_go_on(tmp_path: Path, written: bool) -> None:
     if PLACE["far"]:
         pytest.skip("it looks at one process from within")
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said(*(f"tale{n} of the harbour" for n in range(30))), session_id="s1", wait=True)
+        await alice.ingest(messages_of(*(f"tale{n} of the harbour" for n in range(30))), session_id="s1", wait=True)
         await alice.settle()
-    async with running(tmp_path, embedder=Other()) as memory:
+    async with open_memory(tmp_path, embedder=Other()) as memory:
         alice = memory.profile("app", "alice")
         assert (await alice.stats()).unembedded == 30
         if written:
-            await alice.ingest(said("one more line"), session_id="s1")
+            await alice.ingest(messages_of("one more line"), session_id="s1")
         assert await eventually(lambda: with_meaning(alice, 30), 3)
 
 
@@ -627,15 +649,15 @@ async def test_another_model_embeds_anew_in_the_background_while_searches_go_on(
 
 
 @asynccontextmanager
-async def knowing(path: Path, *sessions: tuple[str, str, Draft]) -> AsyncIterator[LocalProfile]:
+async def profile_knowing(path: Path, *sessions: tuple[str, str, Draft]) -> AsyncIterator[LocalProfile]:
     """Alice, who said these texts in these sessions, one after another, and what was drawn from each."""
     script: dict[str, list[Draft] | Exception] = {}
     for _, text, draft in sessions:
         script.setdefault(text, []).append(draft)  # type: ignore[union-attr]
-    async with running(path, extractor=ScriptedExtractor(script)) as memory:
+    async with open_memory(path, extractor=ScriptedExtractor(script)) as memory:
         alice = memory.profile("app", "alice")
         for session, text, _ in sessions:
-            await alice.ingest(said(text), session_id=session, wait=True)
+            await alice.ingest(messages_of(text), session_id=session, wait=True)
         yield alice
 
 
@@ -643,14 +665,16 @@ LISBON = ("s1", "I live in Lisbon", fact("Lives in Lisbon", "home"))
 PORTO = ("s2", "I moved to Porto", fact("Lives in Porto", "home"))
 
 
-async def test_forgetting_a_memory_takes_its_versions_and_the_messages_they_rest_on(tmp_path: Path) -> None:
-    tram = ("s2", "I moved to Porto", fact("Rides the tram"))
-    async with knowing(tmp_path, LISBON, PORTO, tram) as alice:
+async def test_forgetting_a_memory_takes_its_versions_and_their_words_in_the_messages(tmp_path: Path) -> None:
+    tram = ("s2", "I moved to Porto. I ride the tram.", fact("Rides the tram"))
+    porto = ("s2", "I moved to Porto. I ride the tram.", fact("Lives in Porto", "home"))
+    async with profile_knowing(tmp_path, LISBON, porto, tram) as alice:
         await alice.remember("Likes tea")
-        taken = await alice.forget((await alice.list(key="home"))[0].id)
-        assert (len(taken.memories), len(taken.messages)) == (3, 2)
-        assert texts((await alice.list()).items) == ["Likes tea"]
-        assert await alice.messages() == ()
+        home, said = (await alice.list(key="home"))[0].id, await alice.messages()
+        taken = await alice.forget(home)
+        assert (taken.memories, taken.messages, taken.shortened) == ((home,), (said[0].id,), (said[1].id,))
+        assert sorted(texts((await alice.list()).items)) == ["Likes tea", "Rides the tram"]
+        assert [(each.content, each.shortened) for each in await alice.messages()] == [("[…] I ride the tram.", True)]
         assert "Porto" not in str(await alice.search("Porto Lisbon home tram"))
         for id in (*taken.memories, *taken.messages):
             with pytest.raises(NotFound):
@@ -658,7 +682,7 @@ async def test_forgetting_a_memory_takes_its_versions_and_the_messages_they_rest
 
 
 async def test_forgetting_the_newest_message_makes_the_older_version_current_again(tmp_path: Path) -> None:
-    async with knowing(tmp_path, LISBON, PORTO) as alice:
+    async with profile_knowing(tmp_path, LISBON, PORTO) as alice:
         taken = await alice.forget((await alice.messages("s2"))[0].id)
         assert (len(taken.memories), len(taken.messages)) == (1, 1)
         assert texts((await alice.list(key="home")).items) == ["Lives in Lisbon"]
@@ -668,7 +692,7 @@ async def test_forgetting_the_newest_message_makes_the_older_version_current_aga
 
 
 async def test_forgetting_an_older_message_leaves_the_newer_version_current(tmp_path: Path) -> None:
-    async with knowing(tmp_path, LISBON, PORTO) as alice:
+    async with profile_knowing(tmp_path, LISBON, PORTO) as alice:
         await alice.forget((await alice.messages("s1"))[0].id)
         assert texts((await alice.list(key="home")).items) == ["Lives in Porto"]
         assert texts(await alice.history((await alice.list(key="home"))[0].id)) == ["Lives in Porto"]
@@ -676,7 +700,7 @@ async def test_forgetting_an_older_message_leaves_the_newer_version_current(tmp_
 
 async def test_a_memory_stays_while_one_of_its_messages_does(tmp_path: Path) -> None:
     again = ("s2", "As I said, Lisbon", fact("Lives in Lisbon", "home"))
-    async with knowing(tmp_path, LISBON, again) as alice:
+    async with profile_knowing(tmp_path, LISBON, again) as alice:
         first, second = await alice.messages()
         assert (await alice.list())[0].sources == (first.id, second.id)
         await alice.forget(first.id)
@@ -687,13 +711,13 @@ async def test_a_memory_stays_while_one_of_its_messages_does(tmp_path: Path) -> 
 
 async def test_forgetting_a_session_leaves_what_another_session_says_too(tmp_path: Path) -> None:
     again = ("s2", "As I said, Lisbon", fact("Lives in Lisbon", "home"))
-    async with knowing(tmp_path, LISBON, again) as alice:
+    async with profile_knowing(tmp_path, LISBON, again) as alice:
         await alice.forget_session("s1")
         assert texts((await alice.list()).items) == ["Lives in Lisbon"]
 
 
 async def test_forgetting_a_session_takes_what_was_written_in_it_and_nothing_else(tmp_path: Path) -> None:
-    async with knowing(tmp_path, LISBON, PORTO) as alice:
+    async with profile_knowing(tmp_path, LISBON, PORTO) as alice:
         await alice.remember("Said in passing", session_id="s2")
         await alice.remember("Likes tea")
         taken = await alice.forget_session("s2")
@@ -706,9 +730,9 @@ async def test_forgetting_a_session_takes_what_was_written_in_it_and_nothing_els
 
 async def test_what_is_forgotten_during_its_digestion_does_not_come_back(tmp_path: Path) -> None:
     gate = Gate({"My secret is zebra": [fact("The secret is zebra", "secret")]})
-    async with running(tmp_path, extractor=gate) as memory:
+    async with open_memory(tmp_path, extractor=gate) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said("My secret is zebra"), session_id="s1")
+        await alice.ingest(messages_of("My secret is zebra"), session_id="s1")
         await gate.reached.wait()
         await alice.forget_session("s1")
         gate.open.set()
@@ -717,7 +741,7 @@ async def test_what_is_forgotten_during_its_digestion_does_not_come_back(tmp_pat
 
 
 async def test_one_profile_neither_sees_nor_forgets_anothers(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice, bob = memory.profile("app", "alice"), memory.profile("app", "bob")
         mine = await alice.remember("Likes trams", key="tram")
         await bob.remember("Likes boats", key="boat")
@@ -732,7 +756,7 @@ async def test_one_profile_neither_sees_nor_forgets_anothers(tmp_path: Path) -> 
 
 
 async def test_a_task_sinks_once_its_session_has_ended(tmp_path: Path) -> None:
-    async with running(tmp_path) as memory:
+    async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         for session, place in (("s1", "embassy"), ("s2", "consulate")):
             await alice.remember(f"Renew the passport at the {place}", kind="task", session_id=session)
@@ -740,9 +764,9 @@ async def test_a_task_sinks_once_its_session_has_ended(tmp_path: Path) -> None:
         async def first() -> str:
             return (await alice.search("renew the passport", kind="task"))[0].content.split()[-1]
 
-        await alice.ingest(said("good morning"), session_id="s1", wait=True)
+        await alice.ingest(messages_of("good morning"), session_id="s1", wait=True)
         assert await first() == "embassy"
-        await alice.ingest(said("good evening"), session_id="s2", wait=True)
+        await alice.ingest(messages_of("good evening"), session_id="s2", wait=True)
         assert await first() == "consulate"
         await alice.settle()
         assert (await alice.stats()).unembedded == 0
@@ -751,7 +775,7 @@ async def test_a_task_sinks_once_its_session_has_ended(tmp_path: Path) -> None:
 
 async def test_what_expires_leaves_search_recall_and_list(tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with running(tmp_path, clock=clock) as memory:
+    async with open_memory(tmp_path, clock=clock) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("The code is 4711", key="code", ttl=60)
         await alice.remember("The door is green", expires_at=clock() + timedelta(minutes=2))
@@ -768,12 +792,12 @@ async def test_what_expires_leaves_search_recall_and_list(tmp_path: Path) -> Non
 
 async def test_what_expired_is_forgotten_by_the_sweep(tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with running(tmp_path, clock=clock) as memory:
+    async with open_memory(tmp_path, clock=clock) as memory:
         expired = await memory.profile("app", "alice").remember("The code is 4711", ttl=60)
     clock.advance(timedelta(days=2))
-    async with running(tmp_path, clock=clock) as memory:
+    async with open_memory(tmp_path, clock=clock) as memory:
         alice = memory.profile("app", "alice")
-        await alice.ingest(said("good morning"), wait=True)
+        await alice.ingest(messages_of("good morning"), wait=True)
         with pytest.raises(NotFound):
             await alice.get(expired.id)
 
@@ -782,20 +806,20 @@ async def test_what_expired_is_forgotten_by_the_sweep(tmp_path: Path) -> None:
 async def test_forty_profiles_through_three_open_files_answer_right(tmp_path: Path) -> None:
     dice = random.Random(11)
     told: dict[int, list[str]] = {n: [] for n in range(40)}
-    async with running(tmp_path, open_files=3) as memory:
+    async with open_memory(tmp_path, open_files=3) as memory:
 
         async def use(n: int, turn: int) -> None:
             profile = memory.profile("app", f"user {n}")
             if not told[n] or dice.random() < 0.4:
                 text = f"user{n} saw bird{turn}"
-                await profile.ingest(said(text), session_id="s1")
+                await profile.ingest(messages_of(text), session_id="s1")
                 told[n].append(text)
             wanted = dice.choice(told[n])
             assert wanted in texts(await profile.search(wanted.split()[-1]))
 
         for turn in range(60):
             await asyncio.gather(*(use(n, turn) for n in dice.sample(range(40), 4)))
-            assert len(memory._vault._awake) <= 3  # type: ignore[attr-defined]
+            assert len(memory.runtime.vault._awake) <= 3  # type: ignore[attr-defined]
         for n, texts_told in told.items():
             if texts_told:
                 assert texts(await memory.profile("app", f"user {n}").messages()) == texts_told
@@ -810,7 +834,7 @@ def test_both_interfaces_have_the_same_methods() -> None:
                 assert mine.__doc__ == method.__doc__ or name == "close"
 
 
-CHAT = said("I live in Lisbon", "My sister Ana plays the cello", "We met in 2019")
+CHAT = messages_of("I live in Lisbon", "My sister Ana plays the cello", "We met in 2019")
 AT = "2030-01-01T00:00:00Z"
 READS: list[Callable[[Any], Any]] = [
     lambda alice: alice.search("where does Ana play", reference_date=AT),

@@ -4,57 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from databases import database
 from holdfast import AsyncHoldfast
-from holdfast.errors import InvalidInput, NotFound
-from holdfast.memory import MemoryVault
-from holdfast.postgres.vault import PostgresVault
-from holdfast.profile import LocalProfile
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.domain.errors import InvalidInput, NotFound
+from holdfast.domain.types import Draft
+from holdfast.service.profile.local import LocalProfile
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
-from holdfast.types import Draft
+from support.vaults import on_every_backend, open_vault
 
 DAY = timedelta(days=1)
 
 
-@contextmanager
-def vault_of(backend: str, path: Path) -> Iterator[Any]:
-    if backend == "memory":
-        yield MemoryVault()
-    elif backend == "files":
-        yield SqliteVault(path)
-    else:
-        with database() as dsn:
-            yield PostgresVault(dsn)
-
-
 @asynccontextmanager
-async def kept(backend: str, path: Path, clock: FrozenClock) -> AsyncIterator[tuple[AsyncHoldfast, LocalProfile]]:
+async def open_profile(
+    backend: str, path: Path, clock: FrozenClock
+) -> AsyncIterator[tuple[AsyncHoldfast, LocalProfile]]:
     extractor = ScriptedExtractor({"We met": [Draft("event", "They met", ())]})
-    with vault_of(backend, path) as vault:
+    with open_vault(backend, path) as vault:
         async with AsyncHoldfast(vault, HashingEmbedder(), extractor, clock) as holdfast:
             yield holdfast, holdfast.profile("app", "ana")
-
-
-everywhere = pytest.mark.parametrize("backend", ["memory", "files", "database"])
 
 
 async def contents(profile: LocalProfile) -> set[str]:
     return {memory.content for memory in (await profile.list(limit=1000)).items}
 
 
-@everywhere
+@on_every_backend
 async def test_rules_take_what_is_old_too_much_or_over(backend: str, tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with kept(backend, tmp_path, clock) as (_, ana):
+    async with open_profile(backend, tmp_path, clock) as (_, ana):
         said = {"role": "user", "content": "hello", "timestamp": clock.at.isoformat()}
         await ana.ingest([said], session_id="old")
         await ana.remember("Water the plants", kind="task", session_id="old")
@@ -86,10 +71,10 @@ async def test_rules_take_what_is_old_too_much_or_over(backend: str, tmp_path: P
         assert "turn two, pinned" not in await contents(ana)
 
 
-@everywhere
+@on_every_backend
 async def test_a_kind_has_its_time_to_live_wherever_it_comes_from(backend: str, tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with kept(backend, tmp_path, clock) as (holdfast, ana):
+    async with open_profile(backend, tmp_path, clock) as (holdfast, ana):
         await holdfast.create_namespace("app")
         await holdfast.set_namespace_retention("app", {"ttl": {"event": "3d", "note": "1d"}})
         receipt = await ana.ingest([{"role": "user", "content": "We met"}], wait=True)
@@ -102,25 +87,37 @@ async def test_a_kind_has_its_time_to_live_wherever_it_comes_from(backend: str, 
         await ana.set_retention(None)
         assert await ana.retention() == {"ttl": {"event": "3d", "note": "1d"}}
         clock.advance(4 * DAY)
-        await holdfast._worker.tour()
+        await holdfast.runtime.worker.tour()
         assert await contents(ana) == {"a longer note", "a fact"}
         with pytest.raises(NotFound):
             await ana.get(receipt.memories[0].id)
 
 
+async def test_a_process_that_lives_shortly_applies_retention(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with open_profile("sqlite", tmp_path, clock) as (_, ana):
+        await ana.remember("an old turn", kind="turn")
+        await ana.set_retention({"forget": [{"kind": "turn", "older_than": "7d"}]})
+    clock.advance(10 * DAY)
+    async with open_profile("sqlite", tmp_path, clock) as (_, ana):
+        await ana.stats()  # any use will do
+    async with open_profile("sqlite", tmp_path, clock) as (_, ana):
+        assert await contents(ana) == set()
+
+
 async def test_nothing_expires_early_when_the_clock_goes_back(tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with kept("files", tmp_path, clock) as (holdfast, ana):
+    async with open_profile("files", tmp_path, clock) as (holdfast, ana):
         await ana.remember("stays a day", kind="note", ttl=86_400)
         await ana.set_retention({"forget": [{"kind": "fact", "older_than": "1d"}]})
         await ana.remember("a fact", kind="fact")
         for step in (-400 * DAY, 399 * DAY, timedelta(hours=-30), timedelta(hours=50)):
             clock.advance(step)
-            await holdfast._worker.tour()
+            await holdfast.runtime.worker.tour()
             assert await contents(ana) == {"stays a day", "a fact"}
         clock.advance(2 * DAY)
-        await holdfast._worker.tour()
-        await holdfast._worker.tour()
+        await holdfast.runtime.worker.tour()
+        await holdfast.runtime.worker.tour()
         assert await contents(ana) == set()
 
 
@@ -142,7 +139,7 @@ async def test_nothing_expires_early_when_the_clock_goes_back(tmp_path: Path) ->
 async def test_rules_that_make_no_sense_are_refused_by_their_place(
     tmp_path: Path, rules: dict[str, Any], field: str
 ) -> None:
-    async with kept("memory", tmp_path, FrozenClock()) as (_, ana):
+    async with open_profile("memory", tmp_path, FrozenClock()) as (_, ana):
         await ana.remember("x")
         with pytest.raises(InvalidInput) as wrong:
             await ana.set_retention(rules)
@@ -154,9 +151,9 @@ async def test_rules_that_make_no_sense_are_refused_by_their_place(
 @pytest.mark.timeout(600)
 async def test_a_hundred_thousand_memories_are_let_go_without_blocking_writers(tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with kept("files", tmp_path, clock) as (holdfast, ana):
+    async with open_profile("files", tmp_path, clock) as (holdfast, ana):
         await ana.remember("first", kind="other")
-        store = await holdfast._vault.open("app", "ana", create=False)
+        store = await holdfast.runtime.vault.open("app", "ana", create=False)
         await _filled(store, clock, 100_000)
         await ana.set_retention({"forget": [{"kind": "note", "beyond": 50_000}]})
         waits: list[float] = []
@@ -173,12 +170,12 @@ async def test_a_hundred_thousand_memories_are_let_go_without_blocking_writers(t
 
 
 async def _filled(store: Any, clock: FrozenClock, count: int) -> None:
-    from holdfast import names
-    from holdfast.types import Change, Memory
+    from holdfast.domain import identifiers
+    from holdfast.domain.types import Change, Memory
 
     for first in range(0, count, 1000):
         made = []
         for n in range(first, first + 1000):
             at = clock.at + timedelta(milliseconds=n)
-            made.append(Memory(names.memory_id(at, str(n)), "note", f"note {n}", f"note {n}", at, at))
+            made.append(Memory(identifiers.memory_id(at, str(n)), "note", f"note {n}", f"note {n}", at, at))
         await store.apply(Change(memories=tuple(made)))

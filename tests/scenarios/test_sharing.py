@@ -12,14 +12,14 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from databases import database
 from holdfast import AsyncHoldfast, Forbidden, InvalidInput, NotFound
-from holdfast.credentials import Grant
-from holdfast.postgres.vault import PostgresVault
-from holdfast.remote import RemoteHoldfast
-from holdfast.sqlite.vault import SqliteVault
+from holdfast.api.client.holdfast import RemoteHoldfast
+from holdfast.domain.credentials import Grant
+from holdfast.storage.postgres.vault import PostgresVault
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
-from serving import served
+from support.http_server import http_server
+from support.postgres import database
 
 ADMIN = "the-admin-of-these-tests"
 READ, WRITE = frozenset({"read"}), frozenset({"read", "write"})
@@ -43,7 +43,7 @@ class Office:
         return made.id, await self.connect(token)
 
     async def http(self, method: str, path: str, token: str, **more: Any) -> httpx.Response:
-        async with httpx.AsyncClient(base_url=self.url, trust_env=False) as client:
+        async with httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=60) as client:
             headers = {"authorization": f"Bearer {token}"} | more.pop("headers", {})
             return await client.request(method, path, headers=headers, **more)
 
@@ -58,7 +58,7 @@ async def office(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         holdfast = await stack.enter_async_context(AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor()))
         await holdfast.access.admin(ADMIN)
         await holdfast.create_namespace("acme")
-        yield Office(holdfast, await stack.enter_async_context(served(holdfast)), stack)
+        yield Office(holdfast, await stack.enter_async_context(http_server(holdfast)), stack)
 
 
 async def test_people_and_agents_share_a_teams_profile(office: Office) -> None:
@@ -128,7 +128,8 @@ async def test_who_can_reach_a_profile_is_told_with_the_reason(office: Office) -
     await office.issued("bob")
     _, own = await office.issued(TEAM, WRITE, agent="bot", reads="own")
     await office.issued("all of acme", READ, profile=None)
-    over, _ = await office.issued("over", READ, profile=None, expires_at=office.holdfast._clock() + timedelta(days=1))
+    later = office.holdfast.runtime.clock() + timedelta(days=1)
+    over, _ = await office.issued("over", READ, profile=None, expires_at=later)
     await admin.access.revoke(over)
     found = {each.name: (each.by, sorted(each.rights), each.agent, each.reads) for each in
              await admin.access.reaching("acme", TEAM)}  # fmt: skip

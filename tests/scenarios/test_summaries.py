@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_retention import everywhere, vault_of
 
 from holdfast import AsyncHoldfast, Memory
-from holdfast.errors import InvalidInput
+from holdfast.domain.errors import InvalidInput
+from holdfast.domain.filters import parse_filter
+from holdfast.domain.ports.profile import AsyncProfile
+from holdfast.domain.records import PROFILE_PAGE_SETTING
+from holdfast.lifecycle.profile_page import whole_sentences
 from holdfast.models.rules import QuotingSummariser
-from holdfast.pack import tokens
-from holdfast.profile import LocalProfile
-from holdfast.records import SUMMARY
-from holdfast.summary import whole
+from holdfast.recall.context import token_count as tokens
+from holdfast.service.facades.agent_memory import AsyncAgentMemory
+from holdfast.service.profile.local import LocalProfile
+from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import Asked, FrozenClock, HashingEmbedder, ModelServer, ScriptedExtractor
-from minds import Mind
+from support.http_server import http_server
+from support.scripted_llm import ScriptedLlm
+from support.vaults import on_every_backend, open_vault
 
 TALK = [
     "The boiler in the cellar was repaired by Marek on Tuesday.",
@@ -32,15 +37,17 @@ TALK = [
 
 
 @asynccontextmanager
-async def rolling(backend: str, path: Path, clock: FrozenClock) -> AsyncIterator[tuple[AsyncHoldfast, LocalProfile]]:
-    with vault_of(backend, path) as vault:
+async def open_profile(
+    backend: str, path: Path, clock: FrozenClock
+) -> AsyncIterator[tuple[AsyncHoldfast, LocalProfile]]:
+    with open_vault(backend, path) as vault:
         async with AsyncHoldfast(
             vault, HashingEmbedder(), ScriptedExtractor(), clock, summariser=QuotingSummariser()
         ) as holdfast:
             yield holdfast, holdfast.profile("app", "ana")
 
 
-def said(texts: list[str], clock: FrozenClock) -> list[dict[str, Any]]:
+def messages_of(texts: list[str], clock: FrozenClock) -> list[dict[str, Any]]:
     return [{"role": "user", "content": text, "timestamp": clock.at.isoformat()} for text in texts]
 
 
@@ -48,12 +55,14 @@ async def summaries(profile: LocalProfile) -> list[Memory]:
     return list((await profile.list(kind="summary")).items)
 
 
-@everywhere
+@on_every_backend
 async def test_every_so_many_turns_become_a_summary_that_covers_them(backend: str, tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with rolling(backend, tmp_path, clock) as (_, ana):
+    async with open_profile(backend, tmp_path, clock) as (_, ana):
         await ana.set_summaries("every 6 turns")
-        receipt = await ana.ingest(said([*TALK, "One more thing about the boiler."], clock), session_id="s", wait=True)
+        receipt = await ana.ingest(
+            messages_of([*TALK, "One more thing about the boiler."], clock), session_id="s", wait=True
+        )
         (made,) = await summaries(ana)
         assert made.sources == tuple(each.id for each in receipt.messages[:6])
         assert made.trust == "agent"
@@ -61,25 +70,25 @@ async def test_every_so_many_turns_become_a_summary_that_covers_them(backend: st
         assert "Hi there" not in made.content
         assert made.extractor == "rollup/1:quotes/1"
         assert len(await ana.messages("s")) == 7
-        await ana.ingest(said(["Later."], clock), session_id="s", wait=True)
+        await ana.ingest(messages_of(["Later."], clock), session_id="s", wait=True)
         assert [memory.id for memory in await summaries(ana)] == [made.id]
 
 
-@everywhere
+@on_every_backend
 async def test_forgetting_what_is_covered_takes_the_summary_and_the_rest_is_rolled_up_anew(
     backend: str, tmp_path: Path
 ) -> None:
     clock = FrozenClock()
-    async with rolling(backend, tmp_path, clock) as (holdfast, ana):
+    async with open_profile(backend, tmp_path, clock) as (holdfast, ana):
         await ana.set_summaries("every 6 turns")
-        receipt = await ana.ingest(said(TALK, clock), session_id="s", wait=True)
-        await ana.ingest(said([f"{text} Again." for text in TALK], clock), session_id="s", wait=True)
+        receipt = await ana.ingest(messages_of(TALK, clock), session_id="s", wait=True)
+        await ana.ingest(messages_of([f"{text} Again." for text in TALK], clock), session_id="s", wait=True)
         first, second = sorted(await summaries(ana), key=lambda memory: memory.sources[0] != receipt.messages[0].id)
         gone = await ana.forget(receipt.messages[4].id, dry_run=True)
         assert first.id in gone.memories
         await ana.forget(receipt.messages[4].id)
         assert [memory.id for memory in await summaries(ana)] == [second.id]
-        await holdfast._worker.tour()
+        await holdfast.runtime.worker.tour()
         again = next(memory for memory in await summaries(ana) if memory.id != second.id)
         assert set(again.sources) == {each.id for each in receipt.messages} - {receipt.messages[4].id}
         assert "180 euros" not in again.content
@@ -87,40 +96,119 @@ async def test_forgetting_what_is_covered_takes_the_summary_and_the_rest_is_roll
 
 async def test_daily_rolls_up_what_was_said_before(tmp_path: Path) -> None:
     clock = FrozenClock()  # noon
-    async with rolling("files", tmp_path, clock) as (holdfast, ana):
+    async with open_profile("files", tmp_path, clock) as (holdfast, ana):
         await ana.set_summaries("daily at 03:00")
-        await ana.ingest(said(TALK, clock), session_id="s", wait=True)
-        await holdfast._worker.tour()
+        await ana.ingest(messages_of(TALK, clock), session_id="s", wait=True)
+        await holdfast.runtime.worker.tour()
         assert await summaries(ana) == []
         clock.advance(timedelta(hours=16))
-        await holdfast._worker.tour()
-        await holdfast._worker.tour()
+        await holdfast.runtime.worker.tour()
+        await holdfast.runtime.worker.tour()
         (made,) = await summaries(ana)
         assert len(made.sources) == len(TALK)
 
 
-@everywhere
+@on_every_backend
 async def test_memories_of_a_kind_can_be_rolled_up(backend: str, tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with rolling(backend, tmp_path, clock) as (holdfast, ana):
+    async with open_profile(backend, tmp_path, clock) as (holdfast, ana):
         await ana.set_summaries({"cadence": "every 3 turns", "of": "turn"})
         turns = []
         for n, text in enumerate(TALK):
             clock.advance(timedelta(seconds=1))
             turns.append(await ana.remember(text, kind="turn", key=f"turn-{n}"))
-        await holdfast._worker.tour()
+        await holdfast.runtime.worker.tour()
         made = sorted(await summaries(ana), key=lambda memory: str(memory.occurred_at))
-        assert [memory.metadata["covers"] for memory in made] == [[t.id for t in turns[:3]], [t.id for t in turns[3:]]]
+        covers = [[turn.ref for turn in turns[:3]], [turn.ref for turn in turns[3:]]]
+        assert [memory.metadata["covers"] for memory in made] == covers
         assert len((await ana.list(kind="turn")).items) == 6
         await ana.forget(turns[0].id)
         assert [memory.id for memory in await summaries(ana)] == [made[1].id]
 
 
+@pytest.mark.parametrize("where", ["memory", "files", "database", "remote"])
+async def test_memories_of_a_kind_follow_their_cadence_without_any_message(where: str, tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with AsyncExitStack() as stack:
+        backend = "files" if where == "remote" else where
+        holdfast, ana = await stack.enter_async_context(open_profile(backend, tmp_path, clock))
+        turns: AsyncProfile = ana
+        if where == "remote":
+            _, token = await holdfast.access.issue("key", "test", ("read", "write", "forget", "admin"))
+            url = await stack.enter_async_context(http_server(holdfast))
+            remote = AsyncHoldfast.connect(url, token)
+            stack.push_async_callback(remote.close)
+            turns = remote.profile("app", "ana")
+        await turns.set_summaries({"cadence": "every 4 turns", "of": "turn"})
+        for n in range(9):
+            clock.advance(timedelta(seconds=1))
+            await turns.remember(f"{TALK[n % 6]} Noted as number {n}.", kind="turn")
+        assert await turns.settle(20)
+        made = (await turns.list(kind="summary")).items
+        assert [len(memory.metadata["covers"]) for memory in made] == [4, 4]
+        assert await turns.settle(20)
+        assert (await turns.list(kind="summary")).items == made
+
+
+async def test_processes_that_write_one_turn_and_end_follow_the_cadence_too(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    for n in range(8):
+        clock.advance(timedelta(seconds=1))
+        async with open_profile("files", tmp_path, clock) as (_, ana):
+            if n == 0:
+                await ana.set_summaries({"cadence": "every 4 turns", "of": "turn"})
+            await ana.remember(f"{TALK[n % 6]} Noted as number {n}.", kind="turn")
+    vault = SqliteVault(tmp_path)  # no worker runs here
+    store = await vault.open("app", "ana", create=False)
+    made = (await store.scan(parse_filter(kind="summary"), now=None, limit=10)).items
+    await vault.close()
+    assert [len(memory.metadata["covers"]) for memory in made] == [4, 4]
+
+
+SPOKEN_TURNS: list[Any] = [
+    {"asked": "Which train?", "answered": "The 8:05", "version": 3},
+    {"asked": "What does it cost?", "answered": "31.50 euros", "version": 3},
+    {"asked": "May the dog come?", "answered": {"short": "In a carrier", "fee": None}, "version": 3},
+    {"asked": "Tell me about Porto.", "answered": "It lies on the Douro. " * 40, "version": 3},
+]
+
+
+async def test_turns_of_fields_are_rolled_up_into_what_was_asked_and_answered(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with open_profile("files", tmp_path, clock) as (_, ana):
+        await ana.set_summaries({"cadence": "every 4 turns", "of": "turn"})
+        desk = AsyncAgentMemory(ana)
+        for turn in SPOKEN_TURNS:
+            clock.advance(timedelta(seconds=1))
+            await desk.write("turn", None, turn)
+        assert await ana.settle(20)
+        (made,) = await summaries(ana)
+        lines = made.content.splitlines()
+        assert lines[:3] == [
+            "- turn: asked: Which train? · answered: The 8:05",
+            "- turn: asked: What does it cost? · answered: 31.50 euros",
+            "- turn: asked: May the dog come? · answered short: In a carrier",
+        ]
+        assert lines[3].startswith("- turn: asked: Tell me about Porto. · answered: It lies on the Douro.")
+        assert len(lines[3].split()) < 50
+
+
+async def test_an_expired_turn_is_not_rolled_up(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with open_profile("files", tmp_path, clock) as (holdfast, ana):
+        await ana.remember("The code of the alarm is 8842 for today.", kind="turn", ttl=60)
+        await ana.remember("The cellar was cleaned by Marek last week.", kind="turn")
+        clock.advance(timedelta(minutes=5))
+        await ana.set_summaries({"cadence": "every 2 turns", "of": "turn"})
+        await holdfast.runtime.worker.tour()
+        assert await summaries(ana) == []
+
+
 async def test_a_context_may_hold_summaries_in_place_of_turns(tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with rolling("files", tmp_path, clock) as (_, ana):
+    async with open_profile("files", tmp_path, clock) as (_, ana):
         await ana.set_summaries("every 6 turns")
-        await ana.ingest(said(TALK, clock), session_id="s", wait=True)
+        await ana.ingest(messages_of(TALK, clock), session_id="s", wait=True)
         (made,) = await summaries(ana)
         plain = await ana.context("boiler valve")
         short = await ana.context("boiler valve", summaries=True)
@@ -130,7 +218,7 @@ async def test_a_context_may_hold_summaries_in_place_of_turns(tmp_path: Path) ->
 
 async def test_a_model_writes_summaries_when_there_is_one_and_invents_nothing(tmp_path: Path) -> None:
     told = ["The boiler was repaired by Marek.", "The boiler was repaired by Ludwig in 1987."]
-    mind = Mind(summarise=lambda asked: {"summary": told.pop(0)})
+    mind = ScriptedLlm(summarise=lambda asked: {"summary": told.pop(0)})
 
     def script(asked: Asked) -> Any:
         return mind(asked)
@@ -152,28 +240,28 @@ async def test_a_model_writes_summaries_when_there_is_one_and_invents_nothing(tm
         assert "Marek" in other.content
 
 
-@everywhere
+@on_every_backend
 async def test_the_page_is_kept_until_something_changes_and_goes_with_what_is_forgotten(
     backend: str, tmp_path: Path
 ) -> None:
     clock = FrozenClock()
-    async with rolling(backend, tmp_path, clock) as (holdfast, ana):
+    async with open_profile(backend, tmp_path, clock) as (holdfast, ana):
         kept = await ana.remember("Prefers window seats", kind="instruction")
         assert "window seats" in await ana.summary()
-        store = await holdfast._vault.open("app", "ana", create=False)
-        held = (await store.journal.settings())[SUMMARY]
+        store = await holdfast.runtime.vault.open("app", "ana", create=False)
+        held = (await store.journal.settings())[PROFILE_PAGE_SETTING]
         assert "window seats" in held["text"]
         assert await ana.summary() == held["text"]
         await ana.remember("Likes tea", kind="fact")
         assert "Likes tea" in await ana.summary()
         await ana.forget(kept.id)
-        assert SUMMARY not in await store.journal.settings()
+        assert PROFILE_PAGE_SETTING not in await store.journal.settings()
         assert "window seats" not in await ana.summary()
 
 
 async def test_the_page_keeps_to_its_tokens_and_every_section_has_a_share(tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with rolling("files", tmp_path, clock) as (_, ana):
+    async with open_profile("files", tmp_path, clock) as (_, ana):
         for n in range(60):
             for kind in ("instruction", "fact", "event", "task"):
                 await ana.remember(f"{kind} number {n} that takes some room on the page", kind=kind)
@@ -187,7 +275,7 @@ async def test_the_page_keeps_to_its_tokens_and_every_section_has_a_share(tmp_pa
 
 @pytest.mark.parametrize("bad", ["sometimes", "every 1 turns", "every 99 turns", "daily at 25:00", 7, {"every": 3}])
 async def test_a_cadence_that_makes_no_sense_is_refused(tmp_path: Path, bad: Any) -> None:
-    async with rolling("memory", tmp_path, FrozenClock()) as (_, ana):
+    async with open_profile("memory", tmp_path, FrozenClock()) as (_, ana):
         with pytest.raises(InvalidInput):
             await ana.set_summaries(bad)
 
@@ -196,7 +284,7 @@ async def test_a_page_says_whole_sentences_and_tells_how_much_it_leaves_out(tmp_
     clock = FrozenClock()
     party = "The birthday party of the neighbours' children has to be after the school holidays, says Nora"
     story = "The boat is called Gull. It lies in Porto. " + "It was painted by Marek long ago, all blue. " * 12
-    async with rolling("files", tmp_path, clock) as (_, ana):
+    async with open_profile("files", tmp_path, clock) as (_, ana):
         for text in (party, story, "word " * 200):
             await ana.remember(text)
         said_by = [
@@ -216,7 +304,7 @@ async def test_a_page_says_whole_sentences_and_tells_how_much_it_leaves_out(tmp_
 
 async def test_what_matters_most_stands_first(tmp_path: Path) -> None:
     clock = FrozenClock()
-    async with rolling("files", tmp_path, clock) as (_, ana):
+    async with open_profile("files", tmp_path, clock) as (_, ana):
         pinned = await ana.remember("The house key is with Rosa.")
         await ana.pin(pinned.id)
         for text, key in (("The user lives in Porto.", "home-city"), ("The sky was grey.", None)):
@@ -237,4 +325,4 @@ async def test_what_matters_most_stands_first(tmp_path: Path) -> None:
 )
 def test_a_cut_is_made_where_a_sentence_ends(most: int, kept: str) -> None:
     text = "Dr. Braga said that St. Mary's is open. Mrs. Smith, e.g. her dog, came at 3.5 pm! It was J. Doe's idea, so "
-    assert whole(text + "speak " * 20, most) == kept
+    assert whole_sentences(text + "speak " * 20, most) == kept

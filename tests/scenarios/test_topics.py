@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from holdfast import AsyncHoldfast, LocalProfile
-from holdfast.memory import MemoryVault
 from holdfast.models.rules import RuleExtractor
-from holdfast.models.rules.topic import topic_of
+from holdfast.models.rules.findings.topic import topic_draft
+from holdfast.storage.in_memory import MemoryVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 
 NOW = datetime(2026, 2, 20, 9, tzinfo=UTC)
@@ -96,7 +96,7 @@ async def test_a_topic_that_cannot_be_found_out_keeps_nothing_from_being_remembe
     ],
 )
 def test_a_plain_statement_has_a_topic(text: str, key: str) -> None:
-    found = topic_of(text, NOW)
+    found = topic_draft(text, NOW)
     assert found is not None
     assert found.key == key
 
@@ -122,4 +122,4 @@ def test_a_plain_statement_has_a_topic(text: str, key: str) -> None:
     ],
 )
 def test_what_says_more_or_is_no_single_value_has_none(text: str) -> None:
-    assert topic_of(text, NOW) is None
+    assert topic_draft(text, NOW) is None

@@ -114,7 +114,7 @@ async function unlessNoProfile(asked: Promise<Envelope>): Promise<Envelope | und
 
 function profilePath(name: string): string {
   if (typeof name !== "string" || name.length > 100 || !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name))
-    throw new Error(`profile ${JSON.stringify(name)} is not a name: 1 to 100 of a-z, 0-9 and inner hyphens.`);
+    throw new Error(`profile ${JSON.stringify(name)} is not a valid name; use 1 to 100 of a-z, 0-9 and inner hyphens.`);
   return `/profiles/${name}`;
 }
 

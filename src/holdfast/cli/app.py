@@ -1,4 +1,5 @@
-"""Every command in one place. Only what is asked for is loaded: the start is most of what a small command costs."""
+"""Lists every command. Only the file of the requested command is loaded: imports are most of a command's running
+time."""
 
 from __future__ import annotations
 
@@ -7,43 +8,44 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
+from holdfast import __version__
 
 COMMANDS = {
-    "tell": ("ingest", "remember", "forget", "redigest"),
-    "read": ("add", "documents"),
-    "find": ("recall", "usage", "search", "context", "list", "get", "history", "summary"),
-    "curate": ("edit", "merge", "split", "mark", "review", "undo", "audit"),
-    "notes": ("notes",),
-    "keep": ("retention",),
-    "folder": ("profiles", "namespaces", "stats", "doctor", "demo", "version"),
-    "kinds": ("kinds",),
-    "graph": ("graph",),
-    "carry": ("export", "import", "backup", "verify"),
-    "transfer": ("transfer",),
-    "tokens": ("token", "tokens", "grant", "revoke", "access"),
-    "serve": ("serve",),
-    "mcp": ("mcp",),
-    "connect": ("connect", "hook"),
+    "commands.messages": ("ingest", "redigest"),
+    "commands.memories": ("remember", "recall", "search", "context", "list", "get", "history", "summary", "forget"),
+    "commands.listing": ("facets", "messages", "jobs"),
+    "commands.documents": ("add", "documents"),
+    "commands.curation": ("edit", "merge", "split", "mark", "review", "undo", "audit"),
+    "commands.notes": ("notes",),
+    "commands.retention": ("retention",),
+    "commands.installation": ("profiles", "namespaces", "stats", "usage", "doctor", "demo", "version"),
+    "commands.kinds": ("kinds",),
+    "commands.graph": ("graph",),
+    "commands.archive": ("export", "import", "backup", "verify"),
+    "commands.transfer": ("transfer",),
+    "commands.credentials": ("token", "tokens", "grant", "revoke", "access"),
+    "commands.serve": ("serve",),
+    "commands.mcp": ("mcp",),
+    "commands.connect": ("connect", "hook"),
 }
-"""Which file has which commands, in the order in which help lists them."""
+"""The commands of each file, in the order of the help."""
 
 
 def app(command: str | None = None) -> typer.Typer:
-    """The command line; of one command, with no more than the file that has it."""
-    made = typer.Typer(
+    """The command line; with a command, only the commands of its file."""
+    cli = typer.Typer(
         name="holdfast",
         help="Memory for AI agents: ingest conversations, recall what matters. Start with: holdfast demo",
         context_settings={"help_option_names": ["-h", "--help"]},
         no_args_is_help=True,
         add_completion=False,
-        rich_markup_mode=None,  # drawing help with rich would cost more than everything else --help does
+        rich_markup_mode=None,  # rich would take longer than the rest of --help
         pretty_exceptions_enable=False,
     )
-    made.callback()(_root)
+    cli.callback()(_root)
     for file in [file for file, names in COMMANDS.items() if command in names] or COMMANDS:
-        import_module(f".{file}", __package__).add_to(made)
-    return made
+        import_module(f".{file}", __package__).add_to(cli)
+    return cli
 
 
 def _print_version(wanted: bool) -> None:

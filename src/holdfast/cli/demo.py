@@ -1,4 +1,4 @@
-"""Three short conversations become memory: what a newcomer sees first. Everything shown is really happening."""
+"""The demo: three short conversations become memories. Everything it shows really happens."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ..results import Context
-from ..sync import Holdfast, Profile
-from ..types import Memory
-from .output import Reply, one_line
+from holdfast.cli.output.render import CommandResult, one_line
+from holdfast.domain.results import Context
+from holdfast.domain.types import Memory
+from holdfast.service.sync import Holdfast, Profile
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-SESSIONS = (
+DEMO_SESSIONS = (
     ("2025-01-13", ("I live in Berlin and work as a nurse.", "Please always keep your answers short.")),
     ("2025-03-04", ("We moved to Lisbon last weekend!", "I'm allergic to peanuts.")),
     ("2025-03-20", ("Remind me to renew my passport before June.",)),
 )
-QUESTIONS = ("Where does Mara live?", "What is Mara allergic to?", "What is her blood type?")
-TODAY = "2025-03-21T09:00:00Z"
-TASK, TOKENS = "plan a dinner for Mara", 70
-WIDTH = 92
+DEMO_QUESTIONS = ("Where does Mara live?", "What is Mara allergic to?", "What is her blood type?")
+REFERENCE_DATE = "2025-03-21T09:00:00Z"
+CONTEXT_QUERY, MAX_CONTEXT_TOKENS = "plan a dinner for Mara", 70
+MAX_WIDTH_CHARS = 92
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One session: what was said, what was learnt, and what each new memory superseded."""
+class DemoSession:
+    """One session: its messages, its memories, and what each new memory superseded."""
 
     day: str
     said: tuple[str, ...]
@@ -41,44 +41,44 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DemoQuestion:
     question: str
     answer: str
     source: str
-    """The message that the answer rests on."""
+    """The message that the answer cites."""
     ms: float
 
 
 @dataclass(frozen=True, slots=True)
-class Play:
+class DemoRun:
     folder: str
     opening_ms: float
-    sessions: tuple[Told, ...]
-    questions: tuple[Asked, ...]
+    sessions: tuple[DemoSession, ...]
+    questions: tuple[DemoQuestion, ...]
     context: Context
     context_ms: float
 
 
-def played(data: Path | None, *, quiet: bool) -> Reply:
-    with _stage(data) as folder:
-        keyring = folder / "keyring" if data is None else None  # a temporary folder must not touch HOLDFAST_KEYRING
-        clock = _Clock()
+def run_demo(data: Path | None, *, quiet: bool) -> CommandResult:
+    with _demo_folder(data) as folder:
+        keyring = folder / "keyring" if data is None else None  # a temporary folder must not use HOLDFAST_KEYRING
+        clock = _Stopwatch()
         with Holdfast.open(folder, keyring=keyring) as holdfast:
             opening = clock.ms()
             mara = holdfast.profile("demo", "mara")
-            sessions = tuple(_told(mara, n) for n in range(len(SESSIONS)))
-            questions = tuple(_asked(mara, question) for question in QUESTIONS)
-            clock = _Clock()
-            context = mara.context(TASK, tokens=TOKENS, reference_date=TODAY)
+            sessions = tuple(_ingest_session(mara, n) for n in range(len(DEMO_SESSIONS)))
+            questions = tuple(_ask_question(mara, question) for question in DEMO_QUESTIONS)
+            clock = _Stopwatch()
+            context = mara.context(CONTEXT_QUERY, tokens=MAX_CONTEXT_TOKENS, reference_date=REFERENCE_DATE)
             where = "a temporary folder" if data is None else str(data)
-            play = Play(where, opening, sessions, questions, context, clock.ms())
+            play = DemoRun(where, opening, sessions, questions, context, clock.ms())
     if not quiet:
-        _draw(play)
-    return Reply(play)
+        _print_demo(play)
+    return CommandResult(play)
 
 
 @contextmanager
-def _stage(data: Path | None) -> Iterator[Path]:
+def _demo_folder(data: Path | None) -> Iterator[Path]:
     if data is not None:
         yield data
         return
@@ -86,7 +86,7 @@ def _stage(data: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-class _Clock:
+class _Stopwatch:
     def __init__(self) -> None:
         self._start = perf_counter()
 
@@ -94,54 +94,54 @@ class _Clock:
         return round((perf_counter() - self._start) * 1000, 1)
 
 
-def _told(mara: Profile, n: int) -> Told:
-    day, said = SESSIONS[n]
+def _ingest_session(mara: Profile, n: int) -> DemoSession:
+    day, said = DEMO_SESSIONS[n]
     messages = [
         {"role": "user", "speaker": "Mara", "content": text, "timestamp": f"{day}T10:{minute:02}:00Z"}
         for minute, text in enumerate(said)
     ]
-    clock = _Clock()
+    clock = _Stopwatch()
     receipt = mara.ingest(messages, session_id=f"session-{n + 1}", wait=True)
-    took = clock.ms()
+    ms = clock.ms()
     before = {memory.id: mara.history(memory.id)[1:2] for memory in receipt.memories}
-    return Told(day, said, receipt.memories, {id: older[0].content for id, older in before.items() if older}, took)
+    return DemoSession(day, said, receipt.memories, {id: older[0].content for id, older in before.items() if older}, ms)
 
 
-def _asked(mara: Profile, question: str) -> Asked:
-    clock = _Clock()
-    found = mara.recall(question, reference_date=TODAY)
-    took = clock.ms()
+def _ask_question(mara: Profile, question: str) -> DemoQuestion:
+    clock = _Stopwatch()
+    found = mara.recall(question, reference_date=REFERENCE_DATE)
+    ms = clock.ms()
     source = ""
     for citation in found.citations:
         hit = next(hit for hit in found.hits if hit.id == citation.hit)
         source = mara.get(hit.sources[0]).content if hit.sources else hit.content
-    return Asked(question, found.answer, source, took)
+    return DemoQuestion(question, found.answer, source, ms)
 
 
-def _draw(play: Play) -> None:
+def _print_demo(play: DemoRun) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
-    console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
-    page = _page()
-    _row(page, "Holdfast", f"an encrypted, offline memory in {play.folder}", "bold", play.opening_ms)
-    for told in play.sessions:
-        _draw_session(page, told)
-    for asked in play.questions:
-        _draw_question(page, asked)
+    console.width = min(console.width, MAX_WIDTH_CHARS) if console.is_terminal else MAX_WIDTH_CHARS
+    page = _demo_table()
+    _add_row(page, "Holdfast", f"an encrypted, offline memory in {play.folder}", "bold", play.opening_ms)
+    for session in play.sessions:
+        _draw_session(page, session)
+    for question in play.questions:
+        _draw_question(page, question)
     page.add_row()
-    about = f"“{TASK}”, {play.context.tokens} of {TOKENS} tokens"
-    _row(page, "context", about, "bold", play.context_ms)
+    title = f"“{CONTEXT_QUERY}”, {play.context.tokens} of {MAX_CONTEXT_TOKENS} tokens"
+    _add_row(page, "context", title, "bold", play.context_ms)
     for line in play.context.text.splitlines():
-        _row(page, "", line, "dim" if line.startswith("#") else "")
+        _add_row(page, "", line, "dim" if line.startswith("#") else "")
     page.add_row()
-    _row(page, "your turn", 'holdfast remember "I like tea" && holdfast recall "What do I like?"', "bold")
+    _add_row(page, "try it", 'holdfast remember "I like tea" && holdfast recall "What do I like?"', "bold")
     with console.capture() as drawn:
         console.print(page)
     print("\n".join(line.rstrip() for line in drawn.get().splitlines()))
 
 
-def _page() -> Table:
+def _demo_table() -> Table:
     from rich.table import Table
 
     page = Table.grid(expand=True, padding=(0, 2))
@@ -151,25 +151,25 @@ def _page() -> Table:
     return page
 
 
-def _draw_session(page: Table, told: Told) -> None:
+def _draw_session(page: Table, session: DemoSession) -> None:
     page.add_row()
-    for n, text in enumerate(told.said):
-        _row(page, told.day if n == 0 else "", f"“{text}”", "bold", told.ms if n == 0 else None)
-    for memory in told.memories:
-        older = told.superseded.get(memory.id)
-        _row(page, memory.kind, memory.content, "green", remark=f"  supersedes “{older}”" if older else "")
+    for n, text in enumerate(session.said):
+        _add_row(page, session.day if n == 0 else "", f"“{text}”", "bold", session.ms if n == 0 else None)
+    for memory in session.memories:
+        older = session.superseded.get(memory.id)
+        _add_row(page, memory.kind, memory.content, "green", remark=f"  supersedes “{older}”" if older else "")
 
 
-def _draw_question(page: Table, asked: Asked) -> None:
+def _draw_question(page: Table, question: DemoQuestion) -> None:
     page.add_row()
-    _row(page, "recall", asked.question, "bold", asked.ms)
-    if asked.answer:
-        _row(page, "answer", asked.answer, "green", remark=f"  ← “{one_line(asked.source)}”")
+    _add_row(page, "recall", question.question, "bold", question.ms)
+    if question.answer:
+        _add_row(page, "answer", question.answer, "green", remark=f"  ← “{one_line(question.source)}”")
     else:
-        _row(page, "no answer", "Nothing known about that.", "yellow")
+        _add_row(page, "no answer", "Nothing known about that.", "yellow")
 
 
-def _row(page: Table, lead: str, text: str, style: str, ms: float | None = None, *, remark: str = "") -> None:
+def _add_row(page: Table, lead: str, text: str, style: str, ms: float | None = None, *, remark: str = "") -> None:
     from rich.text import Text
 
     page.add_row(lead, Text(one_line(text), style).append(remark, "yellow"), "" if ms is None else f"{ms:.0f} ms")

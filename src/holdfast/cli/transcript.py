@@ -1,4 +1,4 @@
-"""Pure: from bytes to messages. JSON, JSON Lines, or a transcript of `Name: text` lines."""
+"""Pure: parses bytes into messages. Formats: JSON, JSON Lines, or a transcript of `Name: text` lines."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from ..errors import InvalidInput, shown
+from holdfast.domain.errors import InvalidInput, quoted_value
 
 Format = Literal["auto", "json", "jsonl", "text"]
 FORMATS: tuple[str, ...] = get_args(Format)
-ROLES = ("user", "assistant", "system", "tool")
-FIELDS = ("messages", "session_id", "agent")
+TRANSCRIPT_ROLES = ("user", "assistant", "system", "tool")
+CONVERSATION_FIELDS = ("messages", "session_id", "agent")
 _BOM = b"\xef\xbb\xbf"
-# [2025-03-04 18:20] Mara Lind: text. A colon must be followed by a space, so that URLs and clock times are no names.
-_SPOKEN = re.compile(
+# [2025-03-04 18:20] Mara Lind: text. A space must follow the colon, so that URLs and clock times are not names.
+_SPEAKER_LINE = re.compile(
     r"(?:\[(?P<at>\d{4}-\d\d-\d\d[^\]]*)\]\s*)?(?P<name>[^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,3}):(?:\s+|$)"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ParsedConversation:
     messages: list[Any]
     session_id: Any = None
     agent: Any = None
 
 
-def conversation(data: bytes, format: str, source: str) -> Conversation:
-    """What `source` says. The messages' own fields are checked by ingest."""
-    text = _decoded(data, source)
+def parse_conversation(data: bytes, format: str, source: str) -> ParsedConversation:
+    """The messages in `data`. Ingest checks their fields."""
+    text = _decode_utf8(data, source)
     if format not in FORMATS:
-        raise InvalidInput(f"format is {shown(format)}; use one of {', '.join(FORMATS)}.", field="format")
+        raise InvalidInput(f"format is {quoted_value(format)}; use one of {', '.join(FORMATS)}.", field="format")
     if format == "auto":
-        format = _guessed(text, source)
-    found = {"json": _from_json, "jsonl": _from_lines, "text": _from_transcript}[format](text, source)
+        format = _guess_format(text, source)
+    found = {"json": _from_json, "jsonl": _from_json_lines, "text": _from_transcript}[format](text, source)
     if not found.messages:
         raise InvalidInput(f"{source} has no messages.", field="messages")
     return found
 
 
-def parsed(text: str, field: str, where: str) -> Any:
-    """JSON, or a refusal that says where it is broken."""
+def parse_json(text: str, field: str, where: str) -> Any:
+    """The JSON value, or an error that says where the text is broken."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as bad:
@@ -51,7 +51,7 @@ def parsed(text: str, field: str, where: str) -> Any:
         raise InvalidInput(f"{where} is not JSON: {bad}.", field=field) from None
 
 
-def _decoded(data: bytes, source: str) -> str:
+def _decode_utf8(data: bytes, source: str) -> str:
     mark = len(_BOM) if data.startswith(_BOM) else 0
     try:
         return data[mark:].decode()
@@ -64,7 +64,7 @@ def _decoded(data: bytes, source: str) -> str:
         ) from None
 
 
-def _guessed(text: str, source: str) -> str:
+def _guess_format(text: str, source: str) -> str:
     start = text.lstrip()
     if not start.startswith(("{", "[")):
         return "text"
@@ -86,55 +86,58 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _from_json(text: str, source: str) -> Conversation:
-    value = parsed(text, "file", source)
+def _from_json(text: str, source: str) -> ParsedConversation:
+    value = parse_json(text, "file", source)
     if isinstance(value, list):
-        return Conversation(value)
+        return ParsedConversation(value)
     if isinstance(value, dict) and "messages" in value:
-        unknown = [name for name in value if name not in FIELDS]
+        unknown = [name for name in value if name not in CONVERSATION_FIELDS]
         if unknown:
-            raise InvalidInput(f"{source} has {shown(unknown[0])}; it may have {', '.join(FIELDS)}.", field=unknown[0])
+            raise InvalidInput(
+                f"{source} has an unknown field {quoted_value(unknown[0])}; use {', '.join(CONVERSATION_FIELDS)}.",
+                field=unknown[0],
+            )
         if not isinstance(value["messages"], list):
-            raise InvalidInput(f"messages must be a list, not {shown(value['messages'])}.", field="messages")
-        return Conversation(value["messages"], value.get("session_id"), value.get("agent"))
+            raise InvalidInput(f"messages must be a list, not {quoted_value(value['messages'])}.", field="messages")
+        return ParsedConversation(value["messages"], value.get("session_id"), value.get("agent"))
     if isinstance(value, dict) and "role" in value:
-        return Conversation([value])
+        return ParsedConversation([value])
     raise InvalidInput(
-        f'{source} is {shown(value)}; give a list of messages, or {{"messages": [...], "session_id": "..."}}.',
+        f'{source} is {quoted_value(value)}; give a list of messages, or {{"messages": [...], "session_id": "..."}}.',
         field="file",
     )
 
 
-def _from_lines(text: str, source: str) -> Conversation:
+def _from_json_lines(text: str, source: str) -> ParsedConversation:
     lines = enumerate(text.split("\n"), 1)
-    return Conversation([parsed(line, "file", f"{source} line {n}") for n, line in lines if line.strip()])
+    return ParsedConversation([parse_json(line, "file", f"{source} line {n}") for n, line in lines if line.strip()])
 
 
-def _from_transcript(text: str, _: str) -> Conversation:
+def _from_transcript(text: str, _: str) -> ParsedConversation:
     messages: list[dict[str, Any]] = []
-    said: list[list[str]] = []
+    texts: list[list[str]] = []
     for line in text.splitlines():
-        spoken = _SPOKEN.match(line)
+        spoken = _SPEAKER_LINE.match(line)
         if spoken and _is_name(spoken["name"]):
-            messages.append(_speaker(spoken))
-            said.append([line[spoken.end() :]])
-        elif said:
-            said[-1].append(line)
+            messages.append(_speaker_message(spoken))
+            texts.append([line[spoken.end() :]])
+        elif texts:
+            texts[-1].append(line)
         elif line.strip():
             messages.append({"role": "user"})
-            said.append([line])
-    for message, lines in zip(messages, said, strict=True):
+            texts.append([line])
+    for message, lines in zip(messages, texts, strict=True):
         message["content"] = "\n".join(lines).strip()
-    return Conversation([message for message in messages if message["content"]])
+    return ParsedConversation([message for message in messages if message["content"]])
 
 
 def _is_name(name: str) -> bool:
-    """One word, or several with capitals: "we were told: wait" is no speaker."""
+    """Whether it is one word, or several that are capitalised: "we were told: wait" has no speaker."""
     words = name.split(" ")
     return len(words) == 1 or not any(word[0].islower() for word in words)
 
 
-def _speaker(spoken: re.Match[str]) -> dict[str, Any]:
+def _speaker_message(spoken: re.Match[str]) -> dict[str, Any]:
     name = spoken["name"]
-    message = {"role": name.lower()} if name.lower() in ROLES else {"role": "user", "speaker": name}
+    message = {"role": name.lower()} if name.lower() in TRANSCRIPT_ROLES else {"role": "user", "speaker": name}
     return message | ({"timestamp": spoken["at"].strip()} if spoken["at"] else {})

@@ -1,9 +1,11 @@
-"""Documents: fetch what an address holds, tell what it is, take the text out of it, cut it into chunks.
+"""Documents: fetch a file, detect its format, extract its text and cut the text into chunks.
 
-    fetch.py    an address → a file, from public addresses only
-    spawn.py    a file → its sections, read by a child process that can harm nobody
-    child.py    that process: seal itself (seal.py, fence.py), sniff.py, parse/, one frame per line (frames.py)
-    chunk.py    sections → chunks of a size that a search can use
+    library     adds, lists and forgets the documents of a profile
+    fetch/      a URL → a file, from public addresses only
+    sandbox/    a file → its sections, parsed by a child process without network, files or privileges
+    sniff       bytes → the name of their format
+    parse/      one parser per family of formats; only the child process runs them
+    chunk       sections → chunks of a size that search can use
 
-This room knows nothing of stores, services or jobs. Importing it loads no parser.
+Only `library` knows stores. Importing this package loads no parser.
 """

@@ -1,7 +1,7 @@
-"""What bytes are, by what they say and not by what they are called.
+"""Detects the format of a file from its bytes.
 
-A name only decides between readings that the bytes allow: text may be Markdown, source code or a table. Bytes that are
-none of the formats known here are refused with what they look like.
+The file name only decides between formats that the bytes allow: text may be Markdown, source code or a table. Bytes in
+no supported format raise a DocumentError with the format that they resemble.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import zipfile
 from pathlib import PurePath
 from typing import BinaryIO
 
-from .types import SAVE_AGAIN, DocumentError
+from holdfast.documents.types import SAVE_AGAIN_FIX, DocumentError
 
 HEAD_BYTES = 64 * 1024
+"""How much of a file is examined. Chosen by hand; not measured."""
 CODE_SUFFIXES = frozenset(
     str.split(
         ".py .pyi .js .jsx .mjs .cjs .ts .tsx .java .kt .kts .scala .c .h .cc .cpp .cxx .hpp .hh .cs .go .rs .rb .php "
@@ -25,33 +26,36 @@ CODE_SUFFIXES = frozenset(
         ".cob .v .vhd .nim .zig .toml .yaml .yml .ini .cfg .conf .properties .cmake .mk .dockerfile"
     )
 )
-_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
-_UNREADABLE = (
+_IMAGE_MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
+_UNSUPPORTED_MAGIC = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Microsoft Office file; save it as .docx, .pptx or .xlsx"),
     (b"{\\rtf", "an RTF file; save it as .docx"),
     (b"\x1f\x8b", "a gzip file; unpack it first"), (b"BZh", "a bzip2 file; unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive; pack it as .zip"), (b"Rar!\x1a\x07", "a RAR archive; pack it as .zip"),
     (b"\xfd7zXZ\0", "an xz file; unpack it first"), (b"\x28\xb5\x2f\xfd", "a Zstandard file; unpack it first"),
     (b"\x7fELF", "a program"), (b"MZ", "a program"), (b"\xca\xfe\xba\xbe", "a program"), (b"\0asm", "a program"),
-    (b"ID3", "a sound; give its transcript as .srt or .vtt"), (b"OggS", "a sound; give its transcript as .srt or .vtt"),
-    (b"fLaC", "a sound; give its transcript as .srt or .vtt"), (b"SQLite format 3\0", "a database"),
-    (b"RIFF", "a sound or a film; give its transcript as .srt or .vtt"),
+    (b"ID3", "an audio file; add its transcript as .srt or .vtt"),
+    (b"OggS", "an audio file; add its transcript as .srt or .vtt"),
+    (b"fLaC", "an audio file; add its transcript as .srt or .vtt"), (b"SQLite format 3\0", "a database"),
+    (b"RIFF", "an audio or video file; add its transcript as .srt or .vtt"),
 )  # fmt: skip
-_OFFICE = (("word/document.xml", "docx"), ("ppt/presentation.xml", "pptx"), ("xl/workbook.xml", "xlsx"))
-_HTML = re.compile(
+_OFFICE_MEMBERS = (("word/document.xml", "docx"), ("ppt/presentation.xml", "pptx"), ("xl/workbook.xml", "xlsx"))
+_HTML_START = re.compile(
     r"<(?:!doctype\s+html|html|head|body|title|meta|script|style|div|p|h[1-6]|table|article|main)\b", re.I
 )
-_XML = re.compile(r"<(?:\?xml|svg|!DOCTYPE|[a-z][\w.-]*:[a-z]\w*)\b", re.I)
-_HEADER = re.compile(r"(From|To|Cc|Subject|Date|Received|Return-Path|MIME-Version|Message-ID|Delivered-To):", re.I)
-_OLD_ENCODINGS = str.split("cp1252 cp1250 cp1251 koi8_r cp1253 cp1254 cp1255 cp1256 cp932 euc_jp gb18030 big5 euc_kr")
-_SRT = re.compile(r"\d+\s*\n\d{1,2}:\d\d:\d\d[,.]\d{1,3}\s*-->")
-# Every repetition is bounded or cannot overlap with what follows: these run on what strangers wrote.
-_MARKDOWN = re.compile(
+_XML_START = re.compile(r"<(?:\?xml|svg|!DOCTYPE|[a-z][\w.-]*:[a-z]\w*)\b", re.I)
+_MAIL_HEADER = re.compile(r"(From|To|Cc|Subject|Date|Received|Return-Path|MIME-Version|Message-ID|Delivered-To):", re.I)
+_LEGACY_ENCODINGS = str.split(
+    "cp1252 cp1250 cp1251 koi8_r cp1253 cp1254 cp1255 cp1256 cp932 euc_jp gb18030 big5 euc_kr"
+)
+_SRT_START = re.compile(r"\d+\s*\n\d{1,2}:\d\d:\d\d[,.]\d{1,3}\s*-->")
+# Every repetition is bounded or cannot overlap with what follows: these patterns run on untrusted text.
+_MARKDOWN_MARK = re.compile(
     r"^#{1,6} \S|^```|^~~~|^[-*+] \S|^\d{1,9}\. \S|^>[ \t]|\[[^\]\n]{1,200}\]\([^)\n]{1,200}\)|^\|.{1,500}\|$"
     r"|\*\*\S.{0,200}?\S\*\*|^(?:={3,200}|-{3,200})$",
     re.M,
 )
-_CODE = re.compile(
+_CODE_LINE = re.compile(
     r"^[ \t]{0,40}(?:def|class|import|from|#include|package|using|func|fn|pub|public|private|static|const|let|var"
     r"|return|if|for|while|else|try|function|struct|impl|module|end|use|echo|export)\b.{0,300}[\w(){}\[\];:,'\"]$"
     r"|[;{}][ \t]{0,40}$|^[ \t]{0,40}[)}\]]{1,9}[;,]?[ \t]{0,40}$",
@@ -59,30 +63,33 @@ _CODE = re.compile(
 )
 
 
-def sniffed(file: BinaryIO, name: str | None = None) -> str:
-    """One of: pdf docx pptx xlsx epub zip image html xml markdown text code csv json eml srt vtt."""
+def sniff_format(file: BinaryIO, name: str | None = None) -> str:
+    """Return the format, one of: pdf docx pptx xlsx epub zip image html xml markdown text code csv json eml srt vtt."""
     head = file.read(HEAD_BYTES)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
-        return _packed(file)
-    if head.startswith(_IMAGES) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP"):
+        return _zip_format(file)
+    if head.startswith(_IMAGE_MAGIC) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP"):
         return "image"
     if b"%PDF-" in head[:1024]:
         return "pdf"
-    for magic, what in _UNREADABLE:
+    for magic, what in _UNSUPPORTED_MAGIC:
         if head.startswith(magic):
             raise DocumentError(f"This is {what}.")
     if head[4:8] == b"ftyp":
-        raise DocumentError("This is a film or a sound; give its transcript as .srt or .vtt.")
+        raise DocumentError("This is a video or audio file; add its transcript as .srt or .vtt.")
     text = decoded_head(head)
     if text is None:
         raise DocumentError(
-            "These bytes are no format that can be read: not PDF, Office, EPUB, HTML, an image, an archive or text."
+            "This is not a supported format: not PDF, Office, EPUB, HTML, an image, an archive or text."
         )
-    return _written(text, len(head) < HEAD_BYTES, PurePath(name or "").suffix.lower())
+    return _text_format(text, len(head) < HEAD_BYTES, PurePath(name or "").suffix.lower())
 
 
 def decoded_head(head: bytes) -> str | None:
-    """The beginning of a text, or None if it is not one. A character may be cut off at the end."""
+    """The start of a text file, decoded; None if the bytes are not text. The last character may be cut off.
+
+    At most one character in a hundred may be a control character or undecodable. Chosen by hand; not measured.
+    """
     encoding = encoding_of(head)
     if encoding is None:
         return None
@@ -92,28 +99,28 @@ def decoded_head(head: bytes) -> str | None:
 
 
 def encoding_of(head: bytes) -> str | None:
-    """The encoding that these bytes of a text are in, or None if they are no text."""
+    """The text encoding of these bytes; None if they are not text."""
     for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
                            (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):  # fmt: skip
         if head.startswith(mark):
             return encoding
     zeros = head.count(0)
     if zeros:
-        # Western text in UTF-16 is half zeros, all on one side.
-        for side, encoding in ((head[1::2], "utf-16-le"), (head[::2], "utf-16-be")):
-            if side.count(0) == zeros and zeros * 10 >= len(head) * 4:
+        # Western text in UTF-16 is half zeros, all in the high bytes.
+        for half, encoding in ((head[1::2], "utf-16-le"), (head[::2], "utf-16-be")):
+            if half.count(0) == zeros and zeros * 10 >= len(head) * 4:
                 return encoding
         return None
     try:
         head[:-4].decode("utf-8")
     except UnicodeDecodeError as bad:
         if bad.start < len(head) - 8:
-            return _eight_bits(head)
+            return _legacy_encoding(head)
     return "utf-8"
 
 
-def _eight_bits(head: bytes) -> str | None:
-    """An encoding from before Unicode: the likeliest, if it looks like words at all."""
+def _legacy_encoding(head: bytes) -> str | None:
+    """The likeliest encoding older than Unicode; None if the bytes do not look like text."""
     controls = sum((c < 0x20 and c not in b"\t\r\n\f\x1b") or c == 0x7F for c in head)
     if controls * 100 > len(head):
         return None
@@ -121,21 +128,21 @@ def _eight_bits(head: bytes) -> str | None:
         from charset_normalizer import from_bytes
     except ModuleNotFoundError:
         return "cp1252"
-    found = list(from_bytes(head[:16_384], cp_isolation=list(_OLD_ENCODINGS)))
-    if any("cp1252" in (each.encoding, *each.could_be_from_charset) for each in found[:3]):
-        return "cp1252"  # of readings that are equally good, the one that is far more frequent
-    return found[0].encoding if found else None
+    candidates = list(from_bytes(head[:16_384], cp_isolation=list(_LEGACY_ENCODINGS)))
+    if any("cp1252" in (each.encoding, *each.could_be_from_charset) for each in candidates[:3]):
+        return "cp1252"  # of equally good candidates, this one is by far the most frequent
+    return candidates[0].encoding if candidates else None
 
 
-def _packed(file: BinaryIO) -> str:
+def _zip_format(file: BinaryIO) -> str:
     try:
         with zipfile.ZipFile(file) as packed:
             names = set(packed.namelist())
             if "META-INF/container.xml" in names:
                 return "epub"
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as bad:
-        raise DocumentError(f"It begins like a zip archive but is broken: {bad}.", fix=SAVE_AGAIN) from None
-    for member, format in _OFFICE:
+        raise DocumentError(f"It begins like a zip archive but is broken: {bad}.", fix=SAVE_AGAIN_FIX) from None
+    for member, format in _OFFICE_MEMBERS:
         if member in names:
             return format
     if "content.xml" in names and "mimetype" in names:
@@ -143,15 +150,15 @@ def _packed(file: BinaryIO) -> str:
     return "zip"
 
 
-def _written(text: str, whole: bool, suffix: str) -> str:
-    """Which kind of text: marks that nothing else has first, then the name, then the look of it."""
+def _text_format(text: str, whole: bool, suffix: str) -> str:
+    """Which text format: first unmistakable marks, then the file name, then the look of the text."""
     start = text.lstrip()
     if start.startswith("WEBVTT"):
         return "vtt"
-    if _SRT.match(start):
+    if _SRT_START.match(start):
         return "srt"
-    if start.startswith("<") and (found := _markup(start)):
-        return found
+    if start.startswith("<") and (markup := _markup_format(start)):
+        return markup
     if start.startswith(("{", "[")) and _is_json(start, whole):
         return "json"
     if _is_mail(start):
@@ -162,20 +169,20 @@ def _written(text: str, whole: bool, suffix: str) -> str:
         return "markdown"
     if _is_table(text, whole, suffix):
         return "csv"
-    return _by_look(text) if suffix not in (".txt", ".text", ".log") else "text"
+    return _format_by_look(text) if suffix not in (".txt", ".text", ".log") else "text"
 
 
-def _markup(start: str) -> str | None:
+def _markup_format(start: str) -> str | None:
     beginning = re.sub(r"<!--.*?(?:-->|$)", "", start[:20_000], flags=re.S).lstrip()
-    if _HTML.match(beginning):
+    if _HTML_START.match(beginning):
         return "html"
-    if _XML.match(beginning):
+    if _XML_START.match(beginning):
         return "html" if re.search(r"<!doctype html|<html\b", beginning[:2_000], re.I) else "xml"
     return None
 
 
 def _is_json(start: str, whole: bool) -> bool:
-    """The first value or line parses; of a long one only the beginning is here, and looks like it."""
+    """Whether the first value or line parses; of a longer file, whether its beginning looks like JSON."""
     first = start.split("\n", 1)[0]
     for candidate in (start, first) if whole else (first,):
         try:
@@ -183,7 +190,7 @@ def _is_json(start: str, whole: bool) -> bool:
         except (ValueError, RecursionError):
             continue
         return True
-    if re.match(r"[\[{\s]{50}", start):  # nesting that no parser can follow is JSON too, and an error as such
+    if re.match(r"[\[{\s]{50}", start):  # too deeply nested for any parser; the JSON parser reports that error
         return True
     return not whole and bool(re.match(r'\{\s*"[^"]*"\s*:|\[\s*(?:[\[{"\d-]|true\b|false\b|null\b)', start))
 
@@ -198,9 +205,9 @@ def _is_mail(start: str) -> bool:
             break
         if line[0] in " \t":
             continue
-        found = _HEADER.match(line)
-        if found:
-            seen.add(found.group(1).lower())
+        header = _MAIL_HEADER.match(line)
+        if header:
+            seen.add(header.group(1).lower())
         elif not re.match(r"[A-Za-z0-9-]+:", line):
             return False
     return len(seen) >= 2 and bool(seen & {"from", "received", "message-id"})
@@ -213,8 +220,11 @@ def _is_table(text: str, whole: bool, suffix: str) -> bool:
     return delimiter_of("\n".join(lines), 1 if suffix in (".csv", ".tsv") else 3) is not None
 
 
-def delimiter_of(sample: str, fewest: int = 1) -> str | None:
-    """What separates the columns, if nearly every row has the same number of them."""
+def delimiter_of(sample: str, min_rows: int = 1) -> str | None:
+    """The column delimiter, if at least nine rows in ten have the same number of columns; else None.
+
+    The shares and cell lengths below were chosen by hand; not measured.
+    """
     best: tuple[int, str] | None = None
     for delimiter in (",", ";", "\t", "|"):
         try:
@@ -224,18 +234,18 @@ def delimiter_of(sample: str, fewest: int = 1) -> str | None:
         widths = [len(row) for row in rows]
         width = max(set(widths), key=widths.count, default=0)
         steady = widths.count(width) * 10 >= len(widths) * 9
-        if width >= 2 and len(rows) >= fewest and steady and (best is None or width > best[0]):
-            # Prose has commas too, but hardly the same number in every line, and its cells are long.
+        if width >= 2 and len(rows) >= min_rows and steady and (best is None or width > best[0]):
+            # Prose has commas too, but rarely the same number in every line, and its "cells" are long.
             cells = [cell for row in rows for cell in row]
-            if fewest == 1 or sum(map(len, cells)) < 40 * len(cells):
+            if min_rows == 1 or sum(map(len, cells)) < 40 * len(cells):
                 best = (width, delimiter)
     return best[1] if best else None
 
 
-def _by_look(text: str) -> str:
+def _format_by_look(text: str) -> str:
     lines = [line for line in text[:20_000].splitlines() if line.strip()]
-    if len(_CODE.findall(text[:20_000])) * 2 > len(lines) > 2 and not re.search(r"^#{1,6} \w|^```", text, re.M):
+    if len(_CODE_LINE.findall(text[:20_000])) * 2 > len(lines) > 2 and not re.search(r"^#{1,6} \w|^```", text, re.M):
         return "code"
-    marks = len(_MARKDOWN.findall(text[:20_000]))
+    marks = len(_MARKDOWN_MARK.findall(text[:20_000]))
     strong = re.search(r"^#{1,6} \S|^```", text[:20_000], re.M) is not None
     return "markdown" if marks >= 3 or (strong and marks) else "text"

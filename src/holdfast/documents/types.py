@@ -1,21 +1,23 @@
-"""What documents are made of, the limits they are read under, and the one error a bad one gives."""
+"""Values that parsers produce, the limits they run under, and the error for a document that cannot be parsed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import InvalidInput
+from holdfast.domain.errors import InvalidInput
 
-Kind = Literal["text", "table", "code"]
-KINDS: tuple[Kind, ...] = ("text", "table", "code")
+SectionKind = Literal["text", "table", "code"]
+SECTION_KINDS: tuple[SectionKind, ...] = ("text", "table", "code")
 
 
-SAVE_AGAIN = "If it opens where it was made, save it there once more and add that."
+TARGET_BLOCK_CHARS = 3_500
+"""Parsers close a section of text or table rows at about this size. Chosen by hand; not measured."""
+SAVE_AGAIN_FIX = "If another program can open it, save it there again and add the new file."
 
 
 class DocumentError(InvalidInput):
-    """This document cannot be read, and why; other documents are none the worse."""
+    """This document cannot be parsed, for the given reason. Other documents are not affected."""
 
     def __init__(self, reason: str, *, field: str | None = None, fix: str | None = None) -> None:
         super().__init__(reason, field=field, fix=fix)
@@ -28,57 +30,60 @@ class Section:
 
     text: str
     heading: tuple[str, ...] = ()
-    """The headings it stands under, outermost first."""
+    """The headings above it, outermost first."""
     page: int | None = None
-    kind: Kind = "text"
+    kind: SectionKind = "text"
     above: str = ""
-    """What must be read with it though it stands elsewhere: the header row of a table that goes on."""
+    """Context that is not part of its text: the header row, when the section continues a table."""
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What a document says of itself. A later one replaces an earlier one."""
+class DocumentProperties:
+    """The properties that a document states about itself. A later value replaces an earlier one."""
 
     title: str | None = None
     author: str | None = None
     date: str | None = None
-    """As ISO 8601, if it can be read as a date."""
+    """As ISO 8601; None if it is not a date."""
     language: str | None = None
-    """As a two-letter code, if there is one: `en`, not `en-GB`."""
+    """As a two-letter code where one exists: `en`, not `en-GB`."""
     pages: int | None = None
     format: str = ""
-    """What the bytes are: see sniff.py."""
+    """The format of the bytes; sniff.py lists them."""
     notes: tuple[str, ...] = ()
-    """What could not be read, and why; the rest could."""
+    """Parts that could not be parsed, each with the reason; all other parts were parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far reading has come."""
+    """How much of the document has been parsed."""
 
     percent: int
 
 
-Piece = Section | About | Progress
+ParserOutput = Section | DocumentProperties | Progress
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What reading one document may cost. Beyond any of these it is given up with a DocumentError."""
+class ParseLimits:
+    """Limits for parsing one document. Beyond any of these limits parsing ends with a DocumentError.
+
+    Limits without a measurement in their description were chosen by hand; not measured.
+    """
 
     cpu_seconds: int = 60
-    """From one piece to the next. A dense scanned page takes about 10; a thousand of them may take their time."""
+    """Between two pieces of output. OCR of a dense scanned page takes about 10 seconds."""
     total_cpu_seconds: int = 3_600
     wall_seconds: float = 180.0
-    """How long to wait for the next piece."""
+    """How long to wait for the next piece of output."""
     memory_bytes: int = 1536 * 1024 * 1024
-    """Address space of the child. OCR of a page needs about 1.2 GB of it, everything else far less."""
+    """Address space of the child process. OCR of a page needs about 1.2 GB, everything else far less."""
     open_files: int = 64
     input_bytes: int = 512 * 1024 * 1024
     unpacked_bytes: int = 512 * 1024 * 1024
-    """What all archives in it may unpack to, together."""
+    """The unpacked size of all archives in it together."""
     members: int = 10_000
-    """Files in all archives in it, together."""
+    """The number of files in all archives in it together."""
     depth: int = 3
     """Archives within archives, attachments within attachments."""
     text_chars: int = 100_000_000

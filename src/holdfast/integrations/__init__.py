@@ -1,1 +1,1 @@
-"""Holdfast in the shapes that other libraries ask for. Each file needs the library it is named after."""
+"""Adapters that implement other libraries' interfaces over a profile. Each file needs the library it is named after."""

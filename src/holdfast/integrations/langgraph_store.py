@@ -1,7 +1,7 @@
-"""A LangGraph store over a profile: long-term memory for graphs that is found by meaning. Needs `langgraph-checkpoint`.
+"""A LangGraph store over a profile: long-term memory with search by meaning. Needs `langgraph-checkpoint`.
 
-An item is a memory of one kind whose key is its namespace and its key, as a path; its value is the memory's. Every put
-is a version. Items are found by meaning and words with the profile's own embedder, so there is none to configure.
+An item is a memory of one kind. The memory's key is the item's namespace and key as a path; its value is the item's
+value. Every put writes a version. Items are embedded by the profile's own embedder, so the store takes no embedder.
 """
 
 from __future__ import annotations
@@ -28,21 +28,30 @@ from langgraph.store.base import (
     tokenize_path,
 )
 
-from holdfast import Hit, InvalidInput, LocalProfile, Memory, NotFound, Profile, Stale
-from holdfast.names import QUERY_BYTES
-from holdfast.notes import PAGE, found_by
-from holdfast.paths import keyed, steps_of
-
-from .either import Awaited, at_once
+from holdfast import (
+    Hit,
+    InvalidInput,
+    Memory,
+    NotFound,
+    Profile,
+    Stale,
+)
+from holdfast.domain.limits import MAX_QUERY_BYTES
+from holdfast.integrations.sync_or_async import AwaitableProfile, run_without_loop
+from holdfast.service.facades.file_keys import key_of_path, steps_of
+from holdfast.service.facades.notes import PAGE_SIZE, truncated_content
 
 if TYPE_CHECKING:
-    from holdfast.remote import RemoteProfile
+    from holdfast.domain.ports.profile import AsyncProfile
 
 Namespace = tuple[str, ...]
-REFRESHED = 0.05
-"""A read prolongs an item's life when this share of it is over: each time it does, a version is written."""
+MIN_REFRESH_SHARE = 0.05
+"""A read renews an item's TTL only after this share of it has passed, because each renewal writes a version.
+
+Chosen by hand; not measured.
+"""
 _CREATED, _UPDATED, _TTL = "created_at", "updated_at", "ttl"
-_COMPARED: dict[str, Callable[[float, float], bool]] = {
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "$gt": lambda one, other: one > other,
     "$gte": lambda one, other: one >= other,
     "$lt": lambda one, other: one < other,
@@ -51,51 +60,51 @@ _COMPARED: dict[str, Callable[[float, float], bool]] = {
 
 
 class HoldfastStore(BaseStore):
-    """Items by namespace and key, found by meaning, that may expire.
+    """Items by namespace and key, searchable by meaning, with an optional TTL.
 
-    Over a profile of a Holdfast it serves both kinds of callers, over one of an AsyncHoldfast the asynchronous one.
-    `fields` are the paths within a value that it is found by, unless a put says otherwise with `index`.
+    Over a profile of a Holdfast it has blocking and asynchronous methods; over one of an AsyncHoldfast only the latter.
+    `fields` are the paths in a value that are searched, unless a put sets others with `index`.
     """
 
     supports_ttl = True
 
     def __init__(
         self,
-        profile: Profile | LocalProfile | RemoteProfile,
+        profile: Profile | AsyncProfile,
         *,
         kind: str = "item",
         fields: Sequence[str] = ("$",),
         ttl: TTLConfig | None = None,
     ) -> None:
         self._blocking = isinstance(profile, Profile)
-        self._profile: Any = Awaited(profile) if isinstance(profile, Profile) else profile
+        self._profile: Any = AwaitableProfile(profile) if isinstance(profile, Profile) else profile
         self._kind = kind
         self._fields = tuple(fields)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Reads see what was there before the batch; of several puts to one item the last one counts."""
+        """Run operations. Reads see the state before the batch; of several puts to one item, the last one wins."""
         if not self._blocking:
             raise TypeError("A store over a profile of an AsyncHoldfast has asynchronous methods only (aget, aput, …).")
-        return at_once(self._done(ops))
+        return run_without_loop(self._run_ops(ops))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As batch."""
+        """Run operations, with the same semantics as `batch`."""
         if self._blocking:
             return await asyncio.to_thread(self.batch, [*ops])
-        return await self._done(ops)
+        return await self._run_ops(ops)
 
-    async def _done(self, ops: Iterable[Op]) -> list[Result]:
+    async def _run_ops(self, ops: Iterable[Op]) -> list[Result]:
         results: list[Result] = []
         puts: dict[tuple[Namespace, str], PutOp] = {}
         for op in ops:
             match op:
                 case GetOp():
-                    results.append(await self._got(op))
+                    results.append(await self._get_item(op))
                 case SearchOp():
-                    results.append(await self._found(op))
+                    results.append(await self._search_items(op))
                 case ListNamespacesOp():
-                    results.append(await self._namespaces(op))
+                    results.append(await self._list_namespaces(op))
                 case PutOp():
                     puts[op.namespace, op.key] = op
                     results.append(None)
@@ -118,9 +127,9 @@ class HoldfastStore(BaseStore):
         now = datetime.now(UTC).isoformat()
         metadata = {_CREATED: now if head is None else head.metadata.get(_CREATED, now), _UPDATED: now}
         await self._profile.remember(
-            found_by("\n".join(texts)) or op.key.strip() or self._kind,
+            truncated_content("\n".join(texts)) or op.key.strip() or self._kind,
             kind=self._kind,
-            key=keyed((*op.namespace, op.key)),
+            key=key_of_path((*op.namespace, op.key)),
             value=dict(op.value),
             metadata=metadata if op.ttl is None else {**metadata, _TTL: op.ttl},
             ttl=None if op.ttl is None else op.ttl * 60,
@@ -129,7 +138,7 @@ class HoldfastStore(BaseStore):
         )
 
     def _texts(self, op: PutOp) -> list[str]:
-        """What an item is found by."""
+        """The texts of an item that are searched."""
         if op.index is False:
             return []
         found = [
@@ -139,84 +148,88 @@ class HoldfastStore(BaseStore):
         ]
         return [text for text in found if text.strip()]
 
-    async def _got(self, op: GetOp) -> Item | None:
+    async def _get_item(self, op: GetOp) -> Item | None:
         head = await self._head((*op.namespace, op.key))
         if head is None:
             return None
         if op.refresh_ttl:
-            await self._prolong(head)
-        return Item(**_fields_of(head))
+            await self._renew_ttl(head)
+        return Item(**_item_fields(head))
 
-    async def _found(self, op: SearchOp) -> list[SearchItem]:
-        """With a query those that answer it, best first, then the rest; without one the newest first."""
+    async def _search_items(self, op: SearchOp) -> list[SearchItem]:
+        """With a query: the matching items, best first, then the others. Without: all items, newest first."""
         wanted = op.offset + max(op.limit, 0)
         found: dict[str, tuple[Memory | Hit, float | None]] = {}
         if wanted and op.query and op.query.strip():
-            for hit in await self._hits(op, PAGE if op.filter else min(wanted, PAGE)):
-                if _passes(hit.value, op.filter):
+            for hit in await self._hits(op, PAGE_SIZE if op.filter else min(wanted, PAGE_SIZE)):
+                if _filter_matches(hit.value, op.filter):
                     found[hit.id] = hit, hit.score
         if len(found) < wanted:
-            async for memory in self._every(op.namespace_prefix):
-                if memory.id not in found and _passes(memory.value, op.filter):
+            async for memory in self._all_items(op.namespace_prefix):
+                if memory.id not in found and _filter_matches(memory.value, op.filter):
                     found[memory.id] = memory, None
                     if len(found) >= wanted:
                         break
-        told = list(found.values())[op.offset : wanted]
-        for each, _ in told:
+        page = list(found.values())[op.offset : wanted]
+        for each, _ in page:
             if op.refresh_ttl and _TTL in each.metadata:
-                await self._prolong(await self._profile.get(each.id) if isinstance(each, Hit) else each)
-        return [SearchItem(**_fields_of(each), score=score) for each, score in told]
+                await self._renew_ttl(await self._profile.get(each.id) if isinstance(each, Hit) else each)
+        return [SearchItem(**_item_fields(each), score=score) for each, score in page]
 
     async def _hits(self, op: SearchOp, limit: int) -> list[Hit]:
-        query = (op.query or "").encode()[:QUERY_BYTES].decode(errors="ignore")
+        query = (op.query or "").encode()[:MAX_QUERY_BYTES].decode(errors="ignore")
         hits: list[Hit] = await self._profile.search(
-            query, limit=limit, kind=self._kind, key_prefix=_prefix(op.namespace_prefix)
+            query, limit=limit, kind=self._kind, key_prefix=_key_prefix(op.namespace_prefix)
         )
         return hits
 
-    async def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+    async def _list_namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
-        literal = max((_literal(each.path) for each in conditions if each.match_type == "prefix"), key=len, default=())
-        found = {_place(memory.key)[0] async for memory in self._every(literal)}
-        matching = {each for each in found if all(_matches(condition, each) for condition in conditions)}
+        literal = max(
+            (_literal_prefix(each.path) for each in conditions if each.match_type == "prefix"), key=len, default=()
+        )
+        found = {_namespace_and_key(memory.key)[0] async for memory in self._all_items(literal)}
+        matching = {each for each in found if all(_namespace_matches(condition, each) for condition in conditions)}
         short = sorted({each[: op.max_depth] for each in matching})
         return short[op.offset : op.offset + op.limit]
 
     async def _head(self, steps: Namespace) -> Memory | None:
-        page = await self._profile.list(kind=self._kind, key=keyed(steps), limit=1)
+        page = await self._profile.list(kind=self._kind, key=key_of_path(steps), limit=1)
         return page[0] if len(page) else None
 
-    async def _every(self, namespace: Namespace) -> AsyncIterator[Memory]:
+    async def _all_items(self, namespace: Namespace) -> AsyncIterator[Memory]:
         """All items in a namespace and below it, newest first."""
         cursor: str | None = None
         while True:
-            page = await self._profile.list(kind=self._kind, key_prefix=_prefix(namespace), limit=PAGE, cursor=cursor)
+            page = await self._profile.list(
+                kind=self._kind, key_prefix=_key_prefix(namespace), limit=PAGE_SIZE, cursor=cursor
+            )
             for memory in page:
                 yield memory
             if (cursor := page.cursor) is None:
                 return
 
-    async def _prolong(self, memory: Memory) -> None:
+    async def _renew_ttl(self, memory: Memory) -> None:
         minutes, end = memory.metadata.get(_TTL), memory.expires_at
         if minutes is None or end is None:
             return
         life = timedelta(minutes=minutes)
-        if datetime.now(UTC) + life - end > life * REFRESHED:
-            with suppress(Stale, NotFound):  # somebody has put or deleted it meanwhile, and that counts
+        if datetime.now(UTC) + life - end > life * MIN_REFRESH_SHARE:
+            with suppress(Stale, NotFound):  # another put or delete came first
                 await self._profile.revise(memory.id, etag=memory.etag, ttl=life)
 
 
-def _prefix(namespace: Namespace) -> str:
-    return f"{keyed(namespace)}/" if namespace else "/"
+def _key_prefix(namespace: Namespace) -> str:
+    return f"{key_of_path(namespace)}/" if namespace else "/"
 
 
-def _place(key: str | None) -> tuple[Namespace, str]:
+def _namespace_and_key(key: str | None) -> tuple[Namespace, str]:
     *namespace, name = steps_of(key or "/") or ("",)
     return tuple(namespace), name
 
 
-def _fields_of(found: Memory | Hit) -> dict[str, Any]:
-    namespace, key = _place(found.key)
+def _item_fields(found: Memory | Hit) -> dict[str, Any]:
+    namespace, key = _namespace_and_key(found.key)
     created, updated = (found.metadata.get(name) or found.created_at.isoformat() for name in (_CREATED, _UPDATED))
     return {
         "namespace": namespace, "key": key, "value": found.value,
@@ -224,12 +237,12 @@ def _fields_of(found: Memory | Hit) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _literal(path: Namespace) -> Namespace:
+def _literal_prefix(path: Namespace) -> Namespace:
     """The part of a path before its first wildcard."""
     return path[: path.index("*")] if "*" in path else path
 
 
-def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
+def _namespace_matches(condition: MatchCondition, namespace: Namespace) -> bool:
     path = condition.path
     if condition.match_type not in ("prefix", "suffix"):
         raise ValueError(f"Unsupported match type: {condition.match_type}")
@@ -239,29 +252,31 @@ def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
 
 
-def _passes(value: Any, filter: Mapping[str, Any] | None) -> bool:
-    return all(_holds(value.get(name), wanted) for name, wanted in (filter or {}).items())
+def _filter_matches(value: Any, filter: Mapping[str, Any] | None) -> bool:
+    return all(_condition_matches(value.get(name), wanted) for name, wanted in (filter or {}).items())
 
 
-def _holds(value: Any, wanted: Any) -> bool:
-    """Whether a part of a value is as wanted. What cannot be compared does not hold."""
+def _condition_matches(value: Any, wanted: Any) -> bool:
+    """Whether a part of a value matches a condition. Values that cannot be compared do not match."""
     if isinstance(wanted, Mapping):
         if any(name.startswith("$") for name in wanted):
-            return all(_compares(value, operator, operand) for operator, operand in wanted.items())
-        return isinstance(value, dict) and all(_holds(value.get(name), inner) for name, inner in wanted.items())
+            return all(_operator_matches(value, operator, operand) for operator, operand in wanted.items())
+        return isinstance(value, dict) and all(
+            _condition_matches(value.get(name), inner) for name, inner in wanted.items()
+        )
     if isinstance(wanted, list | tuple):
         alike = isinstance(value, list) and len(value) == len(wanted)
-        return alike and all(_holds(one, other) for one, other in zip(value, wanted, strict=True))
+        return alike and all(_condition_matches(one, other) for one, other in zip(value, wanted, strict=True))
     return bool(value == wanted)
 
 
-def _compares(value: Any, operator: str, operand: Any) -> bool:
+def _operator_matches(value: Any, operator: str, operand: Any) -> bool:
     if operator in ("$eq", "$ne"):
         return bool(value == operand) == (operator == "$eq")
-    if operator not in _COMPARED:
+    if operator not in _COMPARISONS:
         raise ValueError(f"Unsupported operator: {operator}")
     limit = float(operand)
     try:
-        return _COMPARED[operator](float(value), limit)
+        return _COMPARISONS[operator](float(value), limit)
     except (TypeError, ValueError, OverflowError):
         return False

@@ -1,1 +1,1 @@
-"""One folder or file per vendor, one per task; each keeps a promise of ports.py."""
+"""Models behind the ports of domain/ports/models.py: local embedders, rules, language models of providers."""

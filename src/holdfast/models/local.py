@@ -7,6 +7,8 @@ two hundred times cheaper and finds less. docs/results has the figures.
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -14,81 +16,95 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .. import statics
-from ..statics import weight
-from ..types import Floats
-from ..wordpiece import WordPiece
-from .sessions import session_options
+from holdfast.domain.types import Floats
+from holdfast.text import static_vectors
+from holdfast.text.static_vectors import weights_path
+from holdfast.text.wordpiece import WordPiece
 
 if TYPE_CHECKING:
-    from ..outdated import Pair
-    from .reader import StatementReader
-    from .rules.judge import Sentence
+    from holdfast.models.rules.judge import ReadableSentence
+    from holdfast.models.statement_reader import StatementReader
+    from holdfast.text.supersession import StatementPair
 
-Read = TypeVar("Read")
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 _BATCH_TEXTS, _BATCH_TOKENS = 16, 512
-"""How much is run through the network together. Short texts gain by company; beyond a passage's length, the working
-memory of a batch leaves the cache, and 16 passages took twice the time and four times the memory of one by one."""
-# One thread for all local inference: onnxruntime and BLAS on two shared cores were up to 25 times slower with two.
-inference = ThreadPoolExecutor(1, "holdfast-model")
+"""Maximum texts and tokens in one batch of the network. Short texts are faster in a batch; beyond a
+passage's length, the working memory of a batch exceeds the cache: 16 passages took twice the time and four
+times the memory of one by one."""
+_STEP_TEXTS = 8
+"""Texts of one step of background work. A step is what other work waits for: work of other profiles comes between."""
+_questions = ThreadPoolExecutor(1, "holdfast-question")
+_work = ThreadPoolExecutor(1, "holdfast-model")
+"""One thread for what somebody waits for and one for background work, so that no question waits for a batch of
+passages. Both use networks with one thread each: with two, and BLAS's own, two shared cores were up to 25 times slower.
+"""
 
 
 class ArcticEmbedder:
-    """384 dimensions, 512 tokens, the CLS token's state. Queries need the prefix: without it recall halves."""
+    """384 dimensions, 512 tokens, the state of the CLS token. Queries need the prefix: without it, recall halves."""
 
     model = "local/snowflake-arctic-embed-s-int8/384"
     prefix = "Represent this sentence for searching relevant passages: "
     _longest = 510
 
+    def __init__(self) -> None:
+        self._loading = threading.Lock()
+        self._loaded: Any = None
+
     async def embed(self, texts: Sequence[str]) -> list[Floats]:
-        return await asyncio.get_running_loop().run_in_executor(inference, self._embedded, list(texts))
+        ids = await _in_steps(lambda some: list(map(self._token_ids, some)), texts)
+        vectors: list[Floats] = [np.zeros(0, np.float32)] * len(texts)
+        for batch in length_batches([len(each) for each in ids]):
+            for n, vector in zip(batch, await _run(_work, self._vectors, [ids[n] for n in batch]), strict=True):
+                vectors[n] = vector
+        return vectors
 
     async def embed_query(self, text: str) -> Floats:
-        return (await self.embed([self.prefix + text]))[0]
+        return (await _run(_questions, lambda: self._vectors([self._token_ids(self.prefix + text)])))[0]
 
-    async def odds(self, pairs: Sequence[Pair]) -> list[float]:
-        """As `outdated.Reader`: its layers, taught to read two statements together."""
-        return await self._read(lambda: [self._reader.odds(pair) for pair in pairs])
+    async def odds(self, pairs: Sequence[StatementPair]) -> list[float]:
+        """Implements the reader of text/supersession.py: the same layers, trained to read two statements together."""
+        return await _in_steps(lambda some: [self._reader.odds(pair) for pair in some], pairs)
 
-    async def classes(self, sentences: Sequence[Sentence]) -> list[Floats]:
-        """As the `Reader` of the rules' judge: the same, taught to read a sentence with what is around it."""
-        return await self._read(lambda: [self._reader.classes(sentence) for sentence in sentences])
-
-    async def _read(self, reading: Callable[[], list[Read]]) -> list[Read]:
-        return await asyncio.get_running_loop().run_in_executor(inference, reading)
+    async def classes(self, sentences: Sequence[ReadableSentence]) -> list[Floats]:
+        """Implements the reader of rules/judge.py: the same layers, trained to read a sentence in its context."""
+        return await _in_steps(lambda some: [self._reader.classes(sentence) for sentence in some], sentences)
 
     @cached_property
     def _reader(self) -> StatementReader:
-        from .reader import StatementReader
+        from holdfast.models.statement_reader import StatementReader
 
         return StatementReader()
 
     @cached_property
     def _pieces(self) -> WordPiece:
-        return WordPiece(weight("arctic-embed-s/vocab.txt"))
+        return WordPiece(weights_path("arctic-embed-s/vocab.txt"))
 
-    @cached_property
+    @property
     def _session(self) -> Any:
-        options = session_options()
-        import onnxruntime
+        """The network, loaded once: both threads may want it at the same moment."""
+        with self._loading:
+            if self._loaded is None:
+                options = session_options()
+                import onnxruntime
 
-        path = str(weight("arctic-embed-s/model.onnx"))
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+                path = str(weights_path("arctic-embed-s/model.onnx"))
+                self._loaded = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            return self._loaded
 
-    def _embedded(self, texts: list[str]) -> list[Floats]:
+    def _token_ids(self, text: str) -> list[int]:
         pieces = self._pieces
-        ids = [[pieces.start, *pieces.ids(text)[: self._longest], pieces.end] for text in texts]
-        found: list[Floats] = [np.zeros(0, np.float32)] * len(texts)
-        for batch in _batches([len(each) for each in ids]):
-            longest = len(ids[batch[-1]])
-            tokens = np.array([ids[n] + [0] * (longest - len(ids[n])) for n in batch], np.int64)
-            mask = np.array([[1] * len(ids[n]) + [0] * (longest - len(ids[n])) for n in batch], np.int64)
-            inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
-            state = self._session.run(None, inputs)[0][:, 0]
-            for n, row in zip(batch, _unit(state), strict=True):
-                found[n] = row
-        return found
+        return [pieces.start, *pieces.ids(text)[: self._longest], pieces.end]
+
+    def _vectors(self, ids: list[list[int]]) -> list[Floats]:
+        """The vectors of one batch."""
+        longest = max(map(len, ids))
+        tokens = np.array([each + [0] * (longest - len(each)) for each in ids], np.int64)
+        mask = np.array([[1] * len(each) + [0] * (longest - len(each)) for each in ids], np.int64)
+        inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+        return list(_unit_rows(self._session.run(None, inputs)[0][:, 0]))
 
 
 class PotionEmbedder:
@@ -97,22 +113,34 @@ class PotionEmbedder:
     model = "local/potion-base-8M/256"
 
     async def embed(self, texts: Sequence[str]) -> list[Floats]:
-        return await asyncio.get_running_loop().run_in_executor(inference, self._embedded, list(texts))
+        return await _in_steps(self._vectors, texts)
 
     async def embed_query(self, text: str) -> Floats:
-        return (await self.embed([text]))[0]
+        return (await _run(_questions, self._vectors, [text]))[0]
 
-    def _embedded(self, texts: list[str]) -> list[Floats]:
-        pieces = statics.vocabulary()
-        found = []
+    def _vectors(self, texts: Sequence[str]) -> list[Floats]:
+        pieces = static_vectors.vocabulary()
+        means = []
         for text in texts:
             ids = [id for id in pieces.ids(text) if id != pieces.unknown]
-            found.append(statics.table()[ids or [pieces.unknown]].mean(0))
-        return list(_unit(np.array(found)))
+            means.append(static_vectors.vector_table()[ids or [pieces.unknown]].mean(0))
+        return list(_unit_rows(np.array(means)))
 
 
-def _batches(lengths: list[int]) -> Iterator[list[int]]:
-    """Which texts go together: those of about the same length, so that little is padding."""
+async def _run(executor: ThreadPoolExecutor, act: Callable[..., Result], *given: Any) -> Result:
+    return await asyncio.get_running_loop().run_in_executor(executor, act, *given)
+
+
+async def _in_steps(act: Callable[[Sequence[Given]], list[Result]], given: Sequence[Given]) -> list[Result]:
+    """What `act` gives for all, as background work, a few at a time."""
+    found: list[Result] = []
+    for start in range(0, len(given), _STEP_TEXTS):
+        found += await _run(_work, act, given[start : start + _STEP_TEXTS])
+    return found
+
+
+def length_batches(lengths: list[int]) -> Iterator[list[int]]:
+    """Yields the positions of the texts of each batch: texts of similar length, so that there is little padding."""
     batch: list[int] = []
     for n in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) == _BATCH_TEXTS or (len(batch) + 1) * lengths[n] > _BATCH_TOKENS):
@@ -123,6 +151,19 @@ def _batches(lengths: list[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _unit(rows: Floats) -> Floats:
+def _unit_rows(rows: Floats) -> Floats:
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, 1e-12), np.float32)
+
+
+def session_options() -> Any:
+    """Options of a local network's session: one thread, no logs, little memory."""
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")  # else it stores a device id and may send telemetry
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # The arena keeps the largest batch's memory permanently; without it, a resident service stays half the size.
+    options.enable_cpu_mem_arena = False
+    return options

@@ -1,7 +1,10 @@
 """Public fakes for tests of code that uses Holdfast: plain, deterministic, fast."""
 
-from .fakes import FrozenClock, HashingEmbedder, ScriptedExtractor
-from .faults import Fault
-from .model_server import Asked, ModelServer, Seen
+from holdfast.storage.in_memory import MemoryVault
+from holdfast.testing.fakes import FrozenClock, HashingEmbedder, ScriptedExtractor
+from holdfast.testing.llm_faults import Fault
+from holdfast.testing.model_server import Asked, ModelServer, Seen
 
-__all__ = ["HashingEmbedder", "ScriptedExtractor", "FrozenClock", "ModelServer", "Asked", "Seen", "Fault"]
+__all__ = [
+    "HashingEmbedder", "ScriptedExtractor", "FrozenClock", "MemoryVault", "ModelServer", "Asked", "Seen", "Fault",
+]  # fmt: skip

@@ -1,20 +1,21 @@
-"""Fakes of what Holdfast is given: an embedder, an extractor, a clock."""
+"""Fakes of the parts that Holdfast is configured with: an embedder, an extractor, a clock."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from .. import words
-from ..ports import Keys, no_keys
-from ..types import Draft, Floats, Message
+from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
+from holdfast.domain.types import Draft, Floats, Message
+from holdfast.text import tokens
 
 
 class HashingEmbedder:
-    """Texts that share words are near each other. No weights, no meaning."""
+    """An embedder that hashes words: texts that share words have similar vectors. It does not know meanings."""
 
     model = "test/hashing/64"
 
@@ -26,7 +27,7 @@ class HashingEmbedder:
 
     def _vector(self, text: str) -> Floats:
         vector = np.zeros(64, np.float32)
-        for word in words.tokens(text):
+        for word in tokens.tokens(text):
             digest = hashlib.sha256(word.encode()).digest()
             vector[digest[0] % 64] += 1 if digest[1] % 2 else -1
         norm = float(np.linalg.norm(vector))
@@ -34,7 +35,7 @@ class HashingEmbedder:
 
 
 class ScriptedExtractor:
-    """Says what it was told to say: a list of drafts, or an exception, for each text it knows."""
+    """Returns the scripted result for each message's content: a list of drafts, or an exception to raise."""
 
     name = "scripted/1"
 
@@ -43,26 +44,24 @@ class ScriptedExtractor:
         self.seen: list[Message] = []
 
     async def extract(
-        self, messages: Sequence[Message], before: Sequence[Message], keys: Keys = no_keys
+        self, messages: Sequence[Message], before: Sequence[Message], keys: TopicKeyLoader = load_no_topic_keys
     ) -> list[Draft]:
         self.seen += messages
         drafts: list[Draft] = []
         for message in messages:
-            said = self.script.get(message.content, [])
-            if isinstance(said, Exception):
-                raise said
-            drafts += [draft if draft.sources else _resting(draft, message) for draft in said]
+            scripted = self.script.get(message.content, [])
+            if isinstance(scripted, Exception):
+                raise scripted
+            drafts += [draft if draft.sources else _with_source(draft, message) for draft in scripted]
         return drafts
 
 
-def _resting(draft: Draft, message: Message) -> Draft:
-    from dataclasses import replace
-
+def _with_source(draft: Draft, message: Message) -> Draft:
     return replace(draft, sources=(message.id,))
 
 
 class FrozenClock:
-    """A clock that moves only when told."""
+    """A clock that moves only by `advance`."""
 
     def __init__(self, at: datetime = datetime(2025, 3, 4, 12, tzinfo=UTC)) -> None:
         self.at = at

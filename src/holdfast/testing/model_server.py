@@ -1,10 +1,10 @@
-"""A language model that says what a test tells it to, on a real socket of this machine.
+"""A scripted language model server on a real local socket.
 
     async with ModelServer(lambda asked: '{"items": []}') as server:
         chat = OpenAiChat(endpoint(f"{server.url}#any-model"))
 
-It speaks OpenAI's chat completions and embeddings and Anthropic's messages, whole and streamed. The script is a
-function from what was asked to the text of the answer, or to a `Fault`; it may be a coroutine function.
+It supports OpenAI's chat completions and embeddings and Anthropic's messages, whole and streamed. The script is a
+function from the request to the text of the answer, or to a `Fault`; it may be a coroutine function.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Any, Self
 
 import orjson
 
-from .dialects import (
-    Said,
+from holdfast.testing.llm_faults import FAULT_STATUSES, FAULT_TEXTS, HOSTILE_ANSWERS, Fault
+from holdfast.testing.llm_responses import (
+    ScriptedAnswer,
     anthropic_events,
-    anthropic_whole,
-    embeddings,
+    anthropic_response,
+    embeddings_response,
     error_body,
     error_event,
     openai_events,
-    openai_whole,
+    openai_response,
 )
-from .faults import HOSTILITIES, SAID, STATUSES, Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request as it came."""
+    """A request as received over HTTP."""
 
     path: str
     headers: dict[str, str]
@@ -54,7 +54,8 @@ Script = Callable[[Asked], "str | Fault | Awaitable[str | Fault]"]
 
 
 class ModelServer:
-    """Answers on 127.0.0.1 as long as the block lasts. An exception of the script is raised when the block ends."""
+    """Answers on 127.0.0.1 while the block runs. An exception raised by the script is raised again at the end of the
+    block."""
 
     def __init__(self, script: Script, *, retry_after: str = "0", dimensions: int = 64, pace: float = 0.0) -> None:
         self.script = script
@@ -64,9 +65,9 @@ class ModelServer:
         """Seconds between two events of a stream."""
         self.seen: list[Seen] = []
         self.at_once = 0
-        """How many requests were being answered at the same time, at most."""
+        """The most requests that were being answered at the same time."""
         self.left = 0
-        """How many callers went away before they had their answer."""
+        """How many callers closed the connection before they received their answer."""
         self._answering = 0
         self._hostile = 0
         self._systems: set[str] = set()
@@ -75,7 +76,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """Up to the version: what an endpoint wants."""
+        """The address up to the version, as an endpoint needs it."""
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     async def __aenter__(self) -> Self:
@@ -111,7 +112,7 @@ class ModelServer:
             writer.close()
 
     async def _request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """One request and its answer; whether another may follow on this connection."""
+        """Handles one request; returns whether another may follow on this connection."""
         first = await reader.readline()
         if not first:
             return False
@@ -126,70 +127,71 @@ class ModelServer:
         self._answering += 1
         self.at_once = max(self.at_once, self._answering)
         try:
-            return await _Answering(self, seen, reader, writer).answer()
+            return await _RequestHandler(self, seen, reader, writer).answer()
         finally:
             self._answering -= 1
 
     async def said(self, asked: Asked) -> str | Fault:
-        said = self.script(asked)
-        return await said if inspect.isawaitable(said) else said
+        answer = self.script(asked)
+        return await answer if inspect.isawaitable(answer) else answer
 
     def hostility(self) -> str:
         self._hostile += 1
-        return HOSTILITIES[(self._hostile - 1) % len(HOSTILITIES)]
+        return HOSTILE_ANSWERS[(self._hostile - 1) % len(HOSTILE_ANSWERS)]
 
     def cached(self, system: str) -> int:
-        """How many tokens of this system text a provider would have read before."""
+        """How many tokens of this system text a provider would have in its cache. The text counts as cached from now
+        on."""
         known = system in self._systems
         self._systems.add(system)
         return len(system) // 4 if known else 0
 
 
-class _Answering:
-    """One request while it is answered."""
+class _RequestHandler:
+    """Answers one request."""
 
     def __init__(
         self, server: ModelServer, seen: Seen, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._server, self._seen, self._reader, self._writer = server, seen, reader, writer
         self._anthropic = seen.path.endswith("/messages")
-        self._asked = _read(seen)
+        self._asked = _parse_request(seen)
 
     async def answer(self) -> bool:
-        said = await self._server.said(self._asked)
-        match said:
+        answer = await self._server.said(self._asked)
+        match answer:
             case Fault.SLOW:
-                await self._reader.read(1)  # returns when the caller goes away
+                await self._reader.read(1)  # returns when the caller disconnects
                 self._server.left += 1
                 return False
             case Fault.GONE:
                 return False
             case Fault.STATUS_400 if "temperature" not in self._seen.body:
-                said = "{}"
+                answer = "{}"
             case Fault.MID_STREAM if self._asked.stream:
                 await self._mid_stream()
                 return False
             case Fault.REDIRECT:
                 await self._send(307, b"", {"location": self._server.url + "/elsewhere"})
                 return True
-        if isinstance(said, Fault) and said in STATUSES:
-            headers = {"retry-after": self._server.retry_after} if said is Fault.STATUS_429 else {}
-            body = error_body(said, self._key, anthropic=self._anthropic)
-            await self._send(STATUSES[said][0], orjson.dumps(body), headers)
+        if isinstance(answer, Fault) and answer in FAULT_STATUSES:
+            headers = {"retry-after": self._server.retry_after} if answer is Fault.STATUS_429 else {}
+            body = error_body(answer, self._key, anthropic=self._anthropic)
+            await self._send(FAULT_STATUSES[answer][0], orjson.dumps(body), headers)
             return True
-        return await self._answered(said)
+        return await self._send_answer(answer)
 
-    async def _answered(self, said: str | Fault) -> bool:
-        whole = said is not Fault.HANG_UP
-        if said is Fault.UNREADABLE:
+    async def _send_answer(self, answer: str | Fault) -> bool:
+        whole = answer is not Fault.HANG_UP
+        if answer is Fault.UNREADABLE:
             await self._send(200, b'{"result": {"response": ["of", "another", "protocol"]}}')
         elif self._seen.path.endswith("/embeddings"):
-            await self._send(200, orjson.dumps(self._vectors(said)), whole=whole)
+            await self._send(200, orjson.dumps(self._vectors(answer)), whole=whole)
         elif self._asked.stream:
-            await self._stream(self._said(said), whole=whole)
+            await self._stream(self._model_answer(answer), whole=whole)
         else:
-            make = anthropic_whole if self._anthropic else openai_whole
-            await self._send(200, orjson.dumps(make(self._said(said))), whole=whole)
+            make = anthropic_response if self._anthropic else openai_response
+            await self._send(200, orjson.dumps(make(self._model_answer(answer))), whole=whole)
         return whole
 
     @property
@@ -197,23 +199,25 @@ class _Answering:
         headers = self._seen.headers
         return headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
 
-    def _said(self, said: str | Fault) -> Said:
+    def _model_answer(self, answer: str | Fault) -> ScriptedAnswer:
         ends = (
-            {Fault.TRUNCATED: "length", Fault.REFUSAL: "refusal"}.get(said, "stop")
-            if isinstance(said, Fault)
+            {Fault.TRUNCATED: "length", Fault.REFUSAL: "refusal"}.get(answer, "stop")
+            if isinstance(answer, Fault)
             else "stop"
         )
-        if said is Fault.HOSTILE:
+        if answer is Fault.HOSTILE:
             text = self._server.hostility()
         else:
-            text = SAID.get(said, "{}") if isinstance(said, Fault) else said
+            text = FAULT_TEXTS.get(answer, "{}") if isinstance(answer, Fault) else answer
         tokens = (len(self._asked.system) + len(self._asked.user)) // 4
-        return Said(text, str(self._seen.body.get("model")), ends, tokens, self._server.cached(self._asked.system))
+        return ScriptedAnswer(
+            text, str(self._seen.body.get("model")), ends, tokens, self._server.cached(self._asked.system)
+        )
 
-    def _vectors(self, said: str | Fault) -> dict[str, Any]:
+    def _vectors(self, answer: str | Fault) -> dict[str, Any]:
         body = self._seen.body
-        dimensions = body.get("dimensions", self._server.dimensions) - (said is Fault.WRONG_DIMENSION)
-        return embeddings(body["input"], body["model"], dimensions)
+        dimensions = body.get("dimensions", self._server.dimensions) - (answer is Fault.WRONG_DIMENSION)
+        return embeddings_response(body["input"], body["model"], dimensions)
 
     async def _send(
         self, status: int, body: bytes, headers: dict[str, str] | None = None, *, whole: bool = True
@@ -223,10 +227,12 @@ class _Answering:
         self._writer.write("\r\n".join([*lines, "", ""]).encode() + (body if whole else body[: len(body) // 2]))
         await self._writer.drain()
 
-    async def _stream(self, said: Said, *, whole: bool) -> None:
+    async def _stream(self, answer: ScriptedAnswer, *, whole: bool) -> None:
         options = self._seen.body.get("stream_options") or {}
         events = list(
-            anthropic_events(said) if self._anthropic else openai_events(said, usage=bool(options.get("include_usage")))
+            anthropic_events(answer)
+            if self._anthropic
+            else openai_events(answer, usage=bool(options.get("include_usage")))
         )
         await self._begin_stream()
         for event in events if whole else events[: len(events) // 2]:
@@ -235,8 +241,8 @@ class _Answering:
             await self._chunk(b"")
 
     async def _mid_stream(self) -> None:
-        said = self._said(Fault.MID_STREAM)
-        events = list(anthropic_events(said) if self._anthropic else openai_events(said, usage=False))
+        answer = self._model_answer(Fault.MID_STREAM)
+        events = list(anthropic_events(answer) if self._anthropic else openai_events(answer, usage=False))
         await self._begin_stream()
         for event in events[: len(events) // 2]:
             await self._chunk(event)
@@ -253,7 +259,7 @@ class _Answering:
             await asyncio.sleep(self._server.pace)
 
 
-def _read(seen: Seen) -> Asked:
+def _parse_request(seen: Seen) -> Asked:
     body = seen.body
     stream = body.get("stream") is True
     if seen.path.endswith("/embeddings"):

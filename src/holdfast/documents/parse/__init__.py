@@ -1,1 +1,1 @@
-"""One file per family of formats; each turns a Source into pieces as it reads. Only child.py runs them."""
+"""Parsers, one module per family of formats. Only the child process (sandbox/child.py) runs them."""

@@ -1,20 +1,20 @@
-"""Word files: converted to HTML, which keeps headings, lists and tables, then walked like a page."""
+"""Parses Word files: converts them to HTML, which keeps headings, lists and tables, and parses that."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..types import About, Piece, Section
-from .markup import sections
-from .packed import Packed
-from .source import Source, library
+from holdfast.documents.parse.dispatch import ParserInput, load_library
+from holdfast.documents.parse.html_sections import html_sections
+from holdfast.documents.parse.safe_zip import SafeZip
+from holdfast.documents.types import DocumentProperties, ParserOutput, Section
 
 
-def read(source: Source) -> Iterator[Piece]:
-    mammoth = library("mammoth")
-    with Packed(source) as packed:
+def parse(source: ParserInput) -> Iterator[ParserOutput]:
+    mammoth = load_library("mammoth")
+    with SafeZip(source) as packed:
         about = packed.core_properties()
-        # The converter builds a tree of what it reads: nothing reaches it that could grow on the way.
+        # The converter builds a tree in memory, so all XML is checked and counted before.
         packed.check_all((".xml", ".rels"))
     html = mammoth.convert_to_html(
         source.start(),
@@ -24,10 +24,9 @@ def read(source: Source) -> Iterator[Piece]:
         "p[style-name='Code'] => pre:separator('\\n')\np[style-name='HTML Preformatted'] => pre:separator('\\n')",
     ).value
     first: Section | None = None
-    found = sections(html)
-    for section in found:
+    for section in html_sections(html):
         first = first or section
         if section is first:
             title = about.title or (section.heading[0] if section.heading else None) or source.name
-            yield About(title, about.author, about.date, about.language)
+            yield DocumentProperties(title, about.author, about.date, about.language)
         yield section

@@ -1,60 +1,61 @@
-"""Web pages: the article without what surrounds it; a page that is no article, all of it. Other XML: its words."""
+"""Parses web pages: the article without its surroundings, or the whole page if there is none. Other XML: its text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from ..types import About, Piece, Section
-from .markup import Walker, walked
-from .source import Source, library
-from .text import whole_text
+from holdfast.documents.parse.dispatch import ParserInput, load_library
+from holdfast.documents.parse.html_sections import HtmlWalker, walk_html
+from holdfast.documents.parse.text import whole_text
+from holdfast.documents.types import DocumentProperties, ParserOutput
 
-_SHORT = 250
-"""An article of fewer characters is none: then the whole page is read."""
-_TREE = 5_000_000
-"""Longer pages are read whole: an article finder takes 50 times their size in memory."""
+_MIN_ARTICLE_CHARS = 250
+"""If the article is shorter, the whole page is parsed. Chosen by hand; not measured."""
+_MAX_TREE_CHARS = 5_000_000
+"""Longer pages are parsed whole, since extracting the article takes about 50 times their size in memory."""
 
 
-def read(source: Source) -> Iterator[Piece]:
+def parse(source: ParserInput) -> Iterator[ParserOutput]:
     html = whole_text(source)
-    if source.format == "xml" or len(html) > _TREE:
-        yield from _whole(html, source.name)
+    if source.format == "xml" or len(html) > _MAX_TREE_CHARS:
+        yield from _parse_whole_page(html, source.name)
         return
-    article = _article(html)
+    article = _extract_article(html)
     if article is None:
-        yield from _whole(html, source.name)
+        yield from _parse_whole_page(html, source.name)
         return
     about, body = article
     yield about
-    yield from walked(Walker(), body)
+    yield from walk_html(HtmlWalker(), body)
 
 
-def _article(html: str) -> tuple[About, str] | None:
-    trafilatura = library("trafilatura")
+def _extract_article(html: str) -> tuple[DocumentProperties, str] | None:
+    trafilatura = load_library("trafilatura")
     try:
-        found: Any = trafilatura.extract_with_metadata(
+        article: Any = trafilatura.extract_with_metadata(
             html, output_format="html", include_comments=False, include_tables=True, include_formatting=True
         )
     except RecursionError:
         return None
-    body = (found.text if found is not None else "") or ""
-    if sum(len(section.text) for section in walked(Walker(), body)) < _SHORT:
+    body = (article.text if article is not None else "") or ""
+    if sum(len(section.text) for section in walk_html(HtmlWalker(), body)) < _MIN_ARTICLE_CHARS:
         return None
-    return About(found.title, found.author, found.date, found.language or _language(html)), body
+    return DocumentProperties(
+        article.title, article.author, article.date, article.language or _declared_language(html)
+    ), body
 
 
-def _language(html: str) -> str | None:
-    walker = Walker()
+def _declared_language(html: str) -> str | None:
+    walker = HtmlWalker()
     walker.feed(html[:4_096])
-    return walker.said.get("lang") or None
+    return walker.metadata.get("lang") or None
 
 
-def _whole(html: str, name: str | None) -> Iterator[Piece]:
-    walker = Walker()
-    yield from _words(walked(walker, html))
-    yield About(walker.title or name, walker.said.get("author") or None, walker.date, walker.said.get("lang") or None)
-
-
-def _words(found: Iterator[Section]) -> Iterator[Section]:
-    yield from found
+def _parse_whole_page(html: str, name: str | None) -> Iterator[ParserOutput]:
+    walker = HtmlWalker()
+    yield from walk_html(walker, html)
+    metadata = walker.metadata
+    yield DocumentProperties(
+        walker.title or name, metadata.get("author") or None, walker.date, metadata.get("lang") or None
+    )

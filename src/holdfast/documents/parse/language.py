@@ -1,16 +1,17 @@
-"""Pure: which language a text is in, told from its script and its most frequent small words; None when unsure."""
+"""Pure: detects the language of a text from its script and its most frequent function words."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
 
-from ..types import About
+from holdfast.documents.types import DocumentProperties
 
-_HEARD = 20_000
-_SHARE, _FEWEST = 8, 5
-"""At least 8 of 100 words, and 5 of them, must be small words of the language."""
-_WORDS = {
+_SAMPLE_CHARS = 20_000
+"""How much text is examined. Chosen by hand; not measured."""
+_MIN_SHARE_PERCENT, _MIN_FUNCTION_WORDS = 8, 5
+"""At least 8 of 100 words, and at least 5, must be function words of the language. Chosen by hand; not measured."""
+_FUNCTION_WORDS = {
     "en": "the of and to in is that for it with was on are be this as",
     "de": "der die und das ist nicht mit den von zu ein eine auf für im sich",
     "fr": "le la les des et est que une dans pour pas sur qui du au avec",
@@ -25,8 +26,8 @@ _WORDS = {
     "tr": "ve bir bu da için ile de çok olarak daha gibi ne ama kadar var olan",
     "cs": "a se na je že to s v z do o jako ale za by pro",
 }
-_SMALL = {language: frozenset(words.split()) for language, words in _WORDS.items()}
-_SCRIPTS = (
+_FUNCTION_WORD_SETS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
+_SCRIPT_PATTERNS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")), ("ko", re.compile(r"[\uac00-\ud7af]")),
     ("zh", re.compile(r"[\u4e00-\u9fff]")), ("uk", re.compile(r"[іїєґІЇЄҐ]")), ("ru", re.compile(r"[а-яА-Я]")),
     ("el", re.compile(r"[α-ωΑ-Ω]")), ("he", re.compile(r"[\u05d0-\u05ea]")), ("ar", re.compile(r"[\u0620-\u064a]")),
@@ -35,33 +36,37 @@ _SCRIPTS = (
 
 
 @dataclass(slots=True)
-class Listener:
-    """Hears the beginning of a document as it is read."""
+class LanguageSample:
+    """Collects the beginning of a document while it is parsed."""
 
-    heard: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     chars: int = 0
 
-    def hear(self, text: str) -> None:
-        if self.chars < _HEARD:
-            self.heard.append(text[:_HEARD])
+    def add(self, text: str) -> None:
+        if self.chars < _SAMPLE_CHARS:
+            self.texts.append(text[:_SAMPLE_CHARS])
             self.chars += len(text)
 
-    def filled(self, about: About, format: str) -> About:
+    def fill(self, about: DocumentProperties, format: str) -> DocumentProperties:
+        """The properties with the format and, if the document states no language, the detected one."""
         language = (about.language or "").strip().split("-")[0].split("_")[0].lower()
         if not re.fullmatch("[a-z]{2,3}", language):
-            language = spoken(" ".join(self.heard)[:_HEARD]) or ""
+            language = detected_language(" ".join(self.texts)[:_SAMPLE_CHARS]) or ""
         return replace(about, format=format, language=language or None)
 
 
-def spoken(text: str) -> str | None:
+def detected_language(text: str) -> str | None:
+    """The language as a two-letter code; None when unsure."""
     letters = sum(map(str.isalpha, text))
-    for language, script in _SCRIPTS:
-        # A quarter of the letters, but Japanese is mostly Han and Ukrainian has few letters of its own.
+    for language, script in _SCRIPT_PATTERNS:
+        # A quarter of the letters; less for Japanese (mostly Han) and Ukrainian (few letters of its own).
         share = {"uk": 40, "ja": 12}.get(language, 4)
         if letters and len(script.findall(text)) * share > letters:
             return language
     words = re.findall(r"[^\W\d_]+", text.lower())
-    counts = {language: sum(word in small for word in words) for language, small in _SMALL.items()}
+    counts = {language: sum(word in known for word in words) for language, known in _FUNCTION_WORD_SETS.items()}
     best, second = sorted(counts, key=counts.__getitem__, reverse=True)[:2]
-    sure = counts[best] * 100 >= _SHARE * len(words) and counts[best] >= max(_FEWEST, counts[second] + 1)
-    return best if sure else None
+    is_sure = counts[best] * 100 >= _MIN_SHARE_PERCENT * len(words) and counts[best] >= max(
+        _MIN_FUNCTION_WORDS, counts[second] + 1
+    )
+    return best if is_sure else None

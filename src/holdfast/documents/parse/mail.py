@@ -1,4 +1,4 @@
-"""Mail: who wrote what to whom, when, and what was attached."""
+"""Parses mail: the main headers, the body and the attachments."""
 
 from __future__ import annotations
 
@@ -8,48 +8,51 @@ from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
 
-from ..types import About, Piece, Section
-from .markup import sections
-from .source import Source, parsed_part
+from holdfast.documents.parse.dispatch import ParserInput, parse_part
+from holdfast.documents.parse.html_sections import html_sections
+from holdfast.documents.types import DocumentProperties, ParserOutput, Section
 
-_FIELDS = ("Subject", "From", "To", "Cc", "Date")
-_PARTS = 500
+_SHOWN_HEADERS = ("Subject", "From", "To", "Cc", "Date")
+_MAX_ATTACHMENTS = 500
+"""Further attachments are ignored. Chosen by hand; not measured."""
 
 
-def read(source: Source) -> Iterator[Piece]:
+def parse(source: ParserInput) -> Iterator[ParserOutput]:
     message = BytesParser(policy=email.policy.default).parse(source.start())
     assert isinstance(message, EmailMessage)
-    subject = _field(message, "Subject")
-    about = About(subject or source.name, _field(message, "From"), _day(message))
+    subject = _header_text(message, "Subject")
+    about = DocumentProperties(subject or source.name, _header_text(message, "From"), _sent_date(message))
     yield about
     heading = (subject,) if subject else ()
-    told = [f"{name}: {value}" for name in _FIELDS if (value := _field(message, name))]
-    yield Section("\n".join(told), heading)
+    headers = [f"{name}: {value}" for name in _SHOWN_HEADERS if (value := _header_text(message, name))]
+    yield Section("\n".join(headers), heading)
     notes: list[str] = []
     for part in _bodies(message):
-        yield from _body(part, heading)
-    for part in list(message.iter_attachments())[:_PARTS]:
-        yield from _attached(part, source, heading, notes)
+        yield from _body_sections(part, heading)
+    for part in list(message.iter_attachments())[:_MAX_ATTACHMENTS]:
+        yield from _attachment_sections(part, source, heading, notes)
     if notes:
-        yield About(about.title, about.author, about.date, notes=tuple(notes))
+        yield DocumentProperties(about.title, about.author, about.date, notes=tuple(notes))
 
 
 def _bodies(message: EmailMessage) -> Iterator[MIMEPart]:
     body = message.get_body(("plain", "html"))
-    if body is not None and not _text(body).strip() and body.get_content_subtype() == "plain":
+    if body is not None and not _part_text(body).strip() and body.get_content_subtype() == "plain":
         body = message.get_body(("html",))
     if body is not None:
         yield body
 
 
-def _body(part: MIMEPart, heading: tuple[str, ...]) -> Iterator[Section]:
+def _body_sections(part: MIMEPart, heading: tuple[str, ...]) -> Iterator[Section]:
     if part.get_content_subtype() == "html":
-        yield from sections(_text(part), heading)
+        yield from html_sections(_part_text(part), heading)
     else:
-        yield Section(_text(part), heading)
+        yield Section(_part_text(part), heading)
 
 
-def _attached(part: MIMEPart, source: Source, heading: tuple[str, ...], notes: list[str]) -> Iterator[Section]:
+def _attachment_sections(
+    part: MIMEPart, source: ParserInput, heading: tuple[str, ...], notes: list[str]
+) -> Iterator[Section]:
     name = part.get_filename() or "attachment"
     if part.get_content_type() == "message/rfc822":
         data = b"".join(inner.as_bytes() for inner in part.iter_parts())
@@ -59,11 +62,11 @@ def _attached(part: MIMEPart, source: Source, heading: tuple[str, ...], notes: l
         return
     source.budget.open_members(1)
     source.budget.unpack(len(data))
-    yield from parsed_part(source, data, name, (*heading, name), notes)
+    yield from parse_part(source, data, name, (*heading, name), notes)
 
 
-def _text(part: MIMEPart) -> str:
-    """What a part says. Charsets are claimed by the sender, who may know no better."""
+def _part_text(part: MIMEPart) -> str:
+    """The text of a part; UTF-8 if the charset that the sender claims is wrong."""
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes):
         return ""
@@ -73,16 +76,16 @@ def _text(part: MIMEPart) -> str:
         return data.decode("utf-8", "replace")
 
 
-def _field(message: EmailMessage, name: str) -> str | None:
+def _header_text(message: EmailMessage, name: str) -> str | None:
     try:
         value = message.get(name)
-    except (ValueError, IndexError, AttributeError, TypeError):  # the standard library's own, on broken headers
+    except (ValueError, IndexError, AttributeError, TypeError):  # raised by the standard library on broken headers
         return None
     return " ".join(str(value).split())[:2_000] or None if value is not None else None
 
 
-def _day(message: EmailMessage) -> str | None:
+def _sent_date(message: EmailMessage) -> str | None:
     try:
-        return parsedate_to_datetime(_field(message, "Date") or "").date().isoformat()
+        return parsedate_to_datetime(_header_text(message, "Date") or "").date().isoformat()
     except (ValueError, TypeError, OverflowError, IndexError):
         return None

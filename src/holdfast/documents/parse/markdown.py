@@ -1,66 +1,66 @@
-"""Markdown: headings, fenced code and tables kept apart, read line by line."""
+"""Parses Markdown line by line into separate sections for headings, fenced code and tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from ..types import About, Kind, Piece, Section
-from .source import Source
-from .text import BLOCK_CHARS, lines
+from holdfast.documents.parse.dispatch import ParserInput
+from holdfast.documents.parse.text import read_lines
+from holdfast.documents.types import TARGET_BLOCK_CHARS, DocumentProperties, ParserOutput, Section, SectionKind
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(?=\S)")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_FRONT = re.compile(r"(title|author|date|lang|language):", re.I)
+_FRONT_MATTER_FIELD = re.compile(r"(title|author|date|lang|language):", re.I)
 
 
-def read(source: Source) -> Iterator[Piece]:
-    reader = Reader()
+def parse(source: ParserInput) -> Iterator[ParserOutput]:
+    reader = MarkdownReader()
     about: dict[str, str] = {}
-    told = False
-    for number, line in enumerate(_after_front_matter(lines(source), about)):
-        yield from reader.take(line)
-        if not told and (reader.trail or number > 50):
-            told = True
-            yield _about(about, reader.trail[0][1] if reader.trail else source.name)
+    sent = False
+    for number, line in enumerate(_after_front_matter(read_lines(source), about)):
+        yield from reader.add_line(line)
+        if not sent and (reader.headings or number > 50):
+            sent = True
+            yield _properties(about, reader.headings[0][1] if reader.headings else source.name)
         if number % 500 == 499:
-            yield source.percent()
+            yield source.progress()
     yield from reader.flush()
-    if not told:
-        yield _about(about, reader.trail[0][1] if reader.trail else source.name)
+    if not sent:
+        yield _properties(about, reader.headings[0][1] if reader.headings else source.name)
 
 
-def _about(said: dict[str, str], title: str | None) -> About:
-    date = said.get("date", "")
-    return About(
-        said.get("title") or title, said.get("author"), date[:10] if re.match(r"\d{4}-\d\d-\d\d", date) else None,
-        said.get("lang") or said.get("language"),
+def _properties(fields: dict[str, str], title: str | None) -> DocumentProperties:
+    date = fields.get("date", "")
+    return DocumentProperties(
+        fields.get("title") or title, fields.get("author"), date[:10] if re.match(r"\d{4}-\d\d-\d\d", date) else None,
+        fields.get("lang") or fields.get("language"),
     )  # fmt: skip
 
 
 def _after_front_matter(lines: Iterator[str], about: dict[str, str]) -> Iterator[str]:
-    """What a block between --- lines at the top says goes into `about`; it is text as well."""
+    """Yield all lines; fields of a block between --- lines at the top are also stored in `about`."""
     inside = False
     for number, line in enumerate(lines):
         if line.rstrip() == "---" and (number == 0 or inside):
             inside = not inside
-        elif inside and (found := _FRONT.match(line)):
+        elif inside and (found := _FRONT_MATTER_FIELD.match(line)):
             about.setdefault(found.group(1).lower(), line[found.end() :].strip().strip("\"'"))
         yield line
 
 
-class Reader:
-    """Lines in, sections out."""
+class MarkdownReader:
+    """Takes lines and yields sections."""
 
     def __init__(self) -> None:
-        self.trail: list[tuple[int, str]] = []
-        self.kind: Kind = "text"
+        self.headings: list[tuple[int, str]] = []
+        self.kind: SectionKind = "text"
         self.fence = ""
-        self.held: list[str] = []
+        self.lines: list[str] = []
         self.size = 0
         self.above = ""
 
-    def take(self, line: str) -> Iterator[Section]:
+    def add_line(self, line: str) -> Iterator[Section]:
         fence = _FENCE.match(line)
         if self.fence:
             yield from self._hold(line)
@@ -74,7 +74,7 @@ class Reader:
         elif found := _HEADING.match(line):
             yield from self.flush()
             level = len(found.group(1))
-            self.trail = [step for step in self.trail if step[0] < level] + [
+            self.headings = [step for step in self.headings if step[0] < level] + [
                 (level, line[found.end() :].strip().rstrip("#").rstrip())
             ]
             yield from self._hold(line)
@@ -83,22 +83,22 @@ class Reader:
 
     def _plain(self, line: str) -> Iterator[Section]:
         in_table = line.lstrip().startswith("|")
-        if in_table != (self.kind == "table") and self.held:
+        if in_table != (self.kind == "table") and self.lines:
             yield from self.flush()
         self.kind = "table" if in_table else "text"
         yield from self._hold(line)
 
     def _hold(self, line: str) -> Iterator[Section]:
         paused = self.kind == "table" or not line.strip()
-        if self.size + len(line) > (BLOCK_CHARS if paused and self.kind != "code" else 4 * BLOCK_CHARS):
-            kind, above = self.kind, self.above or (self.held[0].strip() if self.held else "")
+        if self.size + len(line) > (TARGET_BLOCK_CHARS if paused and self.kind != "code" else 4 * TARGET_BLOCK_CHARS):
+            kind, above = self.kind, self.above or (self.lines[0].strip() if self.lines else "")
             yield from self.flush()
             self.kind, self.above = kind, above if kind == "table" else ""
-        self.held.append(line)
+        self.lines.append(line)
         self.size += len(line)
 
     def flush(self) -> Iterator[Section]:
-        text = "".join(self.held).strip("\n")
+        text = "".join(self.lines).strip("\n")
         if text.strip():
-            yield Section(text, tuple(words for _, words in self.trail), None, self.kind, self.above)
-        self.held, self.size, self.kind, self.above = [], 0, "text", ""
+            yield Section(text, tuple(words for _, words in self.headings), None, self.kind, self.above)
+        self.lines, self.size, self.kind, self.above = [], 0, "text", ""

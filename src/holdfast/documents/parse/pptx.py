@@ -1,4 +1,4 @@
-"""Slides: one page each, in the order they are shown, under their titles; notes and tables kept."""
+"""Parses presentations: one page per slide, in order, under its title, with notes and tables."""
 
 from __future__ import annotations
 
@@ -6,39 +6,46 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..types import About, DocumentError, Kind, Piece, Progress, Section
-from .packed import Event, Packed
-from .source import Source
+from holdfast.documents.parse.dispatch import ParserInput
+from holdfast.documents.parse.safe_zip import SafeZip, XmlEvent
+from holdfast.documents.types import (
+    DocumentError,
+    DocumentProperties,
+    ParserOutput,
+    Progress,
+    Section,
+    SectionKind,
+)
 
-_DECK = "ppt/presentation.xml"
+_PRESENTATION_PART = "ppt/presentation.xml"
 
 
-def read(source: Source) -> Iterator[Piece]:
-    with Packed(source) as packed:
-        slides = _slides(packed)
+def parse(source: ParserInput) -> Iterator[ParserOutput]:
+    with SafeZip(source) as packed:
+        slides = _slide_parts(packed)
         if not slides:
             raise DocumentError("The presentation has no slides.")
-        said = packed.core_properties()
-        yield About(said.title or source.name, said.author, said.date, said.language, len(slides))
+        core = packed.core_properties()
+        yield DocumentProperties(core.title or source.name, core.author, core.date, core.language, len(slides))
         for number, name in enumerate(slides, 1):
-            yield from _slide(packed, name, number)
+            yield from _slide_sections(packed, name, number)
             yield Progress(min(99, number * 100 // len(slides)))
 
 
-def _slides(packed: Packed) -> list[str]:
-    relations = packed.relations(_DECK)
-    ids = [given.get("relationships:id", "") for given in _given(packed.events(_DECK), "sldId")]
+def _slide_parts(packed: SafeZip) -> list[str]:
+    relations = packed.relations(_PRESENTATION_PART)
+    ids = [given.get("relationships:id", "") for given in _attributes_of(packed.events(_PRESENTATION_PART), "sldId")]
     return [relations[each] for each in ids if relations.get(each) in packed.members]
 
 
-def _given(events: Iterator[Event], tag: str) -> Iterator[dict[str, str]]:
+def _attributes_of(events: Iterator[XmlEvent], tag: str) -> Iterator[dict[str, str]]:
     return (given for what, name, given in events if what == "start" and name == tag)
 
 
-def _slide(packed: Packed, name: str, number: int) -> Iterator[Section]:
+def _slide_sections(packed: SafeZip, name: str, number: int) -> Iterator[Section]:
     slide = Slide()
     for event in packed.events(name):
-        slide.take(event)
+        slide.add_event(event)
     heading = (slide.title,) if slide.title else ()
     for text, kind in slide.blocks:
         yield Section(text, heading, number, kind)
@@ -46,7 +53,7 @@ def _slide(packed: Packed, name: str, number: int) -> Iterator[Section]:
         if re.search(r"notesSlides/notesSlide\d*\.xml$", target) and target in packed.members:
             notes = Slide()
             for event in packed.events(target):
-                notes.take(event)
+                notes.add_event(event)
             words = "\n".join(text for text, _ in notes.blocks if not text.isdigit())
             if words:
                 yield Section(f"Notes: {words}", heading, number)
@@ -54,19 +61,19 @@ def _slide(packed: Packed, name: str, number: int) -> Iterator[Section]:
 
 @dataclass(slots=True)
 class Slide:
-    """What one slide says, as its XML goes by."""
+    """Collects the text of one slide from its XML events."""
 
     title: str = ""
-    blocks: list[tuple[str, Kind]] = field(default_factory=list)
+    blocks: list[tuple[str, SectionKind]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     paragraphs: list[str] = field(default_factory=list)
     row: list[str] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
-    place: str = ""
+    placeholder: str = ""
     writing: bool = False
     in_table: bool = False
 
-    def take(self, event: Event) -> None:
+    def add_event(self, event: XmlEvent) -> None:
         what, tag, given = event
         if what == "text":
             if self.writing:
@@ -78,9 +85,9 @@ class Slide:
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
         if tag == "ph":
-            self.place = given.get("type", "")
+            self.placeholder = given.get("type", "")
         elif tag in ("sp", "graphicFrame"):
-            self.place = ""
+            self.placeholder = ""
         elif tag == "tbl":
             self.in_table, self.rows = True, []
         elif tag == "br":
@@ -107,7 +114,7 @@ class Slide:
     def _end_shape(self) -> None:
         text = "\n".join(filter(None, self.paragraphs))
         self.paragraphs = []
-        if text and self.place in ("title", "ctrTitle") and not self.title:
+        if text and self.placeholder in ("title", "ctrTitle") and not self.title:
             self.title = " ".join(text.split())
-        if text and self.place not in ("sldNum", "dt", "ftr"):
+        if text and self.placeholder not in ("sldNum", "dt", "ftr"):
             self.blocks.append((text, "text"))

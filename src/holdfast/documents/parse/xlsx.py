@@ -1,4 +1,4 @@
-"""Workbooks: each sheet a table under its name, rows as they are read; dates as dates, formulas by their last value."""
+"""Parses workbooks: each sheet as a table under its name; dates as dates, formulas as their last value."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from ..types import About, DocumentError, Piece, Section
-from .packed import Packed
-from .source import Source
+from holdfast.documents.parse.dispatch import ParserInput
+from holdfast.documents.parse.safe_zip import SafeZip
+from holdfast.documents.types import TARGET_BLOCK_CHARS, DocumentError, DocumentProperties, ParserOutput, Section
 
-_BOOK = "xl/workbook.xml"
-BLOCK_CHARS = 3_500
-_COLUMNS = 16_384
-_CELL_CHARS = 32_767
-_EMPTY = 200
-"""Empty cells before a filled one that are kept, so that columns stay in line with their header."""
+_WORKBOOK_PART = "xl/workbook.xml"
+_MAX_COLUMNS = 16_384
+_MAX_CELL_CHARS = 32_767
+"""The limits of Excel itself."""
+_MAX_EMPTY_CELLS = 200
+"""Empty cells kept before a filled one, so that columns match their header. Chosen by hand; not measured."""
 
 
-def read(source: Source) -> Iterator[Piece]:
-    with Packed(source) as packed:
-        sheets = _sheets(packed)
+def parse(source: ParserInput) -> Iterator[ParserOutput]:
+    with SafeZip(source) as packed:
+        sheets = _sheet_parts(packed)
         if not sheets:
             raise DocumentError("The workbook has no sheets.")
-        said = packed.core_properties()
-        yield About(said.title or source.name, said.author, said.date, said.language)
-        book = Book(packed)
+        core = packed.core_properties()
+        yield DocumentProperties(core.title or source.name, core.author, core.date, core.language)
+        book = Workbook(packed)
         for title, name in sheets:
-            yield from tabled(book.rows(name), (title,))
+            yield from table_sections(book.rows(name), (title,))
 
 
-def _sheets(packed: Packed) -> list[tuple[str, str]]:
-    relations = packed.relations(_BOOK)
-    found = []
-    for what, tag, given in packed.events(_BOOK):
+def _sheet_parts(packed: SafeZip) -> list[tuple[str, str]]:
+    relations = packed.relations(_WORKBOOK_PART)
+    sheets = []
+    for what, tag, given in packed.events(_WORKBOOK_PART):
         target = relations.get(given.get("id", "")) if what == "start" and tag == "sheet" else None
         if target in packed.members:
-            found.append((given.get("name", ""), str(target)))
-    return found
+            sheets.append((given.get("name", ""), str(target)))
+    return sheets
 
 
-def tabled(rows: Iterator[list[str]], heading: tuple[str, ...] = ()) -> Iterator[Section]:
-    """Rows as tables of a readable size; each but the first knows the header row."""
+def table_sections(rows: Iterator[list[str]], heading: tuple[str, ...] = ()) -> Iterator[Section]:
+    """Yield rows as table sections of about TARGET_BLOCK_CHARS; each but the first has the header row."""
     held: list[str] = []
     size, header = 0, ""
     for row in rows:
         line = " | ".join(" ".join(cell.split()) for cell in row).rstrip(" |")
         if not line:
             continue
-        if held and size + len(line) > BLOCK_CHARS:
+        if held and size + len(line) > TARGET_BLOCK_CHARS:
             yield Section("\n".join(held), heading, None, "table", header)
             header = header or held[0][:1_000]
             held, size = [], 0
@@ -58,15 +58,15 @@ def tabled(rows: Iterator[list[str]], heading: tuple[str, ...] = ()) -> Iterator
         yield Section("\n".join(held), heading, None, "table", header)
 
 
-class Book:
-    """What the cells of all sheets refer to: shared texts and which styles are dates."""
+class Workbook:
+    """What the cells of all sheets refer to: shared strings and the styles that show dates."""
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: SafeZip) -> None:
         self.packed = packed
         self.texts = list(self._texts())
         self.dates = self._date_styles()
         self.epoch = datetime(1899, 12, 30)
-        for what, tag, given in packed.events(_BOOK):
+        for what, tag, given in packed.events(_WORKBOOK_PART):
             if what == "start" and tag == "workbookPr" and given.get("date1904") in ("1", "true"):
                 self.epoch = datetime(1904, 1, 1)
 
@@ -87,11 +87,11 @@ class Book:
                     words = []
 
     def _date_styles(self) -> frozenset[int]:
-        """Numbers of the cell formats that show a day or a time."""
+        """The numbers of the cell formats that show a date or a time."""
         if "xl/styles.xml" not in self.packed.members:
             return frozenset()
         custom: set[int] = set()
-        found, count, listing = set(), 0, False
+        styles, count, listing = set(), 0, False
         for what, tag, given in self.packed.events("xl/styles.xml"):
             if tag == "cellXfs" and what != "text":
                 listing = what == "start"
@@ -104,11 +104,12 @@ class Book:
             elif what == "start" and tag == "xf" and listing:
                 style = _number(given.get("numFmtId"))
                 if 14 <= style <= 22 or 45 <= style <= 47 or style in custom:
-                    found.add(count)
+                    styles.add(count)
                 count += 1
-        return frozenset(found)
+        return frozenset(styles)
 
     def rows(self, name: str) -> Iterator[list[str]]:
+        """Yield the rows of a sheet as texts."""
         row: list[str] = []
         cell: dict[str, str] = {}
         words: list[str] = []
@@ -123,30 +124,30 @@ class Book:
             else:
                 writing = False
                 if tag == "c":
-                    self._place(row, cell, "".join(words)[:_CELL_CHARS])
+                    self._add_cell(row, cell, "".join(words)[:_MAX_CELL_CHARS])
                 elif tag == "row":
                     yield row
                     row = []
 
-    def _place(self, row: list[str], cell: dict[str, str], words: str) -> None:
-        if not words or len(row) >= _COLUMNS:
+    def _add_cell(self, row: list[str], cell: dict[str, str], words: str) -> None:
+        if not words or len(row) >= _MAX_COLUMNS:
             return
-        column = _column(cell.get("r", ""))
+        column = _column_index(cell.get("r", ""))
         if column is not None:
-            row.extend([""] * min(_EMPTY, max(0, column - len(row))))
-        row.append(self._shown(cell, words))
+            row.extend([""] * min(_MAX_EMPTY_CELLS, max(0, column - len(row))))
+        row.append(self._cell_text(cell, words))
 
-    def _shown(self, cell: dict[str, str], words: str) -> str:
+    def _cell_text(self, cell: dict[str, str], words: str) -> str:
         if cell.get("t") == "s":
             number = _number(words)
             return self.texts[number] if 0 <= number < len(self.texts) else ""
         if cell.get("t") == "b":
             return "TRUE" if words == "1" else "FALSE"
         if cell.get("t") in (None, "n") and _number(cell.get("s")) in self.dates:
-            return self._day(words)
+            return self._date_text(words)
         return words
 
-    def _day(self, words: str) -> str:
+    def _date_text(self, words: str) -> str:
         try:
             at = self.epoch + timedelta(days=float(words))
         except (ValueError, OverflowError):
@@ -159,11 +160,11 @@ def _number(text: str | None) -> int:
     return int(text) if text and re.fullmatch(r"\d{1,9}", text) else -1
 
 
-def _column(reference: str) -> int | None:
-    found = re.match(r"[A-Z]{1,3}", reference)
-    if not found:
+def _column_index(reference: str) -> int | None:
+    letters = re.match(r"[A-Z]{1,3}", reference)
+    if not letters:
         return None
     number = 0
-    for letter in found.group():
+    for letter in letters.group():
         number = number * 26 + ord(letter) - 64
     return number - 1

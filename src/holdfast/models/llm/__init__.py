@@ -1,1 +1,1 @@
-"""A language model, when the user names one: the wire to it, and the tasks it is asked for."""
+"""Language models of providers, when the settings name one: the HTTP client, retries, and the tasks they do."""

@@ -1,6 +1,7 @@
-"""Anthropic's Messages API.
+"""A client of Anthropic's Messages API.
 
-No temperature is sent: current models take none. The system block is marked for caching, so calls of one task share it.
+It sends no temperature, because current models do not accept one. The system block is marked for caching, so that the
+calls of one task share it.
 """
 
 from __future__ import annotations
@@ -10,16 +11,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from .chat import Ask, Reply, Usage
-from .endpoint import Endpoint
-from .openai import tokens
-from .schemas import known_words
-from .wire import Unanswered, Wire
+from holdfast.models.llm.chat import ChatReply, ChatRequest, Usage, provider_schema, token_count
+from holdfast.models.llm.endpoint import Endpoint
+from holdfast.models.llm.http import EndpointClient, Unanswered
 
-VERSION = "2023-06-01"
+API_VERSION = "2023-06-01"
 _PATH = "/messages"
-_CUT = {"max_tokens", "model_context_window_exceeded"}
-_STATUS = {
+_CUT_OFF_REASONS = {"max_tokens", "model_context_window_exceeded"}
+_STATUS_BY_ERROR_TYPE = {
     "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
     "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "timeout_error": 504,
     "overloaded_error": 529,
@@ -31,44 +30,44 @@ class AnthropicChat:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._wire = Wire(endpoint, {"x-api-key": endpoint.key or "", "anthropic-version": VERSION})
+        self._client = EndpointClient(endpoint, {"x-api-key": endpoint.key or "", "anthropic-version": API_VERSION})
 
     @property
     def name(self) -> str:
         return self._endpoint.name
 
-    async def reply(self, ask: Ask) -> Reply:
-        answer = await self._wire.post(_PATH, self._body(ask), ask.seconds)
-        so_far = _SoFar()
+    async def reply(self, ask: ChatRequest) -> ChatReply:
+        answer = await self._client.post(_PATH, self._body(ask), ask.seconds)
+        message = _MessageAccumulator()
         try:
-            so_far.count(answer.get("usage"))
-            so_far.stop = answer["stop_reason"]
-            so_far.text = [block["text"] for block in answer["content"] if block["type"] == "text"]
-            return so_far.reply(self.name, ask.task)
+            message.count(answer.get("usage"))
+            message.stop = answer["stop_reason"]
+            message.text = [block["text"] for block in answer["content"] if block["type"] == "text"]
+            return message.reply(self.name, ask.task)
         except (KeyError, TypeError, AttributeError):
-            raise self._wire.unreadable("it is no message") from None
+            raise self._client.unreadable("it is not a message") from None
 
-    async def stream(self, ask: Ask) -> AsyncGenerator[str | Reply, None]:
-        so_far = _SoFar()
+    async def stream(self, ask: ChatRequest) -> AsyncGenerator[str | ChatReply, None]:
+        message = _MessageAccumulator()
         body = self._body(ask) | {"stream": True}
-        async with aclosing(self._wire.events(_PATH, body, ask.seconds)) as events:
+        async with aclosing(self._client.events(_PATH, body, ask.seconds)) as events:
             async for event in events:
                 try:
-                    self._raise_told(event, so_far, ask)
-                    piece = so_far.add(event)
+                    self._raise_reported_error(event, message, ask)
+                    piece = message.add(event)
                 except (KeyError, TypeError, AttributeError):
-                    raise self._wire.unreadable("it is no stream of a message") from None
+                    raise self._client.unreadable("it is not the stream of a message") from None
                 if piece:
                     yield piece
-        reply = so_far.reply(self.name, ask.task)
-        if so_far.stop is None:
-            raise Unanswered(f"{self.name} broke off.", usage=reply.usage)
+        reply = message.reply(self.name, ask.task)
+        if message.stop is None:
+            raise Unanswered(f"{self.name} ended its reply early.", usage=reply.usage)
         yield reply
 
     async def close(self) -> None:
-        await self._wire.close()
+        await self._client.close()
 
-    def _body(self, ask: Ask) -> dict[str, Any]:
+    def _body(self, ask: ChatRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._endpoint.model,
             "max_tokens": ask.tokens,
@@ -76,28 +75,29 @@ class AnthropicChat:
             "messages": [{"role": "user", "content": ask.user}],
         }
         if ask.schema is not None:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": known_words(ask.schema)}}
+            body["output_config"] = {"format": {"type": "json_schema", "schema": provider_schema(ask.schema)}}
         return body
 
-    def _raise_told(self, event: dict[str, Any], so_far: _SoFar, ask: Ask) -> None:
+    def _raise_reported_error(self, event: dict[str, Any], message: _MessageAccumulator, ask: ChatRequest) -> None:
         if event["type"] != "error":
             return
         error = event.get("error") or {}
-        failure = self._wire.failed(_STATUS.get(str(error.get("type")), 500), event)
+        failure = self._client.error_of_status(_STATUS_BY_ERROR_TYPE.get(str(error.get("type")), 500), event)
         if isinstance(failure, Unanswered):
-            failure.usage = so_far.reply(self.name, ask.task).usage
+            failure.usage = message.reply(self.name, ask.task).usage
         raise failure
 
 
 @dataclass(slots=True)
-class _SoFar:
-    """An answer while it comes."""
+class _MessageAccumulator:
+    """Accumulates an answer, whole or from the events of a stream."""
 
     text: list[str] = field(default_factory=list)
     stop: str | None = None
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, event: dict[str, Any]) -> str:
+        """Adds an event; returns the text that it adds."""
         match event["type"]:
             case "message_start":
                 self.count(event["message"].get("usage"))
@@ -113,12 +113,12 @@ class _SoFar:
         return ""
 
     def count(self, usage: Any) -> None:
-        """Counts are cumulative, and a later one may leave out what an earlier one told."""
+        """Adds token counts. They are cumulative, and a later event may omit a count that an earlier one had."""
         if isinstance(usage, dict):
-            self.counts |= {name: tokens(count) for name, count in usage.items() if isinstance(count, int)}
+            self.counts |= {name: token_count(count) for name, count in usage.items() if isinstance(count, int)}
 
-    def reply(self, name: str, task: str) -> Reply:
+    def reply(self, name: str, task: str) -> ChatReply:
         cached = self.counts.get("cache_read_input_tokens", 0)
         read = self.counts.get("input_tokens", 0) + self.counts.get("cache_creation_input_tokens", 0) + cached
         usage = Usage(name, task, input=read, output=self.counts.get("output_tokens", 0), cached=cached)
-        return Reply("".join(self.text), usage, self.stop not in _CUT, self.stop == "refusal")
+        return ChatReply("".join(self.text), usage, self.stop not in _CUT_OFF_REASONS, self.stop == "refusal")

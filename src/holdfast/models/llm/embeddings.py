@@ -1,4 +1,4 @@
-"""Vectors from a provider: OpenAI's embeddings, which many servers speak.
+"""An embedder that calls a provider through OpenAI's embeddings API, which many servers offer.
 
 openai:text-embedding-3-small/1536        ollama:nomic-embed-text/768        http(s)://host/v1#model/768
 """
@@ -11,37 +11,44 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidInput, ModelError
-from ...types import Floats
-from .breaker import Breaker
-from .calling import Line, Manners
-from .chat import Usage
-from .endpoint import Endpoint, endpoint
-from .openai import usage_of
-from .wire import Wire
+from holdfast.domain.errors import InvalidInput, ModelError
+from holdfast.domain.types import Floats
+from holdfast.models.llm.chat import Usage
+from holdfast.models.llm.circuit_breaker import CircuitBreaker
+from holdfast.models.llm.endpoint import Endpoint, parse_endpoint
+from holdfast.models.llm.http import EndpointClient
+from holdfast.models.llm.openai import reported_usage
+from holdfast.models.llm.retry import RetryingCaller, RetryPolicy
+from holdfast.text.redaction import redacted_text
 
-BATCH = 64
-SECONDS = 60.0
+MAX_BATCH_TEXTS = 64
+BATCH_SECONDS = 60.0
 QUERY_SECONDS = 10.0
-_RETRIEVAL = "Represent this sentence for searching relevant passages: "
+"""Texts per request; seconds for a batch, and for a question that a caller is waiting for.
+Chosen by hand; not measured."""
+_RETRIEVAL_PREFIX = "Represent this sentence for searching relevant passages: "
 _PREFIXES = {
     "nomic-embed-text": ("search_document: ", "search_query: "),
-    "mxbai-embed-large": ("", _RETRIEVAL),
-    "snowflake-arctic-embed": ("", _RETRIEVAL),
+    "mxbai-embed-large": ("", _RETRIEVAL_PREFIX),
+    "snowflake-arctic-embed": ("", _RETRIEVAL_PREFIX),
 }
-"""What some models were trained to see before a text and before a question; no server adds it."""
+"""The prefixes that some models were trained with, for a text and for a question; no server adds them."""
 
 
 class RemoteEmbedder:
-    """Keeps the promise of ports.Embedder. Calls are retried, broken off and paid for as those of a chat."""
+    """An Embedder on a server. Its calls are retried, limited and charged as those of a chat, and hold no secrets."""
 
     def __init__(
-        self, endpoint: Endpoint, dimensions: int, manners: Manners | None = None, breaker: Breaker | None = None
+        self,
+        endpoint: Endpoint,
+        dimensions: int,
+        manners: RetryPolicy | None = None,
+        breaker: CircuitBreaker | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._dimensions = dimensions
-        self._wire = Wire(endpoint, {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {})
-        self._line = Line(endpoint.name, manners, breaker)
+        self._client = EndpointClient(endpoint, {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {})
+        self._caller = RetryingCaller(endpoint.name, manners, breaker)
         self._prefixes = _PREFIXES.get(endpoint.model.rpartition("/")[2].partition(":")[0], ("", ""))
 
     @property
@@ -49,29 +56,33 @@ class RemoteEmbedder:
         return f"{self._endpoint.name}/{self._dimensions}"
 
     async def embed(self, texts: Sequence[str]) -> list[Floats]:
-        before = self._prefixes[0]
-        found: list[Floats] = []
-        for start in range(0, len(texts), BATCH):
-            found += await self._embedded([before + text for text in texts[start : start + BATCH]], SECONDS)
-        return found
+        prefix = self._prefixes[0]
+        vectors: list[Floats] = []
+        for start in range(0, len(texts), MAX_BATCH_TEXTS):
+            vectors += await self._embed(
+                [prefix + redacted_text(text) for text in texts[start : start + MAX_BATCH_TEXTS]], BATCH_SECONDS
+            )
+        return vectors
 
     async def embed_query(self, text: str) -> Floats:
-        return (await self._embedded([self._prefixes[1] + text], QUERY_SECONDS))[0]
+        return (await self._embed([self._prefixes[1] + redacted_text(text)], QUERY_SECONDS))[0]
 
     async def close(self) -> None:
-        await self._wire.close()
+        await self._client.close()
 
-    async def _embedded(self, texts: list[str], seconds: float) -> list[Floats]:
+    async def _embed(self, texts: list[str], seconds: float) -> list[Floats]:
         body: dict[str, Any] = {"model": self._endpoint.model, "input": [text or " " for text in texts]}
         if self._endpoint.vendor == "openai" and self._endpoint.model.startswith("text-embedding-3"):
             body["dimensions"] = self._dimensions
 
-        async def once(left: float) -> tuple[Any, Usage]:
-            answer = await self._wire.post("/embeddings", body, left)
-            usage = usage_of(answer.get("usage") if isinstance(answer, dict) else None, self._endpoint.name, "embed")
+        async def attempt(left: float) -> tuple[Any, Usage]:
+            answer = await self._client.post("/embeddings", body, left)
+            usage = reported_usage(
+                answer.get("usage") if isinstance(answer, dict) else None, self._endpoint.name, "embed"
+            )
             return answer, usage
 
-        return self._vectors(await self._line.tried(seconds, once), len(texts))
+        return self._vectors(await self._caller.run(seconds, attempt), len(texts))
 
     def _vectors(self, answer: Any, count: int) -> list[Floats]:
         try:
@@ -86,28 +97,26 @@ class RemoteEmbedder:
             with np.errstate(over="ignore"):
                 norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise self._wire.unreadable(f"it is not {count} vectors") from None
+            raise self._client.unreadable(f"it is not {count} vectors") from None
         if matrix.shape != (count, self._dimensions) or not np.isfinite(norms).all() or not norms.all():
-            raise self._wire.unreadable("a vector has no length or is no vector")
+            raise self._client.unreadable("a vector has length zero or is not a vector")
         return list((matrix / norms).astype(np.float32))
 
     def _wrong_length(self, lengths: set[int]) -> ModelError:
         setting, name = self._endpoint.setting.upper(), self._endpoint.name
-        told = ", ".join(str(length) for length in sorted(lengths)[:3])
+        shown = ", ".join(str(length) for length in sorted(lengths)[:3])
         fix = f"Write the dimensions of the model at the end of HOLDFAST_{setting}."
-        return ModelError(f"{name} makes vectors of {told} numbers where {self._dimensions} were expected.", fix=fix)
+        return ModelError(f"{name} returns vectors of {shown} numbers; {self._dimensions} were expected.", fix=fix)
 
 
-def embedder_named(spec: str, key: str | None = None, url: str | None = None) -> RemoteEmbedder:
-    """The embedder that a setting names: a model as for HOLDFAST_LLM, a slash and its dimensions."""
-    found = re.fullmatch(r"(.+)/(\d{1,5})", spec.strip(), re.DOTALL)
-    if found is None or not 1 <= int(found[2]) <= 16_000:
+def embedder_from_setting(spec: str, key: str | None = None, url: str | None = None) -> RemoteEmbedder:
+    """Builds the embedder that a setting names: a model as in HOLDFAST_LLM, a slash and its dimensions."""
+    match = re.fullmatch(r"(.+)/(\d{1,5})", spec.strip(), re.DOTALL)
+    if match is None or not 1 <= int(match[2]) <= 16_000:
         fix = "Write provider:model/dimensions, such as openai:text-embedding-3-small/1536."
-        raise InvalidInput("HOLDFAST_EMBEDDER names no dimensions.", field="embedder", fix=fix)
-    where = endpoint(found[1], key, url, setting="embedder")
+        raise InvalidInput("HOLDFAST_EMBEDDER does not state the dimensions of the model.", field="embedder", fix=fix)
+    where = parse_endpoint(match[1], key, url, setting="embedder")
     if where.dialect != "openai":
-        fix = "Choose another provider, or leave the setting out for the embedder that ships."
-        raise InvalidInput(
-            f"HOLDFAST_EMBEDDER names {where.vendor}, which has no embeddings.", field="embedder", fix=fix
-        )
-    return RemoteEmbedder(where, int(found[2]))
+        fix = "Choose another provider, or leave the setting out for the built-in embedder."
+        raise InvalidInput(f"HOLDFAST_EMBEDDER is {where.vendor}, which has no embeddings.", field="embedder", fix=fix)
+    return RemoteEmbedder(where, int(match[2]))

@@ -1,4 +1,5 @@
-"""The prompts, each a file whose first line is its version: recorded on what it made, and changed with every change."""
+"""Loads prompts. Each is a file whose first line is its version, which is recorded on the memories made with it; every
+change of a prompt changes its version."""
 
 from __future__ import annotations
 
@@ -11,18 +12,19 @@ from importlib.resources import files
 @dataclass(frozen=True, slots=True)
 class Prompt:
     version: str
-    """Such as extract-1."""
+    """For example extract-1."""
     text: str
 
 
 @cache
-def prompt(name: str) -> Prompt:
+def load_prompt(name: str) -> Prompt:
     version, _, text = files(__package__).joinpath("prompts", f"{name}.md").read_text("utf-8").partition("\n")
     return Prompt(version.strip(), text.strip())
 
 
-def fenced(**data: str) -> str:
-    """Data between marks that nobody who wrote it could know, so that no text can end its own block."""
+def fenced_data(**data: str) -> str:
+    """Encloses each text in marks with a random token that its author could not know, so that
+    no text can end its block."""
     mark = secrets.token_hex(8)
     while any(mark in text for text in data.values()):
         mark = secrets.token_hex(8)

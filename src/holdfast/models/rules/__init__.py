@@ -1,29 +1,29 @@
-"""The built-in extractor: rules, offline, conservative; it would rather miss a fact than invent one.
+"""The built-in extractor: rules, offline and conservative; it would rather miss a fact than invent one.
 
-The rules are loaded when first asked for: `holdfast hook` needs `redacted` alone, and at once.
+The rules load at first use, since `holdfast hook` needs only `redacted_text` and must start fast.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...redaction import redacted
+from holdfast.text.redaction import redacted_text
 
 if TYPE_CHECKING:
-    from .extractor import RuleExtractor, drafts
-    from .summariser import QuotingSummariser
+    from holdfast.models.rules.extractor import RuleExtractor, drafts
+    from holdfast.models.rules.summariser import QuotingSummariser
 else:
 
     def __getattr__(name):
         if name == "QuotingSummariser":
-            from .summariser import QuotingSummariser
+            from holdfast.models.rules.summariser import QuotingSummariser
 
             return QuotingSummariser
         if name not in ("RuleExtractor", "drafts"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from . import extractor
+        from holdfast.models.rules import extractor
 
         return getattr(extractor, name)
 
 
-__all__ = ["QuotingSummariser", "RuleExtractor", "drafts", "redacted"]
+__all__ = ["QuotingSummariser", "RuleExtractor", "drafts", "redacted_text"]

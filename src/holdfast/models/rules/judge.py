@@ -1,9 +1,10 @@
-"""Learned: how likely a finding is worth keeping, and as which kind. The rules propose, this disposes.
+"""A learned judge of findings: how likely each is worth keeping, and as which kind. The rules propose, it decides.
 
-A linear model over the words of the sentence (names, numbers, dates and relations as classes), its shape and place in
-the talk, and the rule that made the finding. Whatever it does not rule out, a reader (models/reader.py) reads with what
-is around it, where there is one. The weights are data (judge.json), trained by `evals/train_judge.py` on annotated
-conversations; the probability is the memory's confidence.
+It is a linear model over the words of the sentence (names, numbers, dates and relations as classes), its form and
+position in the conversation, and the rule that made the finding. Where an embedder can read sentences
+(models/statement_reader.py), it reads those that the words do not rule out, together with their context. The weights
+are data (judge.json), trained by `evals/train/judge.py` on annotated conversations; the probability becomes the
+memory's confidence. docs/decisions/0008 has the measurements.
 """
 
 from __future__ import annotations
@@ -18,44 +19,47 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...types import Floats
-from .clauses import bare
-from .found import Found
-from .signs import noise
-from .words import RELATIONS, TECHNOLOGY
+from holdfast.domain.types import Floats
+from holdfast.models.rules.findings.finding import RuleFinding
+from holdfast.models.rules.patterns.salience import is_noise
+from holdfast.models.rules.patterns.vocabulary import TECHNOLOGY
+from holdfast.models.rules.sentences.clauses import without_leading_fillers
+from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY, A_MONTH_BUT_MAY
+from holdfast.text.lexicon.kinship import RELATIONS
+from holdfast.text.lexicon.sentences import ENDS
 
 CLASSES = ("none", "fact", "event", "instruction", "task")
-SCALE = 100
-"""Weights are kept as whole numbers of hundredths."""
-GENERIC = frozenset(("told", "told-event", "told-task", "told-order", "spoken", "reply", "abroad", "agreed"))
-"""Rules that see a statement but know no topic: their kind is a guess, and the judge's is better."""
+WEIGHT_SCALE = 100
+"""The weights in judge.json are integers: the real weights times this."""
+TOPICLESS_RULES = frozenset(("told", "told-event", "told-task", "told-order", "spoken", "reply", "abroad", "agreed"))
+"""Rules that find a statement without a topic: the kind they assign is a guess, and the judge's is better."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\d.,:]*|[?!…:;,]")
-_DATE = re.compile(
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october|"
-    r"november|december|today|tomorrow|yesterday|tonight|weekend"
-)
+_DATE = re.compile(rf"{A_FULL_WEEKDAY}s?|{A_MONTH_BUT_MAY}|today|tomorrow|yesterday|tonight|weekend")
 _RELATIVE = RELATIONS | {f"{relation}s" for relation in RELATIONS}
-_FIRST = re.compile(r"\b(?:i|my|we|our|me|us|im|ive)\b")
-_SECOND = re.compile(r"\byour?\b")
+_FIRST_PERSON = re.compile(r"\b(?:i|my|we|our|me|us|im|ive)\b")
+_SECOND_PERSON = re.compile(r"\byour?\b")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _CODE = re.compile(r"[`_/]|[a-z]-[a-z]|[a-z][0-9]")
-_STOP = "?!…:;"
-_SENTENCE = re.compile(r"[.!?] ")
+_STOPS = "?!…:;"
+_SENTENCE = re.compile(rf"[{ENDS}] ")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-LONGEST = 60
-REPLIED, NEARBY = 8, 100
-"""How many words of the answer are looked at, and of the messages around."""
-DOUBT, CLEAR = 0.2, 0.9
-"""What the words alone give less than this is not worth reading, nor what they give this much for one kind."""
-DENIED = 0.1
-"""Below this, words and reading together outweigh a rule that knows its topic."""
-_BOTH = (1.0, 0.5)
-"""How much what the words say counts, and what was read: the best by `evals/train_reader.py report`."""
+MAX_SENTENCE_WORDS = 60
+"""How many words of a sentence are used. Chosen by hand, to bound the time; not measured."""
+MAX_REPLY_WORDS, MAX_CONTEXT_WORDS = 8, 100
+"""How many words of the answer, and of the surrounding messages, are used. Chosen by hand; not measured."""
+MIN_READ_PROBABILITY, MAX_READ_PROBABILITY = 0.2, 0.9
+"""A finding is read when its words alone give it at least the first probability, and no kind as much as the second: the
+others are already decided. Chosen by hand, to save reading; not measured against other values."""
+MIN_BELIEVED_PROBABILITY = 0.1
+"""Below this probability by words and reader together, the confidence of a rule that knows its topic counts only half.
+Decision 0008 describes the effect; the value was chosen by hand."""
+_WORDS_AND_READER_WEIGHTS = (1.0, 0.5)
+"""The weights of the words and of the reader: the best by `evals/train/reader.py report`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """Where a sentence was said."""
+class SentenceContext:
+    """The context of a sentence in its conversation."""
 
     sentence: str
     place: int
@@ -66,14 +70,14 @@ class Setting:
     """Whether the message names its speaker."""
     before: str = ""
     before_role: str = ""
-    """The message before, by whoever said it."""
+    """The role of the message before."""
     dated: bool = False
     earlier: str = ""
-    """The two messages before."""
+    """The two messages before this one."""
     message: str = ""
-    """All of the message that the sentence is in."""
+    """The whole message that the sentence is in."""
     reply: str = ""
-    """What the assistant answered, if it has."""
+    """The assistant's answer, if there is one."""
 
     @property
     def around(self) -> str:
@@ -81,8 +85,8 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """For a reader: a finding, what is around it, and the logarithms of what its words alone give each class."""
+class ReadableSentence:
+    """The input of a reader: a finding, its context, and the log probability of each class by its words alone."""
 
     content: str
     before: str
@@ -92,60 +96,74 @@ class Sentence:
 
 
 @runtime_checkable
-class Reader(Protocol):
-    """Reads sentences in their setting."""
+class SentenceReader(Protocol):
+    """A model that reads sentences in their context."""
 
-    async def classes(self, sentences: Sequence[Sentence]) -> list[Floats]:
-        """How much more, or less, each class is likely than the words alone say, as logarithms."""
+    async def classes(self, sentences: Sequence[ReadableSentence]) -> list[Floats]:
+        """How much to change the log probability that the words alone give each class."""
         ...
 
 
-def readable(found: Found, setting: Setting) -> Sentence:
-    return Sentence(found.content, setting.before, setting.message, setting.reply, _words(features(found, setting)))
+def readable_sentence(finding: RuleFinding, setting: SentenceContext) -> ReadableSentence:
+    return ReadableSentence(
+        finding.content, setting.before, setting.message, setting.reply, _log_probabilities(features(finding, setting))
+    )
 
 
-def judged(found: Found, seen: Sentence, read: Floats | None = None) -> Found:
-    """The finding with a learned confidence and the likeliest kind; a rule that knows its topic is believed,
-    unless reading all but denies that the sentence is worth keeping."""
-    totals = seen.words if read is None else _BOTH[0] * seen.words + _BOTH[1] * read
+def judged_finding(finding: RuleFinding, sentence: ReadableSentence, reading: Floats | None = None) -> RuleFinding:
+    """The finding with a learned confidence and the most likely kind.
+
+    A rule that knows its topic keeps its kind and at least its own confidence, unless the reader finds it very unlikely
+    that the sentence is worth keeping.
+    """
+    totals = (
+        sentence.words
+        if reading is None
+        else _WORDS_AND_READER_WEIGHTS[0] * sentence.words + _WORDS_AND_READER_WEIGHTS[1] * reading
+    )
     chances = np.exp(totals - np.logaddexp.reduce(totals))
     sure = round(float(1 - chances[0]), 2)
-    if found.rule in GENERIC:
-        return replace(found, kind=CLASSES[1 + int(chances[1:].argmax())], confidence=sure)
-    own = max(sure, found.confidence)
-    doubted = read is not None and sure < DENIED
-    return replace(found, confidence=round((sure + own) / 2, 2) if doubted else own)
+    if finding.rule in TOPICLESS_RULES:
+        return replace(finding, kind=CLASSES[1 + int(chances[1:].argmax())], confidence=sure)
+    own = max(sure, finding.confidence)
+    doubted = reading is not None and sure < MIN_BELIEVED_PROBABILITY
+    return replace(finding, confidence=round((sure + own) / 2, 2) if doubted else own)
 
 
-def features(found: Found, setting: Setting) -> list[str]:
-    """What the model sees, as names."""
-    words = _classed(setting.sentence)
+def features(finding: RuleFinding, setting: SentenceContext) -> list[str]:
+    """The names of the model's features that are present."""
+    words = _word_classes(setting.sentence)
     return [
-        *_shape(setting),
+        *_shape_features(setting),
         *(
             f"R{name}"
-            for name in (found.rule, f"{found.kind}/{found.rule in GENERIC}", f"{int(found.confidence * 10)}")
+            for name in (
+                finding.rule,
+                f"{finding.kind}/{finding.rule in TOPICLESS_RULES}",
+                f"{int(finding.confidence * 10)}",
+            )
         ),
         *("_".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words) - n + 1)),
         *("^" + "_".join(words[:n]) for n in (1, 2, 3)),
-        *_around(setting),
+        *_context_features(setting),
     ]
 
 
-def _around(setting: Setting) -> list[str]:
-    """What frames the sentence: in a game, a joke or a text to be translated, hardly anything is meant."""
+def _context_features(setting: SentenceContext) -> list[str]:
+    """Features of the context: in a game, a joke or a text to be translated, hardly any
+    statement is meant as a fact."""
     reply = [word.lower() for word in _WORD.findall(setting.reply)]
     return [
-        *(f"N{word}" for word in set(reply[:REPLIED])),
+        *(f"N{word}" for word in set(reply[:MAX_REPLY_WORDS])),
         "N^" + "".join(reply[:1]),
         f"Nasks={setting.reply.rstrip().endswith('?')}",
-        f"Nlength={min(len(reply) // REPLIED, 6) if reply else None}",
-        *(f"P{word.lower()}" for word in set(_LETTERS.findall(setting.earlier)[-NEARBY:])),
-        *(f"M{word.lower()}" for word in set(_LETTERS.findall(setting.message)[:NEARBY])),
+        f"Nlength={min(len(reply) // MAX_REPLY_WORDS, 6) if reply else None}",
+        *(f"P{word.lower()}" for word in set(_LETTERS.findall(setting.earlier)[-MAX_CONTEXT_WORDS:])),
+        *(f"M{word.lower()}" for word in set(_LETTERS.findall(setting.message)[:MAX_CONTEXT_WORDS])),
     ]
 
 
-def _shape(setting: Setting) -> list[str]:
+def _shape_features(setting: SentenceContext) -> list[str]:
     sentence = setting.sentence
     low, length = sentence.lower(), len(sentence.split())
     asked = setting.before.rstrip().endswith("?")
@@ -161,48 +179,48 @@ def _shape(setting: Setting) -> list[str]:
         "of": min(setting.of, 6),
         "figure": any(character.isdigit() for character in sentence),
         "names": min(len(_NAME.findall(sentence)), 3),
-        "i": _FIRST.search(low) is not None,
-        "you": _SECOND.search(low) is not None,
+        "i": _FIRST_PERSON.search(low) is not None,
+        "you": _SECOND_PERSON.search(low) is not None,
         "code": _CODE.search(sentence) is not None,
         "dated": setting.dated,
         "asked": asked,
         "reply": asked and length < 8 and setting.place == 0,
         "asked_by": setting.before_role,
         "asked_for": "".join(opening),
-        "noise": noise(bare(sentence), setting.dated),
+        "noise": is_noise(without_leading_fillers(sentence), setting.dated),
     }
     return [f"S{name}={value}" for name, value in signs.items()]
 
 
-def _classed(sentence: str) -> list[str]:
-    """The sentence's words; names, numbers, dates, relations and technologies only as classes."""
-    words = _WORD.findall(sentence)[:LONGEST]
-    made = []
+def _word_classes(sentence: str) -> list[str]:
+    """The words of a sentence, with names, numbers, dates, relations and technologies as classes."""
+    words = _WORD.findall(sentence)[:MAX_SENTENCE_WORDS]
+    classes = []
     for i, word in enumerate(words):
         low = word.lower().replace("’", "'")
         if word[0].isdigit():
-            made.append("<n>")
+            classes.append("<n>")
         elif _DATE.fullmatch(low):
-            made.append("<d>")
+            classes.append("<d>")
         elif low in _RELATIVE:
-            made.append("<rel>")
-        elif i and word[0].isupper() and len(word) > 1 and words[i - 1] not in _STOP:
-            made.append("<N>")
+            classes.append("<rel>")
+        elif i and word[0].isupper() and len(word) > 1 and words[i - 1] not in _STOPS:
+            classes.append("<N>")
         else:
-            made.append("<tech>" if low in TECHNOLOGY else low)
-    return made
+            classes.append("<tech>" if low in TECHNOLOGY else low)
+    return classes
 
 
-def _words(seen: list[str]) -> Floats:
-    held = _weights()
-    totals = list(held["bias"])
-    for feature in set(seen):
-        for i, weight in enumerate(held["weights"].get(feature, ())):
-            totals[i] += weight / SCALE
+def _log_probabilities(names: list[str]) -> Floats:
+    model = _load_weights()
+    totals = list(model["bias"])
+    for feature in set(names):
+        for i, weight in enumerate(model["weights"].get(feature, ())):
+            totals[i] += weight / WEIGHT_SCALE
     return np.asarray(totals - np.logaddexp.reduce(totals), np.float32)
 
 
 @cache
-def _weights() -> dict[str, Any]:
-    held: dict[str, Any] = json.loads(resources.files(__package__).joinpath("judge.json").read_text("utf-8"))
-    return held
+def _load_weights() -> dict[str, Any]:
+    model: dict[str, Any] = json.loads(resources.files(__package__).joinpath("judge.json").read_text("utf-8"))
+    return model

@@ -1,0 +1,1 @@
+"""Trains the models that the package ships."""

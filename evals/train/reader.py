@@ -1,0 +1,289 @@
+"""Trains the statement reader (holdfast/models/statement_reader.py) on pairs and on sentences in context. In steps:
+
+python -m evals.train.reader pack               what there is to learn from as numbers, into evals/.cache/reader
+python evals/train/reader_network.py fit FOLDER on a GPU, with PyTorch alone
+python -m evals.train.reader report FOLDER      what was found out of fold, and how to weigh it
+python -m evals.train.reader build FOLDER       writes reader.npz and, with the package `onnx`, reader.onnx
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.models import onnx_file, statement_reader
+from holdfast.text import supersession
+from holdfast.text.static_vectors import weights_path
+from holdfast.text.wordpiece import WordPiece
+
+from ..paths import CACHE
+from .judge import FOLDS
+from .sentences import sentences
+from .statement_pairs import Talk, talks
+from .supersession import out_of_fold
+
+HERE = CACHE / "reader"
+HEADS, WIDTH = 12, 384
+CONVERSATIONS = 0.3
+"""How much they weigh beside timelines and lives: they are few, and nearest to how people talk."""
+
+
+# pack
+
+
+async def pack() -> None:
+    HERE.mkdir(parents=True, exist_ok=True)
+    pieces = WordPiece(weights_path("arctic-embed-s/vocab.txt"))
+    said = sentences(pieces)
+    _keep("said", said)
+    some = [talk async for talk in talks() if talk.queries]
+    odds = out_of_fold([talk for talk in some if talk.source != "part"])
+    held = [_packed(talk, pieces, odds) for talk in some]
+    _keep("pairs", held)
+    network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
+    np.savez_compressed(HERE / "embedder.npz", **_small(network))
+    print(f"{len(held)} talks, {sum(len(each['queries']) for each in held)} queries, {len(said)} sentences")
+
+
+def _packed(talk: Talk, pieces: WordPiece, odds: Any) -> dict[str, Any]:
+    queries = []
+    for query in talk.queries:
+        new = talk.told[query.new]
+        read = [
+            statement_reader.encoded_pair(pieces, talk.told[n].statement, new.statement, new.said) for n in query.known
+        ]
+        queries.append({
+            "ids": [ids for ids, _ in read],
+            "old": [kinds.count(0) for _, kinds in read],
+            "right": [None if np.isnan(each) else int(each) for each in query.right],
+            "features": query.features.round(4).tolist(),
+            "odds": odds.get((talk.name, query.new), np.zeros(0)).round(4).tolist(),
+        })  # fmt: skip
+    return {"name": talk.name, "source": talk.source, "fold": talk.fold, "changes": talk.changes, "queries": queries}
+
+
+def _small(network: onnx_file.OnnxNetwork) -> dict[str, Any]:
+    """The embedder in the small numbers that it has: each table and matrix with its scale and zero point."""
+    found: dict[str, Any] = {}
+    scale, zero, table = statement_reader.quantised_tensor(network, "embeddings.word_embeddings.weight")
+    found |= {"table": table, "table.scale": scale, "table.zero": zero}
+    small = statement_reader.quantised_matrices(network)
+    found |= {
+        name: each.astype(np.float16)
+        for name, each in statement_reader.embedder_weights(network).items()
+        if name not in small
+    }
+    for name, (scale, zero, values) in small.items():
+        found |= {name: values.T, f"{name}.scale": scale[:, None], f"{name}.zero": zero[:, None]}
+    return found
+
+
+def _keep(name: str, held: Any) -> None:
+    with gzip.open(HERE / f"{name}.json.gz", "wt") as file:
+        json.dump(held, file)
+
+
+def _kept(name: str) -> Any:
+    with gzip.open(HERE / f"{name}.json.gz", "rt") as file:
+        return json.load(file)
+
+
+# report
+
+
+def report(found: Path) -> None:
+    """What was found out of fold: how to weigh it, and what comes of that."""
+    read = [json.loads((found / f"read-{number}.json").read_text()) for number in range(FOLDS)]
+    _report_pairs({name: each for part in read for name, each in part["pairs"].items()})
+    _report_sentences({int(n): each for part in read for n, each in part["said"].items()})
+
+
+def _report_pairs(scores: dict[str, list[list[float]]]) -> None:
+    rows, parts, changes = [], [], Counter[str]()
+    for talk in _kept("pairs"):
+        changes[talk["source"]] += talk["changes"]
+        for query, read in zip(talk["queries"], scores.get(f"{talk['name']}|{talk['source']}", ()), strict=False):
+            if talk["source"] == "part":
+                parts += [(each, right) for each, right in zip(read, query["right"], strict=True) if right is not None]
+                continue
+            odds = np.array(query["odds"]).clip(1e-3, 1 - 1e-3)
+            asked = [
+                n
+                for n in (-odds).argsort()[: supersession.MAX_CANDIDATES_READ]
+                if odds[n] >= supersession.MIN_CANDIDATE_PROBABILITY
+            ]
+            if asked:
+                best, sides = supersession.decision_features(odds[asked], np.array(read)[asked], len(odds))
+                if (right := query["right"][asked[best]]) is not None:
+                    rows.append((talk["source"], talk["fold"], right, sides))
+    source, number = (np.array([row[n] for row in rows]) for n in (0, 1))
+    right, sides = np.array([row[2] for row in rows], float), np.array([row[3] for row in rows])
+    mine = np.isin(source, ("conversation", "timeline", "life"))
+    talked = source == "conversation"
+    counts = np.where(talked, CONVERSATIONS / talked[mine].mean(), (1 - CONVERSATIONS) / (~talked[mine]).mean())
+    chances = np.zeros(len(rows))
+    for n in range(FOLDS):
+        others = mine & (number != n)
+        chances[number == n] = _sure(sides[number == n], _weights(sides[others], right[others], counts[others]))
+    print("weights", _weights(sides[mine], right[mine], counts[mine]).round(2).tolist())
+    for name in ("conversation", "timeline", "life", "contrast", "compound"):
+        for least in (0.3, 0.4, 0.5, 0.6, 0.7):
+            told = right[(source == name) & (chances >= least)]
+            found_of = told.sum() / changes[name]
+            print(f"{name} at {least}: precision {told.mean():.2f}, recall {found_of:.2f} of {changes[name]}")
+    read, ends = (np.array(each, float) for each in zip(*parts, strict=True))
+    for least in (-1.0, -0.5, 0.0, 0.5, 1.0):
+        print(f"parts at {least}: {np.mean((read >= least) == ends):.3f} right of {len(ends)}, {ends.mean():.2f} end")
+
+
+def _report_sentences(scores: dict[int, list[float]]) -> None:
+    said = _kept("said")
+    mine = [n for n, each in enumerate(said) if each["source"] == "told" and n in scores]
+    some = [said[n] for n in mine]
+    words, read = np.array([each["words"] for each in some]), np.array([scores[n] for n in mine])
+    right = np.array([bool(each["kinds"]) for each in some])
+    quiet = {each["case"]: each["messages"] for each in some if each["quiet"]}
+    for weights in ((1.0, 0.0), (1.0, 0.3), (1.0, 0.5), (1.0, 0.7), (1.0, 1.0), (0.7, 0.5), (0.7, 0.7), (0.5, 0.5)):
+        totals = weights[0] * words + weights[1] * read
+        chances = np.exp(totals - np.logaddexp.reduce(totals, axis=1, keepdims=True))
+        kinds = chances[:, 1:].argmax(1) + 1
+        known = np.array([kind in each["kinds"] for kind, each in zip(kinds, some, strict=True)])
+        print("weights", *weights, f"kind {known[right].mean():.3f}")
+        for share in (0.65, 0.7, 0.75, 0.8):
+            least = np.quantile(1 - chances[right, 0], 1 - share)
+            told = 1 - chances[:, 0] >= least
+            calm = [each for each, kept in zip(some, told, strict=True) if kept and each["quiet"]]
+            noise = {(each["case"], each["text"]) for each in calm}
+            print(
+                f"  recall {share} at {least:.2f}: precision {right[told].mean():.3f}, "
+                f"of quiet messages {len(noise) / sum(quiet.values()):.3f}, kind {known[told & right].mean():.3f}"
+            )
+
+
+def _sure(sides: Any, weights: Any) -> Any:
+    return 1 / (1 + np.exp(-sides @ weights))
+
+
+def _weights(sides: Any, right: Any, counts: Any) -> Any:
+    """Logistic regression, by Newton's steps; each row counts so much."""
+    weights = np.zeros(sides.shape[1])
+    for _ in range(50):
+        sure = _sure(sides, weights)
+        bend = (sides * (counts * sure * (1 - sure))[:, None]).T @ sides + 0.01 * np.eye(len(weights))
+        weights = weights + np.linalg.solve(bend, sides.T @ (counts * (right - sure)) - 0.01 * weights)
+    return weights
+
+
+# build
+
+
+def build(found: Path) -> None:
+    """The bare network, whose numbers `holdfast.models.reader` puts in, and what was learned, in short numbers."""
+    import onnx
+
+    home = Path(statement_reader.__file__).parent
+    np.savez_compressed(home / "reader.npz", **_short(dict(np.load(found / "learned.npz"))))
+    (home / "reader.onnx").write_bytes(_graph(onnx).SerializeToString())
+    print({path.name: path.stat().st_size for path in home.glob("reader.*")})
+
+
+def _short(learned: dict[str, Any]) -> dict[str, Any]:
+    """The two thin matrices of each difference in eight bits, with a scale for each row; the rest in sixteen."""
+    held: dict[str, Any] = {}
+    for name, values in learned.items():
+        if name.endswith((".a", ".b")):
+            scale = np.abs(values.astype(np.float32)).max(1, keepdims=True) / 127 + 1e-9
+            held |= {name: np.rint(values / scale).astype(np.int8), f"{name}.scale": scale}
+        else:
+            held[name] = values.astype(np.float16)
+    return held
+
+
+def _graph(onnx: Any) -> Any:
+    helper, kinds, numpy_helper = onnx.helper, onnx.TensorProto, onnx.numpy_helper
+    nodes: list[Any] = []
+    held: list[Any] = []
+    types = {np.dtype(np.float32): kinds.FLOAT, np.dtype(np.int8): kinds.INT8}
+    network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
+    for name, values in statement_reader.reader_weights(network, statement_reader.load_learned_weights()).items():
+        tensor = onnx.TensorProto(name=name, data_type=types[values.dtype], dims=values.shape)
+        tensor.data_location = kinds.EXTERNAL
+        tensor.external_data.add(key="location", value="none")
+        held.append(tensor)
+
+    def const(name: str, value: Any) -> str:
+        held.append(numpy_helper.from_array(np.array(value), name))
+        return name
+
+    def op(kind: str, inputs: list[str], out: str, **more: Any) -> str:
+        nodes.append(helper.make_node(kind, inputs, [out], name=f"{out}/{kind}", **more))
+        return out
+
+    def norm(x: str, name: str, out: str) -> str:
+        return op("LayerNormalization", [x, f"{name}.weight", f"{name}.bias"], out, axis=-1, epsilon=1e-12)
+
+    small: dict[str, tuple[str, str, str]] = {}
+
+    def dense(x: str, name: str, out: str) -> str:
+        if name.endswith(statement_reader.FLOAT_MATRICES):
+            return op("Add", [op("MatMul", [x, f"{name}.weight"], f"{out}.m"), f"{name}.bias"], out)
+        if x not in small:
+            small[x] = (f"{x}.q", f"{x}.s", f"{x}.z")
+            nodes.append(helper.make_node("DynamicQuantizeLinear", [x], list(small[x])))
+        values, scale, zero = small[x]
+        whole = op("MatMulInteger", [values, f"{name}.weight", zero], f"{out}.i")
+        back = op("Mul", [scale, f"{name}.scale"], f"{out}.s")
+        product = op("Mul", [op("Cast", [whole], f"{out}.f", to=kinds.FLOAT), back], f"{out}.m")
+        return op("Add", [product, f"{name}.bias"], out)
+
+    const("first", np.array([0], np.int64))
+    const("second", np.array([1], np.int64))
+    const("third", np.array([2], np.int64))
+    const("apart", np.array([0, 0, HEADS, WIDTH // HEADS], np.int64))
+    const("together", np.array([0, 0, WIDTH], np.int64))
+    const("scale", np.float32((WIDTH // HEADS) ** -0.5))
+    const("half", np.float32(0.5))
+    const("one", np.float32(1))
+    const("root", np.float32(0.5**0.5))
+    long = op("Slice", [op("Shape", ["token_type_ids"], "shape"), "second", "third", "first"], "long")
+    places = op("Slice", ["position", "first", long, "first"], "places")
+    marks = op("Gather", ["token_type", "token_type_ids"], "marks")
+    x = norm(op("Add", [op("Add", ["words", places], "placed"), marks], "begun"), "norm", "x0")
+    for n in range(statement_reader.LAYERS):
+        name = f"layers.{n}"
+        split = {}
+        for part in ("q", "k", "v"):
+            rows = op("Reshape", [dense(x, f"{name}.{part}", f"{part}{n}"), "apart"], f"{part}{n}.r")
+            split[part] = op("Transpose", [rows], f"{part}{n}.t", perm=[0, 2, 3, 1] if part == "k" else [0, 2, 1, 3])
+        likeness = op("Mul", [op("MatMul", [split["q"], split["k"]], f"like{n}"), "scale"], f"scaled{n}")
+        seen = op("MatMul", [op("Softmax", [likeness], f"soft{n}", axis=-1), split["v"]], f"seen{n}")
+        flat = op("Reshape", [op("Transpose", [seen], f"back{n}", perm=[0, 2, 1, 3]), "together"], f"flat{n}")
+        y = norm(op("Add", [x, dense(flat, f"{name}.o", f"o{n}")], f"sum{n}"), f"{name}.n1", f"y{n}")
+        up = dense(y, f"{name}.up", f"up{n}")
+        bent = op("Add", [op("Erf", [op("Mul", [up, "root"], f"root{n}")], f"erf{n}"), "one"], f"bent{n}")
+        gelu = op("Mul", [op("Mul", [up, bent], f"twice{n}"), "half"], f"gelu{n}")
+        x = norm(op("Add", [y, dense(gelu, f"{name}.down", f"down{n}")], f"all{n}"), f"{name}.n2", f"x{n + 1}")
+    whole = op("ReduceMean", [x], "mean", axes=[1], keepdims=0)
+    op("Concat", [op("Gather", [x, const("start", np.int64(0))], "cls", axis=1), whole], "state", axis=1)
+    inputs = [
+        helper.make_tensor_value_info("words", kinds.FLOAT, ["b", "l", WIDTH]),
+        helper.make_tensor_value_info("token_type_ids", kinds.INT64, ["b", "l"]),
+    ]
+    outputs = [helper.make_tensor_value_info("state", kinds.FLOAT, ["b", 2 * WIDTH])]
+    graph = helper.make_graph(nodes, "reader", inputs, outputs, held)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+if __name__ == "__main__":
+    step, *folder = sys.argv[1:]
+    if step == "pack":
+        asyncio.run(pack())
+    else:
+        {"report": report, "build": build}[step](Path(*folder))

@@ -1,0 +1,243 @@
+"""Statements beside what was known before them: what `supersession` and `reader` learn from.
+
+Every statement that the extractor draws from the annotated conversations (`training-*`, `tuning-*`; never `unread*`)
+and from the timelines meets the nearest of those that are still true, as in the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.domain.types import Draft, Message
+from holdfast.ingest.reconcile.candidates import MAX_RELATED
+from holdfast.models.local import ArcticEmbedder
+from holdfast.models.rules import RuleExtractor
+from holdfast.text import statement_parts, supersession
+from holdfast.text.supersession import ComparedStatement, StatementSource
+
+from ..data.timelines import Compound, Line, compounds, contrasts, timelines
+from ..profiles import CachedEmbedder, cached_embedder
+from .judge import cases, fold_of, message_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class ToldStatement:
+    """A statement, how it was said, the marks of what it says (numbers of expected items or lines), and
+    which of those it replaces; `doubtful` are messages that hold an old value in words that were not expected."""
+
+    statement: ComparedStatement
+    said: StatementSource
+    says: set[int]
+    replaces: set[int]
+    doubtful: set[str]
+
+
+@dataclass
+class Query:
+    """A new statement and the nearest that are current; `right` is NaN where the annotation does not tell."""
+
+    new: int
+    known: list[int]
+    right: Array
+    features: Array
+
+
+@dataclass
+class Talk:
+    name: str
+    source: str
+    told: list[ToldStatement]
+    queries: list[Query]
+    changes: int
+    """Statements that replace one that was found, near or not."""
+
+    @property
+    def fold(self) -> int:
+        return fold_of(self.name)
+
+
+async def talks() -> AsyncIterator[Talk]:
+    embedder = cached_embedder(ArcticEmbedder())
+    extractor = RuleExtractor(embedder)
+    for case in cases():
+        talk = await _talk(case["id"], "conversation", await _from_case(case, extractor), embedder)
+        yield talk
+        yield _in_parts(talk, case["expected"])
+    for name, lines in timelines().items():
+        source = "life" if name.startswith("timelines-life") else "timeline"
+        yield await _talk(name, source, await _from_timeline(lines, extractor), embedder)
+    for talk in await _contrasts(extractor, embedder):
+        yield talk
+    for name, compound in compounds().items():
+        for talk in await _compound(name, compound, embedder):
+            yield talk
+
+
+async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[ToldStatement]:
+    found: list[ToldStatement] = []
+    for session, group in groupby(case["messages"], key=lambda message: message["session"]):
+        messages = [message_of(message) for message in group]
+        sayings = supersession.statement_sources(messages)
+        for draft in await extractor.extract(messages, []):
+            content = draft.content.casefold()
+            from_here = {n: item for n, item in enumerate(case["expected"]) if set(item["from"]) & set(draft.sources)}
+            says = {
+                n
+                for n, item in from_here.items()
+                if all(any(word.casefold() in content for word in each.split("|")) for each in item["says"])
+            }
+            old = {case["expected"][n]["supersedes"] for n in says} - {None}
+            maybe = {item["supersedes"] for item in from_here.values()} - {None}
+            doubtful = {source for n in maybe for source in case["expected"][n]["from"]}
+            found.append(ToldStatement(_statement(draft, session), sayings[draft.sources[-1]], says, old, doubtful))
+    return found
+
+
+async def _from_timeline(lines: list[Line], extractor: RuleExtractor) -> list[ToldStatement]:
+    found: list[ToldStatement] = []
+    at = datetime(2025, 3, 4, tzinfo=UTC)
+    for n, line in enumerate(lines):
+        said = Message(f"m{n}", f"s{n // 3}", "user", line.text, at, None, at)
+        drafts = await extractor.extract([said], [])
+        best = max(drafts, key=lambda draft: draft.confidence, default=None)
+        for draft in drafts:
+            old = {line.replaces} - {None} if draft is best else set()
+            doubtful = {f"m{each}" for each in {line.replaces} - {None}}
+            says = {n} if draft is best else set[int]()
+            found.append(
+                ToldStatement(_statement(draft, said.session_id), StatementSource(line.text), says, old, doubtful)
+            )
+    return found
+
+
+async def _contrasts(extractor: RuleExtractor, embedder: CachedEmbedder) -> list[Talk]:
+    """Each later statement of a group beside the older one, and beside some of other groups."""
+    groups = contrasts()
+    olds = [await _drawn(lines[0], f"{name}-0", extractor) for name, lines in groups.items()]
+    vectors = np.array(await embedder.embed([each.statement.text for each in olds]), float)
+    dice = np.random.default_rng(0)
+    found = []
+    for n, (name, lines) in enumerate(groups.items()):
+        others = [int(each) for each in dice.permutation(len(olds)) if each != n][: MAX_RELATED - 1]
+        told = [olds[n], *(olds[each] for each in others)]
+        known_vectors = vectors[[n, *others]]
+        queries = []
+        for number, line in enumerate(lines[1:], 1):
+            new = await _drawn(line, f"{name}-{number}", extractor)
+            told.append(new)
+            crowd = list(range(int(dice.choice([1, 1, 4, 9, MAX_RELATED]))))
+            cosines = known_vectors[crowd] @ np.array(await embedder.embed([new.statement.text]), float)[0]
+            right = np.array([float(each == 0 and line.replaces is not None) for each in crowd])
+            known = [told[each].statement for each in crowd]
+            queries.append(
+                Query(len(told) - 1, crowd, right, supersession.features(new.statement, known, list(cosines)))
+            )
+        found.append(Talk(name, "contrast", told, queries, sum(line.replaces is not None for line in lines)))
+    return found
+
+
+async def _compound(name: str, given: Compound, embedder: CachedEmbedder) -> list[Talk]:
+    """A statement of several parts beside each later one: as a whole, and part by part."""
+    whole = ComparedStatement("fact", given.text, "s0", ("m0",))
+    told = [ToldStatement(whole, StatementSource(given.text), set(), set(), set())]
+    spans = statement_parts.part_spans(given.text) or given.spans
+    part_of = [max(n for n, (start, _) in enumerate(given.spans) if n == 0 or start < stop) for _, stop in spans]
+    told += [_marked(told[0], span) for span in spans]
+    as_whole, by_part = [], []
+    first = np.array(await embedder.embed([given.text]), float)[0]
+    for n, (text, ends) in enumerate(given.later, 1):
+        new = ComparedStatement("fact", text, f"s{n}", (f"m{n}",))
+        told.append(ToldStatement(new, StatementSource(text), set(), set(), set()))
+        cosine = float(first @ np.array(await embedder.embed([text]), float)[0])
+        row = supersession.features(new, [whole], [cosine])
+        unsure = supersession.features(new, [whole], [supersession.PART_COSINE])
+        as_whole.append(Query(len(told) - 1, [0], np.array([float(bool(ends))]), row))
+        right = np.array([float(each in ends) for each in part_of])
+        by_part.append(Query(len(told) - 1, [*range(1, 1 + len(right))], right, np.repeat(unsure, len(right), 0)))
+    changes = sum(bool(ends) for _, ends in given.later)
+    return [Talk(name, "compound", told, as_whole, changes), Talk(name, "part", told, by_part, changes)]
+
+
+def _in_parts(talk: Talk, expected: list[dict[str, Any]]) -> Talk:
+    """What a statement of a conversation ends, part by part, where the annotation tells."""
+    told, queries = list(talk.told), []
+    for query in talk.queries:
+        new = talk.told[query.new]
+        for old in (talk.told[n] for n in query.known):
+            gone, left = old.says & new.replaces, old.says - new.replaces
+            spans = statement_parts.part_spans(old.statement.text) if gone else []
+            if spans:
+                texts = [old.statement.text[slice(*span)].casefold() for span in spans]
+                right = [_ends(text, [expected[i] for i in gone], [expected[i] for i in left]) for text in texts]
+                known = [*range(len(told), len(told) + len(spans))]
+                row = supersession.features(new.statement, [old.statement], [supersession.PART_COSINE])
+                told += [_marked(old, span) for span in spans]
+                queries.append(Query(query.new, known, np.array(right), np.repeat(row, len(spans), 0)))
+    return Talk(talk.name, "part", told, queries, len(queries))
+
+
+def _ends(text: str, gone: list[dict[str, Any]], left: list[dict[str, Any]]) -> float:
+    """Whether a part says more of what ended or more of what stays; NaN when of neither."""
+    ended, stays = (
+        max((sum(any(word.casefold() in text for word in each.split("|")) for each in item["says"]) / len(item["says"])
+            for item in some), default=0.0)
+        for some in (gone, left)
+    )  # fmt: skip
+    return np.nan if ended == stays else float(ended > stays)
+
+
+def _marked(old: ToldStatement, span: statement_parts.Span) -> ToldStatement:
+    return replace(
+        old, statement=replace(old.statement, text=statement_parts.with_part_marked(old.statement.text, span))
+    )
+
+
+async def _drawn(line: Line, name: str, extractor: RuleExtractor) -> ToldStatement:
+    """As the extractor tells it, or where it would not, as written."""
+    at = datetime(2025, 3, 4, tzinfo=UTC)
+    drafts = await extractor.extract([Message(name, name, "user", line.text, at, None, at)], [])
+    best = max(drafts, key=lambda draft: draft.confidence, default=None)
+    plain = ComparedStatement(line.kind, line.text, name, (name,))
+    return ToldStatement(
+        plain if best is None else _statement(best, name), StatementSource(line.text), set(), set(), set()
+    )
+
+
+def _statement(draft: Draft, session: str) -> ComparedStatement:
+    return ComparedStatement(draft.kind, draft.content, session, draft.sources, draft.key)
+
+
+async def _talk(name: str, source: str, told: list[ToldStatement], embedder: CachedEmbedder) -> Talk:
+    texts = [each.statement.text for each in told]
+    vectors = np.array(await embedder.embed(texts), float) if told else np.zeros((0, 1))
+    current: list[int] = []
+    queries, changes = [], 0
+    for n, new in enumerate(told):
+        cosines = vectors[current] @ vectors[n] if current else np.zeros(0)
+        near = np.argsort(-cosines, kind="stable")[:MAX_RELATED]
+        known = [current[each] for each in near]
+        stale = {each for each in current if told[each].says & new.replaces}
+        changes += bool(stale)
+        if known:
+            right = np.array([_right(told[each], new) for each in known])
+            features = supersession.features(
+                new.statement, [told[each].statement for each in known], list(cosines[near])
+            )
+            queries.append(Query(n, known, right, features))
+        current = [each for each in current if each not in stale] + [n]
+    return Talk(name, source, told, queries, changes)
+
+
+def _right(old: ToldStatement, new: ToldStatement) -> float:
+    if old.says & new.replaces:
+        return 1.0
+    return np.nan if set(old.statement.sources) & new.doubtful else 0.0

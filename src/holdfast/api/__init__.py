@@ -1,0 +1,1 @@
+"""Protocols: REST, MCP, the HTTP client and the web UI."""

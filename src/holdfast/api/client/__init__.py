@@ -1,0 +1,1 @@
+"""The HTTP client: a remote Holdfast with the methods of a local one."""

@@ -1,0 +1,78 @@
+"""Turns a method of a port into a request to a server."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+
+from holdfast.api.client.request import header_value, quoted_segment
+from holdfast.domain.json_codec import decode
+from holdfast.domain.records import JobPage, TracePage
+from holdfast.domain.results import MessagePage, Page
+from holdfast.domain.timestamps import iso_text, parse_moment
+
+P = ParamSpec("P")
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def call(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+    verb: str,
+    path: str,
+    within: str | None = None,
+    **renamed: str,
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """Derive a request from a port's method. Arguments that are not in the path go into the body or the query.
+
+    `within` names the field of the response that is the result; `renamed` maps a parameter to its name in the API.
+    """
+    signature = inspect.signature(method)
+    result = get_type_hints(inspect.unwrap(method))["return"]
+
+    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given = {
+            renamed.get(name, name): value for name, value in _arguments_given(signature, self, args, kwargs).items()
+        }
+        if given.get("as_of") is not None:  # a query string carries text, not numbers
+            given["as_of"] = iso_text(parse_moment(given["as_of"], "as_of"))
+        headers = {
+            called: header_value(given.pop(name), name)
+            for name, called in (("idempotency_key", "idempotency-key"), ("etag", "if-match"))
+            if name in given
+        }
+        place = path.format_map(
+            {name: quoted_segment(given.pop(name)) for name in list(given) if f"{{{name}}}" in path}
+        )
+        in_body = verb in ("POST", "PATCH", "PUT")
+        answer = await self.request(verb, place, given if in_body else None, None if in_body else given, **headers)
+        if result in (Page, TracePage, MessagePage, JobPage):
+            answer = answer | {"items": answer[within]}
+        elif within is not None:
+            answer = answer[within]
+        found: T = decode(result, answer)
+        return found
+
+    functools.update_wrapper(run, method)
+    return run
+
+
+def _arguments_given(signature: inspect.Signature, *everything: Any) -> dict[str, Any]:
+    """The arguments that the caller gave, by name; the server applies the defaults."""
+    profile, args, kwargs = everything
+    bound = signature.bind(profile, *args, **kwargs).arguments
+    bound.pop("self")
+    more: dict[str, Any] = next((bound.pop(name) for name in ("narrowed", "given") if name in bound), {})
+    return {name: value for name, value in bound.items() if value is not None} | more
+
+
+def documented_by(method: Callable[..., object]) -> Callable[[F], F]:
+    """Give a function the name, signature and docstring of the port's method; its type stays."""
+
+    def documented(function: F) -> F:
+        functools.update_wrapper(function, method)
+        return function
+
+    return documented

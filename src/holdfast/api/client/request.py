@@ -1,0 +1,67 @@
+"""Headers, quoted path segments and JSON bodies of requests to a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote, unquote
+
+from holdfast.domain import tracing
+from holdfast.domain.errors import InvalidInput, quoted_value
+from holdfast.domain.timestamps import iso_text
+
+
+def header_value(value: Any, name: str) -> str:
+    if not str(value).isascii() or not str(value).isprintable():
+        raise InvalidInput(f"{name} is {quoted_value(value)}; over HTTP it must be printable ASCII.", field=name)
+    return str(value)
+
+
+def caller_headers() -> dict[str, str]:
+    who = tracing.caller()
+    told = {"agent": who.agent, "session": who.session_id, "turn": who.turn_id}
+    return {f"holdfast-{name}": quoted_segment(value) for name, value in told.items() if value is not None}
+
+
+READS_HEADER = "holdfast-reads"
+"""What to read of other agents' writing: `all`, `own`, or `only:` and their names."""
+
+
+def reads_header(reads: tuple[str, ...] | None) -> str:
+    return "all" if reads is None else f"only:{','.join(map(quoted_segment, reads))}" if reads else "own"
+
+
+def parse_reads_header(told: str) -> str | list[str]:
+    if not told.startswith("only:"):
+        return told
+    return [unquote(name) for name in told.removeprefix("only:").split(",") if name]
+
+
+def quoted_segment(name: object) -> str:
+    if str(name) in (".", ".."):
+        raise InvalidInput(f"{str(name)!r} cannot be part of a URL.", fix="Use another name.")
+    return quote(str(name), safe="")
+
+
+def encode_body(body: Any) -> bytes:
+    try:
+        return json.dumps(body, default=_encode_argument, allow_nan=False).encode()
+    except (TypeError, ValueError) as bad:
+        raise InvalidInput(f"The arguments cannot be encoded as JSON: {bad}.") from bad
+
+
+def _encode_argument(value: Any) -> Any:
+    """Encode arguments that are not JSON types, such as times and objects of chat clients."""
+    if callable(value):
+        raise TypeError("a function cannot be sent; give a mapping, or run it where the data is")
+    if isinstance(value, datetime):
+        return iso_text(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if hasattr(value, "model_dump"):  # a message object of a chat client's library
+        return value.model_dump()
+    if isinstance(value, Iterable):
+        return [*value]
+    raise TypeError(f"{value!r} is not JSON")

@@ -1,0 +1,107 @@
+"""The API reference as one HTML page, rendered from the OpenAPI document, without scripts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+nav a { margin-right: 1rem; white-space: nowrap; }
+h2 { margin: 3rem 0 .5rem; }
+details { border-top: 1px solid color-mix(in srgb, currentColor 20%, transparent); padding: .5rem 0; }
+summary { cursor: pointer; overflow-wrap: anywhere; }
+code, b { font-family: ui-monospace, monospace; }
+b { display: inline-block; min-width: 4.5rem; }
+table { border-collapse: collapse; margin: .5rem 0 1rem; }
+td, th { text-align: left; vertical-align: top; padding: .15rem 1rem .15rem 0; }
+"""
+_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; frame-ancestors 'none'"
+MAX_DEPTH = 3
+
+
+def reference_page(about: dict[str, Any]) -> str:
+    """Render the page from an OpenAPI document."""
+    groups: dict[str, list[str]] = {}
+    for path, methods in about["paths"].items():
+        for method, operation in methods.items():
+            told = "".join(_route(path, method.upper(), operation, about["components"].get("schemas", {})))
+            groups.setdefault(operation.get("tags", ["Service"])[0], []).append(told)
+    title = escape(f"{about['info']['title']} API, version {about['info']['version']}")
+    links = "".join(f'<a href="#{_anchor(group)}">{escape(group)}</a>' for group in groups)
+    parts = (
+        f'<h2 id="{_anchor(group)}">{escape(group)}</h2>\n' + "\n".join(routes) for group, routes in groups.items()
+    )
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
+        f"<h1>{title}</h1><p>Send <code>Authorization: Bearer TOKEN</code>, and JSON. The same for programs: "
+        f'<a href="/openapi.json">openapi.json</a>.</p><nav>{links}</nav>{"".join(parts)}</html>'
+    )
+
+
+def _anchor(group: str) -> str:
+    return escape(group.lower().replace(" ", "-"))
+
+
+def _route(path: str, method: str, operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[str]:
+    yield f"<details><summary><b>{method}</b> <code>{escape(path)}</code></summary>"
+    if told := operation.get("description"):
+        yield f"<p>{escape(told)}</p>"
+    given = [each for each in operation.get("parameters", []) if each["in"] != "path"]
+    if given:
+        rows = [(each["name"], each["schema"], each.get("required", False), each["in"]) for each in given]
+        yield _table("Parameters", rows, schemas)
+    for kind, body in operation.get("requestBody", {}).get("content", {}).items():
+        yield from _fields(f"Body, {kind}", body.get("schema", {}), schemas)
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            for kind, body in answer.get("content", {}).items():
+                yield from _fields(f"Answer {status}, {kind}", body.get("schema", {}), schemas)
+    yield "</details>"
+
+
+def _fields(title: str, schema: dict[str, Any], schemas: dict[str, Any]) -> Iterator[str]:
+    held = _opened(schema, schemas)
+    needed = held.get("required", [])
+    rows = [(name, each, name in needed, "") for name, each in held.get("properties", {}).items()]
+    yield _table(title, rows, schemas) if rows else f"<p>{escape(title)}: {escape(_type(schema, schemas))}</p>"
+
+
+def _table(title: str, rows: list[tuple[str, dict[str, Any], bool, str]], schemas: dict[str, Any]) -> str:
+    lines = "".join(
+        f"<tr><td><code>{escape(name)}</code></td><td>{escape(_type(schema, schemas))}</td>"
+        f"<td>{'required' if required else ''} {escape(where)} {escape(_description(schema))}</td></tr>"
+        for name, schema, required, where in rows
+    )
+    return f"<table><tr><th colspan=3>{escape(title)}</th></tr>{lines}</table>"
+
+
+def _description(schema: dict[str, Any]) -> str:
+    default = schema.get("default")
+    said = [schema.get("description", ""), f"default {default}" if default not in (None, "") else ""]
+    bounds = [f"{word} {schema[name]}" for name, word in (("minimum", "from"), ("maximum", "to")) if name in schema]
+    return "; ".join(filter(None, [*said, " ".join(bounds)]))
+
+
+def _type(schema: dict[str, Any], schemas: dict[str, Any], depth: int = 0) -> str:
+    """A short description of a schema."""
+    if name := str(schema.get("$ref", "")).rpartition("/")[2]:
+        return name
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    if either := schema.get("anyOf") or schema.get("oneOf"):
+        return " | ".join(dict.fromkeys(_type(each, schemas, depth + 1) for each in either))
+    if schema.get("type") == "array" and depth < MAX_DEPTH:
+        return f"list of {_type(schema.get('items', {}), schemas, depth + 1)}"
+    return str(schema.get("type", "anything"))
+
+
+def _opened(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = schemas.get(schema.get("$ref", "").rpartition("/")[2], schema)
+    return found

@@ -1,0 +1,1 @@
+"""The REST routes, a file per family."""

@@ -1,0 +1,1 @@
+"""The archive format, export, restore, imports from other products, transfer between vaults, backup."""

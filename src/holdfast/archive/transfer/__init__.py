@@ -1,0 +1,1 @@
+"""Copies one vault into another and proves by checksum that both hold the same."""

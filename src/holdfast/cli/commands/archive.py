@@ -1,0 +1,235 @@
+"""The commands that write and read archives and backups: export, import, backup, verify."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+
+import typer
+
+from holdfast.cli.options import CommandTarget, DryRun, NoWait, add_command
+from holdfast.cli.output.progress import ProgressMeter, progress_meter, wait_for_digestion
+from holdfast.cli.output.render import Block, CommandResult, Remark
+from holdfast.cli.output.views import count
+from holdfast.domain.errors import Damaged, InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from holdfast.archive.backup import VerifiedBackup
+    from holdfast.domain.reports import Imported
+
+MAX_NAMED_PROBLEMS = 10
+"""How many problems or conflicts a report names. Chosen by hand; not measured."""
+KEYS_INSIDE_WARNING = (
+    "warning: the backup contains the master key. Anybody who has the backup can read everything in it. "
+    "Protect it like the key itself."
+)
+KEYS_OUTSIDE_NOTICE = (
+    "The backup does not contain the master key. Keep a copy of {keyring}: nobody can read the backup without it."
+)
+
+
+def export(
+    target: CommandTarget,
+    file: Annotated[
+        Path, typer.Argument(metavar="[FILE]", help="The file to write; .gz compresses it, - prints it.")
+    ] = Path("-"),
+    vectors: Annotated[bool, typer.Option("--vectors", help="Include the embedding vectors.")] = False,
+) -> CommandResult:
+    """Write everything in a profile to one file, an archive.
+
+    It has messages, memories with their history, settings and usage as JSON Lines; the last line has a checksum.
+    """
+    printed = str(file) == "-" or _is_standard_output(file)
+    if printed and target.as_json:
+        raise InvalidInput(
+            "--json needs a file: without one, the archive itself is printed.", field="file", fix="Name a file."
+        )
+    start = time.monotonic()
+    with target.open_profile() as profile, progress_meter("Exporting", 0, quiet=target.as_json) as progress:
+        total = 0 if printed else _item_count(profile)
+        destination = cast(BinaryIO, sys.stdout.buffer) if printed else file
+        done = profile.export_to(destination, vectors=vectors, seen=lambda lines: progress.update(lines, total=total))
+    if printed:
+        sys.stdout.buffer.flush()
+        return CommandResult(None)
+    seconds = time.monotonic() - start
+    size = Remark(f"{done.bytes:,} bytes in {seconds:.1f} s.")
+    document = {name: getattr(done, name) for name in done.__dataclass_fields__}
+    return CommandResult(
+        document | {"file": str(file)},
+        (f"Wrote {_counted_items(done.messages, done.memories)} to {file}.", f"sha256 {done.sha256}", size),
+    )
+
+
+def import_archive(
+    target: CommandTarget,
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="An archive, an export, or a folder of notes.")],
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="auto|archive|mem0|supermemory|chatgpt|claude|langgraph|markdown",
+            help="The format; auto detects it from the content.",
+        ),
+    ] = "auto",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let the archive's memories supersede those with the same key.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Import what can be read of a damaged archive.")] = False,
+    dry_run: DryRun = False,
+    no_wait: NoWait = False,
+) -> CommandResult:
+    """Import an archive, or the export of another memory product.
+
+    Importing the same file again changes nothing. An archive is checked completely before anything is written.
+    """
+    start = time.monotonic()
+    with target.open_profile() as profile:
+        with progress_meter("Importing", 0, quiet=target.as_json) as progress:
+            done = profile.import_from(
+                path,
+                format=format,
+                replace=replace,
+                force=force,
+                dry_run=dry_run,
+                seen=_import_progress(progress, path),
+            )
+        if not (dry_run or no_wait):
+            wait_for_digestion(profile, quiet=target.as_json)
+    return CommandResult(done, _import_report(done, time.monotonic() - start))
+
+
+def backup(
+    target: CommandTarget,
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write; it must be new or empty.")],
+    with_keys: Annotated[bool, typer.Option("--with-keys", help="Include the master key.")] = False,
+) -> CommandResult:
+    """Copy a whole data folder, even while a server has it open.
+
+    Every profile stays encrypted. Check the copy with: holdfast verify DIR
+    """
+    from holdfast.archive import backup as archive_backup
+    from holdfast.service.settings import Settings
+
+    chosen = Settings.read(data=target.data)
+    if chosen.store is not None:
+        raise InvalidInput(
+            "holdfast backup copies a data folder, not a database.",
+            field="data",
+            fix="Use pg_dump, or holdfast transfer.",
+        )
+    keyring = chosen.keyring or chosen.folder / "keyring"
+    if not (chosen.folder / "catalogue.db").exists():
+        raise NotFound(f"There is no data folder at {chosen.folder}.", field="data")
+    with progress_meter("Profiles", 0, quiet=target.as_json) as progress:
+        done = archive_backup.create_backup(
+            chosen.folder, keyring, path, with_keys=with_keys, seen=lambda n, of: progress.update(n, total=of)
+        )
+    warning = KEYS_INSIDE_WARNING if with_keys else KEYS_OUTSIDE_NOTICE.format(keyring=keyring)
+    if with_keys and not target.as_json:
+        print(warning, file=sys.stderr)
+    line = f"Copied {count(done.profiles, 'profile')} to {path}, {done.bytes:,} bytes."
+    document = {name: getattr(done, name) for name in done.__dataclass_fields__} | {"warning": warning}
+    return CommandResult(document, (line,) if with_keys else (line, Remark(warning)))
+
+
+def verify(
+    target: CommandTarget,
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="An archive or a backup.")],
+) -> CommandResult:
+    """Check every byte of an archive or a backup.
+
+    The profiles of a backup are opened as well if the key is in the backup or in the data folder.
+    """
+    if path.is_dir():
+        return _verify_backup(target, path)
+    from holdfast.archive.file import Archive, open_for_reading
+
+    with open_for_reading(path) as file, progress_meter("Lines", 0, quiet=target.as_json) as progress:
+        found = Archive(file).check(seen=lambda lines: progress.update(lines, total=lines))
+    counts, header = found.counts, found.header
+    items = _counted_items(counts["messages"], counts["memories"])
+    line = f"The archive of {header.namespace}/{header.profile} is undamaged: {items}."
+    document = {"ok": True, "namespace": header.namespace, "profile": header.profile, "counts": counts}
+    return CommandResult(document | {"sha256": found.sha256}, (line, f"sha256 {found.sha256}"))
+
+
+def add_to(app: typer.Typer) -> None:
+    add_command(app, "export", export)
+    add_command(app, "import", import_archive)
+    add_command(app, "backup", backup)
+    add_command(app, "verify", verify)
+
+
+def _verify_backup(target: CommandTarget, path: Path) -> CommandResult:
+    from holdfast.archive.backup import verify_backup
+    from holdfast.service.settings import Settings
+
+    chosen = Settings.read(data=target.data)
+    keyring = None if chosen.store is not None else chosen.keyring or chosen.folder / "keyring"
+    with progress_meter("Files", 0, quiet=target.as_json) as progress:
+        found = verify_backup(path, keyring, seen=lambda n, of: progress.update(n, total=of))
+    document = {"ok": not found.problems} | {name: getattr(found, name) for name in found.__dataclass_fields__}
+    return CommandResult(document, _backup_report(found), exit=Damaged.exit if found.problems else 0)
+
+
+def _backup_report(found: VerifiedBackup) -> tuple[Block, ...]:
+    if found.problems:
+        more = len(found.problems) - MAX_NAMED_PROBLEMS
+        problems = [f"✗ {each}" for each in found.problems[:MAX_NAMED_PROBLEMS]]
+        return (*problems, *([Remark(f"and {more:,} more")] if more > 0 else []))
+    files = f"{count(found.files, 'file')} undamaged, {found.bytes:,} bytes."
+    if found.opened is None:
+        return files, Remark("No profile was opened: the master key is neither in the backup nor in the data folder.")
+    return files, f"{count(found.opened, 'profile')} opened: {_counted_items(found.messages, found.memories)}."
+
+
+def _import_report(done: Imported, seconds: float) -> tuple[Block, ...]:
+    verb = "Would import" if done.dry_run else "Imported"
+    blocks: list[Block] = [f"{verb} {_counted_items(done.messages, done.memories)}; {done.known:,} already known."]
+    if done.documents:
+        blocks.append(f"{count(done.documents, 'document')}.")
+    if done.settings or done.usage:
+        blocks.append(f"{count(done.settings, 'setting')} and {count(done.usage, 'line')} of usage.")
+    for clash in done.conflicts[:MAX_NAMED_PROBLEMS]:
+        holder = f" ({clash.held})" if clash.held else ""
+        blocks.append(f"! {clash.what} {clash.name} was left out: the profile already has another one{holder}.")
+    more = len(done.conflicts) - MAX_NAMED_PROBLEMS
+    blocks += [Remark(f"and {more:,} more conflicts; --json lists them all.")] if more > 0 else []
+    blocks += [f"! {problem}" for problem in done.problems]
+    blocks.append(Remark(f"In {seconds:.1f} s."))
+    return tuple(blocks)
+
+
+def _is_standard_output(file: Path) -> bool:
+    """Whether the file is standard output under another name, such as /dev/stdout: a report would end up inside it."""
+    try:
+        return os.path.samestat(file.stat(), os.fstat(sys.stdout.fileno()))
+    except OSError:
+        return False
+
+
+def _counted_items(messages: int, memories: int) -> str:
+    return f"{count(messages, 'message')} and {count(memories, 'memory')}"
+
+
+def _item_count(profile: Any) -> int:
+    stats = profile.stats()
+    return int(stats.messages + stats.memories + stats.superseded)
+
+
+def _import_progress(progress: ProgressMeter, path: Path) -> Any:
+    """The progress callback. An archive states how many items it has; other formats do not."""
+    from holdfast.archive.file import Archive, is_archive, open_for_reading
+    from holdfast.archive.validation import header, parse_line
+
+    total = 0
+    if path.is_file():
+        with open_for_reading(path) as file:
+            if is_archive(file):
+                counts = header(parse_line(Archive(file).first())).counts
+                total = counts["messages"] + counts["memories"]
+    return lambda done: progress.update(done, total=total or done)

@@ -1,0 +1,142 @@
+"""The commands about the data folder and this installation.
+
+profiles, namespaces, stats, usage, doctor, demo, version.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holdfast import __version__
+from holdfast.cli.options import CommandTarget, Yes, add_command, confirm
+from holdfast.cli.output import views
+from holdfast.cli.output.render import Block, CommandResult, Remark, Table
+from holdfast.cli.output.views import count
+from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
+
+LEVEL_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
+
+
+def profiles(target: CommandTarget) -> CommandResult:
+    """List the profiles of a namespace."""
+    with target.open_folder() as holdfast:
+        try:
+            found = holdfast.profiles(target.namespace)
+        except NotFound:  # a namespace comes with its first profile
+            found = []
+    rows = tuple((each.name, views.minute_text(each.created_at)) for each in found)
+    blocks: tuple[Block, ...] = (Table(rows, ("profile", "created")),) if rows else (Remark("No profiles yet."),)
+    return CommandResult({"profiles": found}, blocks)
+
+
+def namespaces(
+    target: CommandTarget,
+    action: Annotated[
+        str | None, typer.Argument(metavar="[create|delete", help="What to do; default: list them.")
+    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME]", help="The namespace.")] = None,
+    yes: Yes = False,
+) -> CommandResult:
+    """List, create or delete namespaces.
+
+    Deleting a namespace deletes every profile in it and destroys their keys.
+    """
+    if action is None:
+        return _list_namespaces(target)
+    if action not in ("create", "delete"):
+        raise InvalidInput(f"action is {quoted_value(action)}; use create or delete.", field="action")
+    if name is None:
+        raise InvalidInput(f"Which namespace? Give: holdfast namespaces {action} NAME", field="name")
+    if action == "create":
+        with target.open_folder() as holdfast:
+            created = holdfast.create_namespace(name)
+        return CommandResult(created, (f"Created namespace {name!r}.",))
+    question = f"Delete namespace {name!r} with every profile in it and destroy their keys?"
+    if not confirm(question, yes=yes, as_json=target.as_json):
+        return CommandResult(None, (Remark("Nothing was deleted."),))
+    with target.open_folder() as holdfast:
+        holdfast.delete_namespace(name)
+    return CommandResult({"namespace": name, "deleted": True}, (f"Deleted namespace {name!r}.",))
+
+
+def stats(target: CommandTarget) -> CommandResult:
+    """Count the messages and memories of a profile."""
+    with target.open_profile() as profile:
+        found = profile.stats()
+    return CommandResult(found, views.stats_blocks(found))
+
+
+def usage(
+    target: CommandTarget,
+    month: Annotated[str | None, typer.Option("--month", metavar="YYYY-MM", help="Only this month.")] = None,
+) -> CommandResult:
+    """Show the usage of language models: calls and tokens by month, model and task."""
+    with target.open_profile() as profile:
+        spent = profile.usage(month)
+    return CommandResult({"usage": spent}, views.usage_blocks(spent))
+
+
+def doctor(
+    target: CommandTarget,
+    accept_loss: Annotated[
+        bool,
+        typer.Option("--accept-loss", help="Keep what is left of damaged files; copies of them go to damaged/."),
+    ] = False,
+) -> CommandResult:
+    """Check the installation and the data, and say how to fix problems.
+
+    Checks libraries, model, keys, every file and waiting work. Changes nothing by itself. Exit status 1 when a check
+    failed.
+    """
+    from holdfast.service import doctor as examination
+
+    salvaged = examination.accept_loss(target.data) if accept_loss else []
+    found = [*salvaged, *examination.findings(target.data)]
+    failed = sum(finding.level == "fail" for finding in found)
+    warned = sum(finding.level == "warn" for finding in found)
+    blocks: list[Block] = []
+    for finding in found:
+        blocks.append(f"{LEVEL_MARKS[finding.level]} {finding.what}")
+        blocks += [Remark(f"  → {finding.fix}")] if finding.fix else []
+    blocks.append(Remark(f"{count(len(found), 'check')}: {failed} failed, {count(warned, 'warning')}."))
+    return CommandResult({"ok": not failed, "findings": found}, tuple(blocks), exit=1 if failed else 0)
+
+
+def demo(target: CommandTarget) -> CommandResult:
+    """Show how three short conversations become memories.
+
+    Runs in a temporary folder, or in the one given with --data.
+    """
+    from holdfast.cli.demo import run_demo
+
+    if target.data is not None and "://" in target.data:
+        raise InvalidInput(
+            "The demo needs a folder, not a database.", field="data", fix="Give --data DIR, or leave it out."
+        )
+    return run_demo(None if target.data is None else Path(target.data), quiet=target.as_json)
+
+
+def version(_: CommandTarget) -> CommandResult:
+    """Show the version."""
+    return CommandResult({"version": __version__}, (f"holdfast {__version__}",))
+
+
+def add_to(app: typer.Typer) -> None:
+    add_command(app, "profiles", profiles)
+    add_command(app, "namespaces", namespaces)
+    add_command(app, "stats", stats)
+    add_command(app, "usage", usage)
+    add_command(app, "doctor", doctor)
+    add_command(app, "demo", demo)
+    add_command(app, "version", version)
+
+
+def _list_namespaces(target: CommandTarget) -> CommandResult:
+    with target.open_folder() as holdfast:
+        found = holdfast.namespaces()
+    rows = tuple((each.name, views.minute_text(each.created_at)) for each in found)
+    blocks: tuple[Block, ...] = (Table(rows, ("namespace", "created")),) if rows else (Remark("No namespaces yet."),)
+    return CommandResult({"namespaces": found}, blocks)

@@ -1,0 +1,102 @@
+"""The command that serves the data folder over HTTP until interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from holdfast.domain.errors import InvalidInput
+
+
+def serve(
+    data: Annotated[
+        str | None, typer.Option("--data", help="Data folder [env var: HOLDFAST_DATA; default: the user's own].")
+    ] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on; default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="Port to listen on; default: 8420.")] = None,
+    config: Annotated[str | None, typer.Option("--config", help="A TOML file with settings.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not print a line for each request.")] = False,
+) -> None:
+    """Serve the data folder over HTTP until interrupted.
+
+    The first start prints an admin token and a secret URL, only once. HOLDFAST_ADMIN_TOKEN sets the token.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from holdfast.api.rest.server import serve as serving
+    from holdfast.service.holdfast import AsyncHoldfast
+    from holdfast.service.settings import Settings, refuse_hidden_store
+
+    refuse_hidden_store(data, config)
+    chosen = Settings.read(data=data, host=host, port=port, config=config)
+    if not quiet:
+        _log_requests()
+    _export_spans()
+    _allow_many_connections()
+
+    async def run() -> None:
+        async with await AsyncHoldfast.open(data, config=config) as holdfast:
+            await serving(holdfast, chosen, lambda line: print(line, flush=True))
+
+    # Requests run in parallel already; BLAS threads for one small matrix product would only spin.
+    with threadpool_limits(1, "blas"), _event_loop_runner() as runner:
+        runner.run(run())
+
+
+def _event_loop_runner() -> asyncio.Runner:
+    """A runner with uvloop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:  # Windows
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+def _allow_many_connections() -> None:
+    """Raise the limit of open files to its maximum: each event stream is one, and the default is often low."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS may refuse its own "unlimited"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _export_spans() -> None:
+    """Export spans to the endpoint in OpenTelemetry's own variables; without an endpoint, create no spans."""
+    if not any(os.environ.get(f"OTEL_EXPORTER_OTLP_{name}ENDPOINT") for name in ("", "TRACES_")):
+        return
+    try:
+        from opentelemetry import trace
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as absent:
+        raise InvalidInput(
+            f"OTEL_EXPORTER_OTLP_ENDPOINT is set, but {absent.name} is not installed.",
+            fix="Run: pip install 'holdfast[otel]', or unset it.",
+        ) from absent
+    provider = TracerProvider(resource=Resource.create({"service.name": "holdfast"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+
+
+def _log_requests() -> None:
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log = logging.getLogger("holdfast.access")
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("serve")(serve)

@@ -1,0 +1,1 @@
+"""Hooks that coding agents run, and the agents' settings files."""

@@ -1,0 +1,119 @@
+"""Pure: parses a coding agent's transcript into the texts of user and assistant, without tool calls and reasoning.
+
+Three agents write three forms of JSON Lines: Claude Code and Cursor one message per line, Codex one envelope per line.
+Text that an agent inserts into the user's messages (reminders, command output, instructions, our memory) is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.domain.limits import MAX_CONTENT_BYTES
+
+SPOKEN_ROLES = ("user", "assistant")
+MEMORY_TAG = "holdfast-memory"
+"""The tag around the memory that a hook gives the agent; text inside it is never ingested."""
+_INSERTED_BLOCK = re.compile(rf"<({MEMORY_TAG}|system-reminder|system_reminder|timestamp)\b[^>]*>.*?</\1>", re.S)
+_USER_QUERY = re.compile(r"\s*<user_query>(.*)</user_query>\s*", re.S)
+_AGENT_TEXT = re.compile(
+    r"\s*(?:<(?:command-|local-command|bash-|task-notification|environment_context|user_instructions|INSTRUCTIONS"
+    r"|permissions|turn_aborted|collaboration_mode|skill|subagent_notification|user_shell_command)"
+    r"|# AGENTS\.md instructions|\[Request interrupted|Caveat: The messages below"
+    r"|This session is being continued from a previous conversation)"
+)
+_SKIP_MARKS = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptTurn:
+    role: str
+    content: str
+    timestamp: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTranscript:
+    """The turns of a transcript, and the agent that wrote it."""
+
+    turns: tuple[TranscriptTurn, ...]
+    agent: str | None
+
+
+def parse_transcript(lines: Iterable[str | bytes]) -> AgentTranscript:
+    turns: list[TranscriptTurn] = []
+    typed: list[
+        TranscriptTurn
+    ] = []  # Codex's own record of what the user typed; its other items also contain text that Codex added
+    agents: list[str] = []
+    for line in lines:
+        agent, kind, turn = _parse_line(line)
+        if turn is not None and agent is not None:
+            agents.append(agent)
+            (typed if kind == "typed" else turns).append(turn)
+            if kind == "typed":
+                turns.append(turn)
+    if typed:
+        turns = [turn for turn in turns if turn.role != "user" or any(turn is each for each in typed)]
+    return AgentTranscript(tuple(turns), agents[-1] if agents else None)
+
+
+def spoken_text(text: str) -> str:
+    """The text that a person or the assistant wrote, without inserted blocks; empty if nothing is left."""
+    asked = _USER_QUERY.fullmatch(_INSERTED_BLOCK.sub("", text))
+    words = asked[1] if asked else _INSERTED_BLOCK.sub("", text)
+    return "" if _AGENT_TEXT.match(words) else truncated_text(words.strip(), MAX_CONTENT_BYTES)
+
+
+def truncated_text(text: str, max_bytes: int) -> str:
+    """As much of the text as fits into so many bytes of UTF-8, without NUL, which no message may contain."""
+    return text.encode("utf-8", "replace").replace(b"\0", b"")[:max_bytes].decode("utf-8", "ignore")
+
+
+def _parse_line(line: str | bytes) -> tuple[str | None, str, TranscriptTurn | None]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None, "", None
+    if not isinstance(record, dict):
+        return None, "", None
+    at = record.get("timestamp")
+    at = at if isinstance(at, str) else None
+    if isinstance(record.get("payload"), dict):
+        return _parse_codex(record.get("type"), record["payload"], at)
+    message = record.get("message")
+    if not isinstance(message, dict) or any(record.get(mark) for mark in _SKIP_MARKS):
+        return None, "", None
+    if record.get("type") in SPOKEN_ROLES:
+        return "claude-code", "", _parse_turn(record["type"], message.get("content"), at)
+    return "cursor", "", _parse_turn(record.get("role"), message.get("content"), at)
+
+
+def _parse_codex(type: Any, payload: dict[str, Any], at: str | None) -> tuple[str, str, TranscriptTurn | None]:
+    if type == "event_msg" and payload.get("type") == "user_message":
+        return "codex", "typed", _parse_turn("user", payload.get("message"), at)
+    item = payload.get("item")
+    if payload.get("type") == "item_completed" and isinstance(item, dict) and item.get("type") == "UserMessage":
+        return "codex", "typed", _parse_turn("user", item.get("content"), at)
+    if type == "response_item" and payload.get("type") == "message":
+        return "codex", "", _parse_turn(payload.get("role"), payload.get("content"), at)
+    return "codex", "", None
+
+
+def _parse_turn(role: Any, content: Any, at: str | None) -> TranscriptTurn | None:
+    if role not in SPOKEN_ROLES:
+        return None
+    if isinstance(content, list):
+        texts = [part["text"] for part in content if _is_text(part)]
+        words = "\n\n".join(filter(None, map(spoken_text, texts)))
+    else:
+        words = spoken_text(content) if isinstance(content, str) else ""
+    return TranscriptTurn(role, truncated_text(words, MAX_CONTENT_BYTES), at) if words else None
+
+
+def _is_text(part: Any) -> bool:
+    kinds = ("text", "input_text", "output_text")
+    return isinstance(part, dict) and part.get("type") in kinds and isinstance(part.get("text"), str)

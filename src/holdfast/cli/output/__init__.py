@@ -1,0 +1,1 @@
+"""How results, progress and tables are printed."""

@@ -1,0 +1,1 @@
+"""Fetches a URL without reaching private networks."""

@@ -1,0 +1,1 @@
+"""Parses untrusted files in a child process without network, files or privileges."""

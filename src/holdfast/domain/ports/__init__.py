@@ -1,0 +1,1 @@
+"""The interfaces that storage, documents, models and profiles implement."""

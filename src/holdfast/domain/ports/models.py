@@ -1,0 +1,158 @@
+"""Ports of models. A model does a task, not free text. It may be slow, down or wrong: its output is a proposal."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
+from holdfast.domain.types import (
+    Draft,
+    Floats,
+    Memory,
+    Message,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An analyst's hints from a question."""
+
+    keys: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    """Words that a text with the answer may contain."""
+    answer: str = ""
+    """A hypothetical answer, to find similar texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One element of a summary's input: a message, or a memory of the summarised kind."""
+
+    id: str
+    at: datetime
+    who: str
+    text: str
+    session_id: str | None = None
+    fields: bool = False
+    """Whether the text is a value's fields, one `name: text` per line, which belong together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """The input of a synthesiser."""
+
+    question: str
+    evidence: tuple[str, ...]
+    """The hits' texts, best first, each with its date and speaker."""
+    facts: tuple[str, ...] = ()
+    """Computed facts: dates, durations, counts."""
+    length: str = "medium"
+    passes: int = 1
+    """With more than one pass, the answer is checked against the evidence again."""
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A synthesised answer and the numbers (from 0) of the evidence that it cites."""
+
+    text: str
+    cited: tuple[int, ...] = ()
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns text into vectors of length 1."""
+
+    @property
+    def model(self) -> str:
+        """provider/name/dimensions. Stored with each vector, and used to check its length."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Floats]:
+        """Return one vector per text, for texts that will be searched."""
+        ...
+
+    async def embed_query(self, text: str) -> Floats:
+        """Return the vector of a query."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores the best hits against the question again; for users who have a cross-encoder. Holdfast ships none."""
+
+    async def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return how well each text answers the question; higher is better."""
+        ...
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Extracts memories from messages."""
+
+    @property
+    def name(self) -> str:
+        """name/version: recorded on each memory."""
+        ...
+
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: TopicKeyLoader = load_no_topic_keys
+    ) -> list[Draft]:
+        """Extract drafts from `messages` (one session, in order); `before` are the messages just before them.
+
+        `keys` loads the topic keys already in use, for an extractor that can reuse them to keep keys stable.
+        """
+        ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Decides how a new statement affects an older one."""
+
+    async def compare(self, pairs: Sequence[tuple[Draft, Memory]]) -> list[Verdict]:
+        """Decide for each pair whether the draft says the same, replaces the memory, or is independent of it."""
+        ...
+
+
+@runtime_checkable
+class Filer(Protocol):
+    """Classifies a statement that the user wants to remember."""
+
+    async def file(self, statement: str, keys: TopicKeyLoader = load_no_topic_keys) -> Draft:
+        """Return the statement with its kind, key, summary, keywords and queries."""
+        ...
+
+
+@runtime_checkable
+class Summariser(Protocol):
+    """Summarises a run of turns in a few sentences."""
+
+    @property
+    def name(self) -> str:
+        """name/version: recorded on each summary."""
+        ...
+
+    async def summarise(self, turns: Sequence[Turn]) -> str:
+        """Return the summary; empty when there is nothing to summarise."""
+        ...
+
+
+@runtime_checkable
+class Analyst(Protocol):
+    """Analyses a question for hints that help to find its answer."""
+
+    async def analyse(self, question: str) -> Reading: ...
+
+
+@runtime_checkable
+class Synthesiser(Protocol):
+    """Writes an answer from the evidence found, and from nothing else."""
+
+    def answer(self, brief: Brief) -> AsyncIterator[str | Wording]:
+        """Yield the answer's text in pieces and the whole Wording last; empty when nothing supports an answer."""
+        ...

@@ -1,0 +1,106 @@
+"""Pure: exact nearest neighbours over a growing matrix. float32 while small, int8 with rescoring when large.
+
+Up to `MAX_EXACT_ROWS` rows a float32 product is fastest. Above, rows are stored as int8 (a quarter of the memory), all
+are scored, and the caller rescores the best few hundred from the stored rows, which loses nothing measurable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.domain.types import Floats
+
+try:
+    import numkong
+except ImportError:  # numkong comes with the `fast` extra
+    numkong = None  # type: ignore[assignment]
+
+MAX_EXACT_ROWS = 20_000
+_CHUNK = 512  # one converted chunk fits into the second-level cache
+
+
+class Matrix:
+    """Rows of unit vectors with room to grow; a row of zeros means no vector."""
+
+    def __init__(self, rows: Floats) -> None:
+        self._count = len(rows)
+        self._rows: NDArray[np.float32] | NDArray[np.int8]
+        self._rows = rows if len(rows) <= MAX_EXACT_ROWS else _quantised_rows(rows)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def exact(self) -> bool:
+        return self._rows.dtype == np.float32
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._rows.nbytes)
+
+    def append(self, rows: Floats) -> None:
+        if self.exact and self._count + len(rows) > MAX_EXACT_ROWS:
+            self._rows = _quantised_rows(self._rows[: self._count].astype(np.float32))
+        added = rows if self.exact else _quantised_rows(rows)
+        need = self._count + len(rows)
+        if need > len(self._rows):
+            grown = np.zeros((max(need, len(self._rows) * 3 // 2, 64), rows.shape[1]), self._rows.dtype)
+            grown[: self._count] = self._rows[: self._count]
+            self._rows = grown
+        self._rows[self._count : need] = added
+        self._count = need
+
+    def put(self, at: NDArray[np.int64], rows: Floats) -> None:
+        self._rows[at] = rows if self.exact else _quantised_rows(rows)
+
+    def cosines(self, query: Floats) -> Floats:
+        """The cosine of the query with every row; approximate to about 0.004 once the matrix is quantised."""
+        rows = self._rows[: self._count]
+        if self.exact:
+            return np.asarray(rows @ query, np.float32)
+        if numkong is not None:
+            dots = np.asarray(numkong.cdist(_quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
+            return np.asarray(dots / _scale(len(query)) ** 2, np.float32)
+        out = np.empty(self._count, np.float32)
+        wide = np.empty((_CHUNK, rows.shape[1]), np.float32)
+        for start in range(0, self._count, _CHUNK):
+            chunk = rows[start : start + _CHUNK]
+            np.copyto(wide[: len(chunk)], chunk)
+            np.dot(wide[: len(chunk)], query, out=out[start : start + len(chunk)])
+        return out / np.float32(_scale(len(query)))
+
+
+def _quantised_rows(rows: Floats) -> NDArray[np.int8]:
+    return np.asarray(np.clip(np.rint(rows * _scale(rows.shape[1])), -127, 127), np.int8)
+
+
+def _scale(dimensions: int) -> float:
+    """Quantisation steps per unit. A component over seven times the usual size is rare, and clipped."""
+    return 127.0 / min(1.0, 7.0 / math.sqrt(dimensions))
+
+
+def vector_bytes(values: Floats) -> bytes:
+    """A unit vector in stored form: 16-bit steps of 1/32767, finer than float16 here and far faster to read."""
+    return np.rint(values * 32767).astype("<i2").tobytes()
+
+
+def vector_of_bytes(data: Sequence[bytes]) -> Floats:
+    """Decode stored vectors as rows of a matrix."""
+    steps = np.frombuffer(b"".join(data), "<i2").reshape(len(data), -1)
+    return np.asarray(np.multiply(steps, np.float32(1 / 32767), dtype=np.float32))
+
+
+def best_rows(scores: NDArray[np.floating], limit: int) -> NDArray[np.int64]:
+    """Indices of the highest scores, best first; equal scores by index, so that every backend agrees."""
+    if not limit:
+        return np.zeros(0, np.int64)
+    if len(scores) > limit:
+        cut = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        rows = np.flatnonzero(scores >= cut)
+    else:
+        rows = np.arange(len(scores))
+    return rows[np.lexsort((rows, -scores[rows]))][:limit]

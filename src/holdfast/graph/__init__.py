@@ -1,0 +1,1 @@
+"""Entities and links that memories mention."""

@@ -1,0 +1,1 @@
+"""Messages in, memories out: check and store messages, remember, digest, reconcile, kinds."""

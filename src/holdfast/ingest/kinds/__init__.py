@@ -1,0 +1,1 @@
+"""Kinds of memory: their JSON Schemas, versions, validation and value mappings."""

@@ -1,0 +1,1 @@
+"""Compares drafts with the memories in the store and turns both into one change."""

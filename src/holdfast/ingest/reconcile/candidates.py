@@ -1,0 +1,274 @@
+"""Finds the memories that drafts may affect: holders of their keys, memories that say the same, memories they outdate.
+
+Without a judge, words, numbers, names and a small network decide; if there is a judge, it compares every near memory.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from holdfast.domain.errors import ModelError
+from holdfast.domain.ports.models import Embedder, Judge
+from holdfast.domain.ports.search import Probe, Proposals
+from holdfast.domain.ports.storage import Store
+from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Floats, Memory, Message, Test, Verdict, fingerprint
+from holdfast.ingest.reconcile.change import KnownMemories, memory_from_draft
+from holdfast.text import supersession, tokens
+from holdfast.text.similarity import adds_details, restates, updates
+from holdfast.text.task_completion import finishes, leaves_open
+
+log = logging.getLogger("holdfast")
+MAX_RELATED = 16
+"""How many of the nearest memories are compared with a draft. Raised from 8 when the network that reads pairs was
+added; the gain was not recorded."""
+MAX_RARE_TEXTS = 6
+"""A word in at most this many texts, or in one of fifty, may identify a thing. Chosen by hand; not measured."""
+JUDGED_NEIGHBOURS, MAX_JUDGED_PAIRS = 3, 24
+"""How many neighbours of each draft, and how many pairs in all, a judge compares. Chosen by hand; not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftNeighbourhood:
+    """A draft with the memories near it."""
+
+    draft: Draft
+    vector: Floats | None
+    said: Message
+    saying: supersession.StatementSource
+    memories: list[Memory]
+    cosines: dict[str, float]
+    rare: set[str]
+
+    @property
+    def mark(self) -> str:
+        return fingerprint(self.draft.kind, self.draft.content)
+
+    def beside(
+        self,
+        drafts: Sequence[Draft],
+        memories: Sequence[Memory],
+        meanings: Sequence[Floats | None],
+        known: KnownMemories,
+    ) -> DraftNeighbourhood:
+        """Add the memories of earlier drafts of the batch, and leave out memories that those drafts outdate."""
+        earlier, cosines = list[Memory](), dict(self.cosines)
+        for draft, memory, meaning in zip(drafts, memories, meanings, strict=True):
+            if draft is self.draft:
+                break
+            if set(draft.sources).isdisjoint(self.draft.sources):
+                earlier.append(memory)
+                if self.vector is not None and meaning is not None:
+                    cosines[memory.id] = float(self.vector @ meaning)
+        gone = {
+            memory.id for mark, memory in known.outdated.items() if not known.ended_parts.get((mark, memory.draft_id))
+        }
+        earlier = sorted(earlier, key=lambda memory: -cosines.get(memory.id, 0.0))[: MAX_RELATED // 2]
+        return replace(self, memories=[m for m in (*self.memories, *earlier) if m.id not in gone], cosines=cosines)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFinder:
+    """Finds what is known about drafts, in one store with one embedder and an optional judge."""
+
+    store: Store
+    embedder: Embedder
+    now: datetime
+    judge: Judge | None = None
+
+    async def find_known(self, drafts: Sequence[Draft], messages: dict[str, Message], extractor: str) -> KnownMemories:
+        """Load the memories that the drafts may affect, and decide how each draft relates to them."""
+        known = KnownMemories(said_at={id: message.said_at for id, message in messages.items()})
+        keys = tuple({draft.key for draft in drafts if draft.key is not None})
+        if keys:
+            page = await self.store.scan(Test("key", "in", keys), now=None, limit=10_000)
+            known.heads = {(memory.kind, memory.key): memory for memory in page.items if memory.key is not None}
+        prints = tuple({fingerprint(draft.kind, draft.content) for draft in drafts})
+        if prints:
+            page = await self.store.scan(Test("fingerprint", "in", prints), now=None, limit=10_000)
+            known.equivalents = {memory.fingerprint: memory for memory in page.items if memory.key is None}
+        taken = {memory.key for memory in known.heads.values()}
+        loose = [
+            draft
+            for draft in drafts
+            if draft.key not in taken and fingerprint(draft.kind, draft.content) not in known.equivalents
+        ]
+        meanings = await self._meanings(drafts) if loose else [None] * len(drafts)
+        sayings = supersession.statement_sources(messages.values())
+        tasks = await self._tasks() if loose else []
+        near = [
+            await self._near(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]], tasks)
+            for draft, vector in zip(drafts, meanings, strict=True)
+            if draft in loose
+        ]
+        if self.judge is None or not await self._judged(self.judge, drafts, near, known):
+            memories = [memory_from_draft(draft, messages, now=self.now, extractor=extractor) for draft in drafts]
+            for each in near:
+                await self._relate(each.beside(drafts, memories, meanings, known), known)
+                if old := known.outdated.get(each.mark):
+                    await self._part_by_part(each.draft, each.said, each.saying, old, known)
+        for draft in drafts:
+            if head := known.heads.get((draft.kind, draft.key or "")):
+                source = draft.sources[-1]
+                await self._part_by_part(draft, messages[source], sayings[source], head, known)
+        rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
+        known.said_at |= {item.id: item.said_at for item in await self.store.get(rests_on) if isinstance(item, Message)}
+        return known
+
+    async def _part_by_part(
+        self, draft: Draft, said: Message, saying: supersession.StatementSource, old: Memory, known: KnownMemories
+    ) -> None:
+        """Find which parts of a memory a superseding draft ends. A memory that a model or a
+        caller wrote ends as a whole."""
+        by_parts = self.judge is None and bool(old.sources) and draft.trust not in SECOND_HAND_TRUST
+        if by_parts and isinstance(self.embedder, supersession.PairReader):
+            new = supersession.ComparedStatement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
+            ended = await supersession.find_ended_parts(new, saying, _statement(old), self.embedder)
+            known.ended_parts[fingerprint(draft.kind, draft.content), old.draft_id] = ended
+
+    async def _meanings(self, drafts: Sequence[Draft]) -> list[Floats | None]:
+        """Embed the drafts if a judge or the network that compares statements can use the vectors."""
+        if not drafts or (self.judge is None and self.embedder.model != supersession.trained_embedder()):
+            return [None] * len(drafts)
+        try:
+            return [*await embed_texts(self.embedder, [draft.content for draft in drafts])]
+        except Exception as failure:
+            log.warning("relating by words alone, the embedder failed: %s", failure)
+            return [None] * len(drafts)
+
+    async def _tasks(self) -> list[Memory]:
+        """Load the newest open tasks. They have no vectors, and a report of completion may share no word with one."""
+        return list((await self.store.scan(Test("kind", "eq", "task"), now=self.now, limit=MAX_RELATED // 2)).items)
+
+    async def _near(
+        self,
+        draft: Draft,
+        vector: Floats | None,
+        said: Message,
+        saying: supersession.StatementSource,
+        tasks: list[Memory],
+    ) -> DraftNeighbourhood:
+        stems = tokens.question_words(draft.content)
+        probe = Probe(self.now, stems, vector, self.embedder.model, limit=0, memories=MAX_RELATED, with_neighbours=0)
+        found = await self.store.propose(probe)
+        most = max(MAX_RARE_TEXTS, found.parts // 50)
+        rare = {word for word, count in zip(stems, found.frequency, strict=True) if count <= most}
+        stored = await self.store.get([item.id for item in found.items if item.memory])
+        # Memories without sources were written by hand and are not candidates.
+        extracted = {each.id: each for each in (*stored, *tasks) if isinstance(each, Memory) and each.sources}
+        rare -= set(tokens.tokens(said.speaker or ""))
+        return DraftNeighbourhood(draft, vector, said, saying, list(extracted.values()), _best_cosines(found), rare)
+
+    async def _judged(
+        self, judge: Judge, drafts: Sequence[Draft], near: list[DraftNeighbourhood], known: KnownMemories
+    ) -> bool:
+        """Let the judge decide on every pair; returns False when it fails."""
+        pairs = [(draft, head) for draft in drafts if (head := known.heads.get((draft.kind, draft.key or "")))]
+        for each in near:
+            best = sorted(each.memories, key=lambda memory: -each.cosines.get(memory.id, 0.0))
+            pairs += [(each.draft, memory) for memory in best[:JUDGED_NEIGHBOURS]]
+        try:
+            decided = await _judge_pairs(judge, pairs)
+        except Exception as failure:
+            log.warning("relating without the judge, it failed: %s", failure)
+            return False
+        for draft, memory, verdict in decided:
+            mark, head = fingerprint(draft.kind, draft.content), known.heads.get((draft.kind, draft.key or ""))
+            if verdict == "same" and adds_details(draft.content, memory.content):
+                verdict = "apart"  # a number or a name that the judge overlooks must be kept
+            if verdict == "same":
+                known.equivalents.setdefault(mark, memory)
+            elif verdict == "replaces" and memory is not head:
+                known.outdated.setdefault(mark, memory)
+            elif verdict == "apart" and memory is head:
+                known.keyless.add(mark)
+        return True
+
+    async def _relate(self, near: DraftNeighbourhood, known: KnownMemories) -> None:
+        """Find the current memory that the draft restates or outdates."""
+        draft, memories = near.draft, near.memories
+        same = sorted((m for m in memories if restates(draft, m)), key=lambda memory: memory.trust in SECOND_HAND_TRUST)
+        if same:
+            known.equivalents[near.mark] = same[0]
+            return
+        if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
+            known.outdated[near.mark] = done[0]
+            return
+        close = [
+            memory
+            for memory in memories
+            if not near.cosines.get(memory.id, np.nan) < supersession.GATE_WITH_CHANGE_WORD.near
+        ]
+        replaced = [memory for memory in close if updates(draft, memory, near.rare)]
+        if replaced:
+            about = set(tokens.question_words(draft.content))
+            known.outdated[near.mark] = max(
+                replaced, key=lambda memory: len(about & set(tokens.tokens(memory.content)))
+            )
+        elif near.vector is not None:
+            new = supersession.ComparedStatement(
+                draft.kind, draft.content, near.said.session_id, draft.sources, draft.key
+            )
+            at = near.said.said_at
+            memories = [m for m in memories if not _is_past_event(m, near.said) and not leaves_open(draft, at, m)]
+            old = [_statement(memory) for memory in memories]
+            cosines = [near.cosines.get(memory.id, np.nan) for memory in memories]
+            reader = (
+                self.embedder
+                if isinstance(self.embedder, supersession.PairReader) and draft.trust not in SECOND_HAND_TRUST
+                else None
+            )
+            best = await supersession.find_superseded(new, near.saying, old, cosines, near.rare, reader)
+            if best is not None:
+                known.outdated[near.mark] = memories[best]
+
+
+async def _judge_pairs(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> list[tuple[Draft, Memory, Verdict]]:
+    """Ask the judge for verdicts. Statements of people are compared separately from those of documents and tools; that
+    people's statements take precedence over these is not left to the judge."""
+    own = [pair for pair in pairs if all(each.trust not in SECOND_HAND_TRUST for each in pair)][:MAX_JUDGED_PAIRS]
+    others = [pair for pair in pairs if pair[0].trust in SECOND_HAND_TRUST][:MAX_JUDGED_PAIRS]
+    asked = [(group, await judge.compare(group)) for group in (own, others) if group]
+    marks = {fingerprint(draft.kind, draft.content) for draft, _ in own}
+    return [
+        (draft, memory, verdict)
+        for group, verdicts in asked
+        for (draft, memory), verdict in zip(group, verdicts, strict=True)
+        if group is own or fingerprint(draft.kind, draft.content) not in marks
+    ]
+
+
+def _is_past_event(memory: Memory, said: Message) -> bool:
+    """Whether the memory is an event that was over when the message was written: nothing later makes it untrue."""
+    end = memory.occurred_until or memory.occurred_at
+    return memory.kind == "event" and end is not None and end <= said.said_at
+
+
+def _statement(memory: Memory) -> supersession.ComparedStatement:
+    return supersession.ComparedStatement(memory.kind, memory.content, memory.session_id, memory.sources, memory.key)
+
+
+def _best_cosines(found: Proposals) -> dict[str, float]:
+    """Item id → the cosine of its nearest part, for items with a vector."""
+    near: dict[str, float] = {}
+    for of, cosine in zip(found.of.tolist(), found.cosine.tolist(), strict=True):
+        if cosine == cosine:
+            id = found.items[of].id
+            near[id] = max(near.get(id, -1.0), cosine)
+    return near
+
+
+async def embed_texts(embedder: Embedder, texts: list[str]) -> list[Floats]:
+    """Embed texts and check the vectors: a wrong one would corrupt every later search."""
+    found = await embedder.embed(texts)
+    dimensions = int(embedder.model.rsplit("/", 1)[1])
+    for vector in found:
+        if vector.shape != (dimensions,) or not abs(float(np.linalg.norm(vector)) - 1) < 0.01:
+            raise ModelError(f"{embedder.model} gave a vector of shape {vector.shape} that is not of length 1.")
+    if len(found) != len(texts):
+        raise ModelError(f"{embedder.model} gave {len(found)} vectors for {len(texts)} texts.")
+    return found

@@ -1,0 +1,1 @@
+"""Editing, review, undo and audit of memories."""

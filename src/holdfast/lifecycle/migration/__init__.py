@@ -1,0 +1,1 @@
+"""Bringing the memories of a kind to another version of its schema."""

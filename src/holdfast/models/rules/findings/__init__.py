@@ -1,0 +1,1 @@
+"""What rules find in a sentence: facts, events, instructions, changes, finished tasks."""

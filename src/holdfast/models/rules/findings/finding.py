@@ -1,0 +1,130 @@
+"""Findings of the rules, and the drafts made from them: summary, keywords, questions, dates, redaction."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from holdfast.domain.types import Draft
+from holdfast.models.rules.patterns.vocabulary import STOP
+from holdfast.models.rules.people.third_person import Subject, without_others
+from holdfast.models.rules.sentences.quotations import quotation_with_dates
+from holdfast.text.dates import OPEN_START, OPEN_STOP, Window, window_phrase
+from holdfast.text.redaction import redacted_text
+
+MIN_CONFIDENCE = 0.67
+"""Minimum confidence of the judge; anything below is kept only as a message. Cross-validated precision
+at this threshold is 0.86."""
+UNREAD_CONFIDENCE_SHARE = 0.6
+"""The share of that threshold used where no reader judges, or for scripts of which the reader knows few words: there,
+equally good findings get lower confidence. docs/decisions/0008 has the figures."""
+MAX_SUMMARY_CHARACTERS = 80
+"""Maximum characters of a summary. Chosen by hand; not measured."""
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFinding:
+    """What a rule found in a sentence. `value` is the part of `content` that a correction would replace."""
+
+    kind: str
+    rule: str
+    subject: Subject
+    content: str
+    confidence: float
+    topic: str | None = None
+    value: str = ""
+    queries: tuple[str, ...] = ()
+    window: Window | None = None
+
+
+def as_sentence(text: str) -> str:
+    """The text as one sentence: single spaces, a capital letter first, a full stop last."""
+    text = re.sub(r"\s+", " ", text).strip(" ,;:-")
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", '"')) else ".") if text else ""
+
+
+def with_absolute_dates(content: str, dates: list[Window]) -> str:
+    """Adds the absolute date in brackets after each relative one; in a quotation, after the closing quotation mark."""
+    absolute = {
+        w.text: window_phrase(w).removeprefix("the ") for w in dates[:3] if w.text in content and _is_relative(w)
+    }
+    phrases = [f"{text}: {date}" for text, date in absolute.items()] if len(absolute) > 1 else [*absolute.values()]
+    if (quotation := quotation_with_dates(content, phrases)) is not None:
+        return quotation
+    for w in dates[:3]:
+        at = content.find(w.text)
+        after = at + len(w.text)
+        if at >= 0 and _is_relative(w) and not content.startswith("'s", after):
+            content = f"{content[:after]} ({window_phrase(w).removeprefix('the ')}){content[after:]}"
+    return content
+
+
+def _is_relative(w: Window) -> bool:
+    return not w.yearly and not _YEAR.search(w.text)
+
+
+def has_predicate(finding: RuleFinding) -> bool:
+    """Whether the content consists of more than its subject."""
+    return (
+        len(
+            finding.content.removeprefix(without_others(finding.subject).owner)
+            .removeprefix(finding.subject.name)
+            .split()
+        )
+        > 1
+    )
+
+
+def short_summary(content: str) -> str:
+    text = content.rstrip(".")
+    if len(text) <= MAX_SUMMARY_CHARACTERS:
+        return text
+    return text[: MAX_SUMMARY_CHARACTERS - 1].rsplit(" ", 1)[0].rstrip(" ,;:(") + "…"
+
+
+def keywords(content: str, topic: str | None) -> tuple[str, ...]:
+    """Three to eight content words in order, filled up with the topic's words."""
+    words = [
+        w for w in re.findall(r"[^\W_][\w'+#-]*", content.lower()) if w.removesuffix("'s") not in STOP and len(w) > 1
+    ]
+    words = [w.removesuffix("'s") for w in words if not (w.isdigit() and len(w) < 3)]
+    return tuple(dict.fromkeys([*words[:7], *(topic.split("-") if topic else [])][:8] or ["memory"]))
+
+
+def memory_questions(finding: RuleFinding, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Three to five questions that the memory answers."""
+    s, about = (
+        without_others(finding.subject).inline,
+        " ".join(w for w in words if w not in finding.subject.name.lower())[:60],
+    )
+    generic = {
+        "event": (f"What did {s} do?", f"When did {s} mention {about}?", f"What happened with {about}?"),
+        "task": (f"What does {s} need to do?", f"What is on {s}'s to-do list?", f"What should {s} be reminded of?"),
+        "instruction": (f"What has {s} asked for?", f"What are {s}'s instructions?", f"How should {about} be handled?"),
+    }.get(
+        finding.kind, (f"What is known about {about}?", f"What did {s} say about {about}?", f"What is {s}'s {about}?")
+    )
+    return tuple(dict.fromkeys((*finding.queries, *generic)))[: max(3, min(5, len(finding.queries) + 1))]
+
+
+def finding_draft(finding: RuleFinding, sources: tuple[str, ...], trust: str, around: str = "") -> Draft:
+    """The draft of a finding; `around` is the text around it, which may show that a word is a password."""
+    content = redacted_text(finding.content, around)
+    key = f"{finding.subject.prefix}{finding.topic}" if finding.topic else None
+    words = keywords(content, finding.topic)
+    w = finding.window
+    return Draft(
+        kind=finding.kind,
+        content=content,
+        sources=sources,
+        summary=short_summary(content),
+        key=key if key and redacted_text(key, around) == key else None,
+        keywords=words,
+        queries=tuple(redacted_text(each, around) for each in memory_questions(finding, words)),
+        trust=trust,
+        occurred_at=w.start if w and w.start.year != OPEN_START else None,
+        occurred_until=w.stop if w and w.stop.year != OPEN_STOP else None,
+        confidence=round(finding.confidence, 2),
+        rule=finding.rule,
+    )

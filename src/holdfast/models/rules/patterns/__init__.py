@@ -1,0 +1,1 @@
+"""The patterns that rules match: people, possessions, habits, other languages."""

@@ -1,0 +1,91 @@
+"""Finds standing orders in informal forms: "don't touch X", "no emojis", "replies short please", "always X"."""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.models.rules.findings.finding import RuleFinding
+from holdfast.models.rules.findings.instructions import order_key, order_text
+from holdfast.models.rules.patterns.vocabulary import IMPERATIVES, split_words
+from holdfast.models.rules.people.third_person import Subject
+
+_POLITE_OPENING = (
+    r"(?:(?:and|but|also|so|then|ok|oh|just|do|always|from now on|please|kindly|pls|can you|could you|can we|could "
+    r"we|would you|can u)"
+    r"[\s,]+)*"
+)
+_PROHIBITION = re.compile(
+    _POLITE_OPENING + r"(?:do not|don't|dont|never|avoid|no more|stop)\s+(?:ever |please |you |go )?"
+    r"(?!(?:worry|mind|know|think|have|get|care|want|like|see|need|forget|let|been|even|really|remember|stood|hesitate|"
+    r"bother|be|heard|it|that|a|an|the|had|seen|knew|ask why|use .*anymore|use .*any more)\b)\w+",
+    re.I,
+)
+_LASTING_WORD = re.compile(
+    r"\b(?:from now on|always|never|only ever|going forward|every time|each time|whenever|by default|instead of "
+    r"(?:me|us)|"
+    r"in future|until further notice|every \w+|only)\b",
+    re.I,
+)
+_REPLY_MANNER = re.compile(
+    r"\b(?:answers?|repl(?:y|ies)|responses?|summar(?:y|ies)|words|comments?|messages?|commits?|prs?|pull requests?|"
+    r"invoices?|everything|units|amounts|language|english|german|french|spanish|short|brief|concise|paragraph|bullets?|"
+    r"emojis?|stories|explanations?|full suite|diagrams?|e-?mails?|calls?|phone)\b",
+    re.I,
+)
+_BAN = re.compile(r"(?:and |oh |also |but )*(?:no (?:[\w-]+ ){0,2}[\w-]+|nothing with \w+)(?: please| for me)?$", re.I)
+_BANNED_THING = re.compile(r"\b(?:leather|watch mode|sugar|smoking|spam|calls|meat|dairy|nuts)\b|\bplease$", re.I)
+_CLOSING_NOT = re.compile(r"\bnot (?:(?:my|his|her|the|by|at|to|in)\b[^,]*|[a-z]+)$", re.I)
+_PERMISSION_RULE = re.compile(
+    r"\b(?:nothing|nobody|no one)\b.{3,60}\bwithout\b|\bonly (?:ever )?(?:run|use|send|write)\b", re.I
+)
+_STANDING_CONDITION = re.compile(
+    r"(?:and |but )?(?:always \w+$|(?:whenever|when|every time|each time) (?:i|you|we)\b.{3,60}\b(?:give|use|quiz|"
+    r"ask|write|"
+    r"answer|don't|dont|always|never|show|make|send|keep|tell)\b)",
+    re.I,
+)
+_NAMED_MANNER = re.compile(
+    r"(?:summaries|prs|pull requests|commits|comments|answers|replies|invoices|diagrams|messages) (?:against|to|"
+    r"into|as|in|on|with|only)\b",
+    re.I,
+)
+_BACK_REFERENCE = re.compile(r"\b(?:that|it|them|those|this|in here|there)\b", re.I)
+_PLEASE = re.compile(r"\b(?:please|pls|kindly)\b", re.I)
+_PERSONAL_SUBJECT = re.compile(r"(?:i|we|my|our|i'm|we're|he|she|they|you)\b", re.I)
+_VERBS = IMPERATIVES | frozenset(
+    split_words("find fix look help draft plan compare recommend page flip switch have bring come borrow")
+)
+_STATEMENT_VERBS = frozenset(split_words("is are was run runs go goes out"))
+_LASTING_QUESTION = re.compile(
+    r"(?:can|could|would) (?:you|we|u) .*\b(?:from now on|always|never|in future|going forward)\b", re.I
+)
+
+
+def standing_order(clause: str, author: Subject, before: str = "") -> RuleFinding | None:
+    """The order in a clause, or None; `before` is the sentence that a "that" in the clause refers to."""
+    asked = is_imperative(clause) and (_LASTING_WORD.search(clause) or _CLOSING_NOT.search(clause))
+    polite = _REPLY_MANNER.search(clause) and _PLEASE.search(clause) and not _PERSONAL_SUBJECT.match(clause)
+    barred = _BAN.match(clause) and (_REPLY_MANNER.search(clause) or _BANNED_THING.search(clause))
+    forbidden = _PROHIBITION.match(clause) or _PERMISSION_RULE.search(clause)
+    named = _NAMED_MANNER.match(clause)
+    if (
+        not (asked or polite or barred or forbidden or named or _STANDING_CONDITION.match(clause))
+        or len(clause.split()) < 2
+    ):
+        return None
+    whereof = f' (of: "{before}")' if before and _BACK_REFERENCE.search(clause) else ""
+    order = order_text(author, clause)
+    content = order.removesuffix(".") + whereof + "." if whereof else order
+    return RuleFinding("instruction", "told-order", author, content, 0.7, order_key(clause), clause)
+
+
+def order_in_question(sentence: str) -> str | None:
+    """The order in a question such as "Can you keep replies short from now on?"; None when it contains none."""
+    if not _LASTING_QUESTION.match(sentence):
+        return None
+    return re.sub(r"^(?:can|could|would) (?:you|we|u) (?:please )?", "", sentence, flags=re.I).split("?")[0]
+
+
+def is_imperative(clause: str) -> bool:
+    first = re.sub(_POLITE_OPENING, "", clause, count=1, flags=re.I).split(" ")
+    return first[0].lower() in _VERBS and not (len(first) > 1 and first[1] in _STATEMENT_VERBS)

@@ -1,0 +1,1 @@
+"""Who is speaking and who is meant."""

@@ -1,0 +1,1 @@
+"""Sentences taken apart before rules look at them."""

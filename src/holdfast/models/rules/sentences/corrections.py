@@ -1,0 +1,193 @@
+"""Applies corrections ("no, I meant the 15th") to earlier findings, and turns short answers into statements."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+
+from holdfast.domain.types import Message
+from holdfast.models.rules.findings.finding import RuleFinding, as_sentence, with_absolute_dates
+from holdfast.models.rules.sentences.quotations import reported_speech
+from holdfast.text.dates import meant_window, windows, written_date
+from holdfast.text.lexicon.change import INSTEAD_OF, RESCHEDULING_VERBS, RETRACTIONS
+from holdfast.text.lexicon.patterns import ASIDE
+from holdfast.text.lexicon.sentences import AFTER_SENTENCE
+
+_CORRECTION = re.compile(
+    rf"(?:(?:{RETRACTIONS}|no(?=[,.;:!–-]| (?:it|its|i|sorry)\b)|my bad|correction|i mean|i meant|whoops)"
+    r"[\s,.:;!–-]+){1,4}"
+    r"(?:(?:i|we) (?:meant|mean|should have said) |(?:it's|it is|its|it was|that's|that should be|"
+    r"make (?:it|that)|that was|it should be) "
+    r"(?:actually |really |now |going to be )?)?(?:to say )?(?P<new>[^,;.?!]{1,60}?)(?:,? (?:and "
+    r")?not (?P<old>[^,;.?!]{1,60}))?$",
+    re.I,
+)
+_NOT_BUT = re.compile(r"(?:it's |it is )?not (?P<old>[^,;.?!]{1,50}?),? but (?P<new>[^,;.?!]{1,50})$", re.I)
+_I_MEANT = re.compile(r"(?:i|we) meant (?P<new>[^,;.?!]{1,60}?)(?:,? not (?P<old>[^,;.?!]{1,60}))?$", re.I)
+_ITS_NOT = re.compile(r"(?:it's|it is|that's) (?P<new>[^,;.?!]{1,40}?),? not (?P<old>[^,;.?!]{1,40})$", re.I)
+_SENTENCE_WORD = re.compile(
+    r"\b(?:i|we|you|is|are|was|were|have|has|do|don't|can|will|would|about|to|for the|that|it|"
+    r"again|late|thanks|problem|"
+    r"worries|need|sure|i'm|what|how|if|help|just|please|confused|bother|delay)\b",
+    re.I,
+)
+
+
+_RETRACTION = re.compile(rf"(?:(?:{RETRACTIONS}|no)[\s,.!]*)+", re.I)
+
+
+def joined_corrections(parts: list[str]) -> list[str]:
+    """The sentences, with "Wait no." and "Thursday." joined into one."""
+    joined: list[str] = []
+    for part in parts:
+        if joined and _RETRACTION.fullmatch(joined[-1]):
+            joined[-1] = f"{joined[-1].rstrip(' .!,')}, {part}"
+        else:
+            joined.append(part)
+    return joined
+
+
+def corrected_finding(text: str, earlier: RuleFinding, message: Message) -> RuleFinding | None:
+    """The earlier finding with its value replaced; None when the text does not correct it."""
+    text = re.sub(r"^((?:oh |ah )?(?:wait|no|oops|sorry)(?: no)?)\. ", r"\1, ", text).strip(" .!")
+    m = _NOT_BUT.match(text) or _ITS_NOT.match(text) or _I_MEANT.match(text) or _CORRECTION.match(text)
+    if not m or not earlier.value:
+        return None
+    new, old = m["new"].strip(), (m["old"] or "").strip()
+    if _SENTENCE_WORD.search(new) or len(new.split()) > 6:
+        return None
+    content = ASIDE.sub("", earlier.content)
+    target = old if old and re.search(rf"\b{re.escape(old)}\b", content) else earlier.value
+    if target not in content or (old and target != old and (not earlier.topic or earlier.window)):
+        return None
+    new = re.sub(r"^(?:on|in|at) ", "", new)
+    content = reported_speech(content).replace(target, new, 1)
+    when = windows(content.removeprefix("According to "), message.said_at)
+    window = meant_window(when, bounded=False) if earlier.window else None
+    if earlier.window and not window:
+        return None
+    return replace(
+        earlier,
+        rule="correction",
+        content=as_sentence(with_absolute_dates(content, when)),
+        value=new,
+        window=window,
+        confidence=0.82,
+    )
+
+
+_RESCHEDULING = re.compile(
+    rf"\b(?:{RESCHEDULING_VERBS}|delayed|changed|brought forward)(?: (?:it|that|this))?(?: "
+    r"back)? to (?P<new>[^,;.?!]{3,40}?)"
+    r"(?= because\b| as\b| since\b|$|[,;.!])|^(?:right|no|ok|okay|yes)[,.] (?P<date>[^,;.?!]{3,25})[.!]?$",
+    re.I,
+)
+
+
+_DAY_SWAP = re.compile(
+    rf"\b(?:the )?(?P<new>\d{{1,2}})(?:st|nd|rd|th),? (?:{INSTEAD_OF}|and not|not)(?: on)? (?:the )?"
+    r"(?P<old>\d{1,2})(?:st|nd|rd|th)\b",
+    re.I,
+)
+
+
+_OTHER_DAY = re.compile(
+    rf"(?:(?:{RETRACTIONS}|whoops|no|my bad|i meant?|it's|its|make (?:it|that))"
+    r"[\s,.:;!–-]+)+(?:on )?(?:the )?(?P<new>\d{1,2})(?:st|nd|rd|th)(?:[.!]?|, .+)",
+    re.I,
+)
+
+
+def _day_swapped_finding(text: str, earlier: RuleFinding) -> RuleFinding | None:
+    """The earlier finding moved to another day of its month: "the 5th instead of the 3rd" or "no wait, the
+    5th", after "on 3 April"."""
+    m, known = _DAY_SWAP.search(text) or _OTHER_DAY.fullmatch(text), earlier.window
+    if not m or not known or known.stop - known.start > timedelta(1) or known.text not in earlier.content:
+        return None
+    try:
+        day = known.start.replace(day=int(m["new"]))
+    except ValueError:
+        return None
+    if "old" in m.groupdict() and known.start.day != int(m["old"]):
+        return None
+    content = reported_speech(ASIDE.sub("", earlier.content)).replace(known.text, written_date(day), 1)
+    now = next((w for w in windows(content, day) if w.start.date() == day.date()), None)
+    value = written_date(day)
+    return replace(earlier, rule="correction", content=as_sentence(content), value=value, window=now) if now else None
+
+
+def rescheduled_finding(text: str, earlier: RuleFinding, message: Message) -> RuleFinding | None:
+    """The earlier finding on its new date: "they pushed it to 7 November", "Right, April 16"."""
+    if moved := _day_swapped_finding(text, earlier):
+        return moved
+    m = _RESCHEDULING.search(text)
+    if not m or not earlier.window or earlier.window.text not in earlier.content:
+        return None
+    new = (m["new"] or m["date"]).strip()
+    when = windows(f"will be on {new}", message.said_at)
+    if not when or len(when[0].text) < len(new) - 6:
+        return None
+    content = reported_speech(ASIDE.sub("", earlier.content)).replace(earlier.window.text, new, 1)
+    return replace(
+        earlier, rule="correction", content=as_sentence(with_absolute_dates(content, when)), value=new, window=when[0]
+    )
+
+
+_QUESTION_STATEMENTS = [
+    (re.compile(p, re.I), statement)
+    for p, statement in (
+        (r"where (?:do|are) you (?:live|living|based)\b", "I live in {a}"),
+        (r"(?:what|which) (?:city|town) (?:do|are) you (?:live|living|based|in)\b", "I live in {a}"),
+        (r"where are you (?:originally )?from\b", "I am from {a}"),
+        (r"(?:where|who) do you work\b", "I work at {a}"),
+        (r"what(?:'s| is) your name\b|what should i call you\b", "my name is {a}"),
+        (
+            r"what do you do(?: for (?:a living|work))?\s*\?|what(?:'s| is) your (?:job|profession|occupation)\b",
+            "I work as {a}",
+        ),
+        (r"how old are you\b|what(?:'s| is) your age\b", "I am {a} years old"),
+        (r"when(?:'s| is) your birthday\b", "my birthday is {a}"),
+        (r"what(?:'s| is) your favou?rite (?P<k>[\w ]{2,30})\?", "my favourite {k} is {a}"),
+        (r"(?:what|which) (?:kind of )?car do you (?:drive|have)\b|what do you drive\b", "I drive {a}"),
+        (
+            r"(?:do you have|any) (?:any )?(?:food )?allergies\b|are you allergic to\b|what are you allergic to\b",
+            "I am allergic to {a}",
+        ),
+        (r"(?:what|which) languages? do you speak\b", "I speak {a}"),
+        (r"(?:window or aisle|aisle or window)", "I prefer the {a} seat"),
+        (r"when(?:'s| is) the (?P<k>[\w -]{0,30})deadline\b", "the {k}deadline is {a}"),
+        (
+            r"what(?:'s| is) your (?P<k>budget|shoe size|email(?: address)?|phone number|time ?zone|"
+            r"address|height|weight)\b",
+            "my {k} is {a}",
+        ),
+        (r"are you (?P<k>vegan|vegetarian|married|single|retired|lactose intolerant)\s*\?", "I am {k}"),
+        (r"do you (?P<k>(?:live in|work at|work for|like|love|speak|drive|own|eat) [\w ]{2,30})\?", "I {k}"),
+    )
+]
+_YES_ANSWER = re.compile(r"(?:yes|yep|yeah|yup|correct|exactly|i do|i am|indeed)\b[\w ,']{0,12}[.!]?$", re.I)
+_NO_ANSWER = re.compile(
+    r"(?:no|none|nope|nothing|not|maybe|idk|dunno|why|thanks|thank|sure|ok|okay|hm+|well|i|we|my|"
+    r"it|that|you|yes|yeah)\b",
+    re.I,
+)
+
+
+def answer_statement(question: str, reply: str) -> str | None:
+    """The statement that a short reply to a clear question makes: "Where do you live?" "Lisbon" → "I live in …"."""
+    reply, question = reply.strip().rstrip(".!"), question.strip()[-300:]
+    if not question.endswith("?") or len(reply.split()) > 6 or len(reply) > 60 or "?" in reply or not reply:
+        return None
+    question = AFTER_SENTENCE.split(question)[-1]
+    for pattern, statement in _QUESTION_STATEMENTS:
+        if not (m := pattern.search(question)):
+            continue
+        if "{a}" not in statement:
+            return statement.format(**m.groupdict()) if _YES_ANSWER.match(reply) else None
+        if _NO_ANSWER.match(reply):
+            return None
+        answer = re.sub(r"^(?:in|at|on|from|to|as|a|an|the) (?=\S)", "", reply, flags=re.I)
+        answer = f"a {answer}" if "work as" in statement or "drive" in statement else answer
+        return statement.format(a=answer, **m.groupdict())
+    return None

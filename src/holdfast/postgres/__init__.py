@@ -1,3 +1,0 @@
-"""One PostgreSQL, every profile in it."""
-
-from __future__ import annotations

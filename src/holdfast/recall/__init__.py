@@ -1,0 +1,1 @@
+"""A question becomes ranked hits, a context block or a cited answer."""

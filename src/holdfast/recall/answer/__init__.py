@@ -1,0 +1,1 @@
+"""Hits become an answer: quoted, computed, written by an LLM, or none."""

@@ -1,0 +1,169 @@
+"""Pure: splits a text into clauses and determines who each is about: its author or somebody else.
+
+"My brother is allergic to shellfish, I'm fine with it" has two clauses, and only the second is about the user. A
+capital letter at the beginning of a sentence does not make a name. Names are words capitalised inside a sentence
+anywhere, the speakers' names, and those after "my sister".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from holdfast.domain.results import Hit
+from holdfast.domain.types import SECOND_HAND_TRUST
+from holdfast.recall.question.target import KIN, kin_of, names_in
+from holdfast.text.lexicon.entity_names import ORDINARY_WORDS
+from holdfast.text.lexicon.sentences import A_TITLE, ENDS, NOT_AFTER_ABBREVIATION, WIDE_ENDS
+
+SELF = "\0self"
+MAX_CHARACTERS = 800
+MAX_CLAUSES = 16
+"""Maximum number of clauses read from one text."""
+_SENTENCE = re.compile(rf"(?<=[{ENDS}{WIDE_ENDS}]){NOT_AFTER_ABBREVIATION}\s+|\n+")
+_SUBJECT = (
+    r"(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|he|she|they|he's|she's|they're|my|our|his|her|their|it's|the user)\b"
+)
+_CLAUSE = re.compile(
+    rf"(?:[,;–—] ?|[,;]? )(?:(?:and|so|but|because|while|though) )?(?<= )(?={_SUBJECT} )"
+    r"|[,;] (?:(?:and|so|but|while) )?(?=(?-i:[A-ZÀ-Þ])\w+ (?:is|was|has|will|\w+s)\b)",
+    re.I,
+)
+_NEEDS_JOINT = re.compile(r"(?:[,;–—]|\b(?:and|so|but|because|while|though)) *$", re.I)
+_KIN = "|".join(sorted(KIN, key=len, reverse=True))
+_RELATED = re.compile(
+    rf"(?:my|our|his|her|their|the user's|(?-i:[A-ZÀ-Þ])[\w-]+'s) (?:(?!and\b)[\w-]+ ){{0,2}}?(?P<kin>{_KIN})\b"
+    r"(?:,? (?P<name>(?-i:[A-ZÀ-Þ])[\w-]+))?",
+    re.I,
+)
+_THE = re.compile(rf"\bthe (?P<kin>{_KIN}),? (?P<name>(?-i:[A-ZÀ-Þ])[\w-]+)", re.I)
+_LEAD = re.compile(
+    r"(?:(?:and|but|so|also|btw|ok|okay|oh|well|yes|no|actually|anyway|fine|great|sorry|oops|yesterday|today|now|then|"
+    r"finally|fyi|asked \"[^\"]*\", [^:]{1,40} answered:|by the way|the user said: \")[\s,!.:]+)+",
+    re.I,
+)
+_MINE = re.compile(r"(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'd|we'll|my|our|mine|the user(?:'s)?|ours)\b", re.I)
+_OTHERS = re.compile(r"(?:he|she|they|his|her|their|he's|she's|they're)\b", re.I)
+_ALSO_MINE = re.compile(r"(?<=\w )(?:me|us|my|our|mine)\b", re.I)
+_ASKED = re.compile(r'Asked "[^"]*", [^:]{1,40} answered: ')
+_NAMED = re.compile(rf"(?:(?:{A_TITLE})\. )?(?P<name>[A-ZÀ-Þ][\w-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    text: str
+    owners: frozenset[str]
+    """Who it is about: SELF, a name, or a relationship to the user; empty when it does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The people mentioned in some hits, and their relationship to the user: wife ↔ Sanna."""
+
+    names: frozenset[str] = frozenset()
+    also: dict[str, frozenset[str]] = field(default_factory=dict)
+    alone: str | None = None
+    """The name of the only speaker, if there is exactly one: that speaker is the user."""
+
+    def meant(self, given: Iterable[str]) -> frozenset[str]:
+        found = set(given)
+        for each in tuple(found):
+            found |= self.also.get(each, frozenset())
+        return frozenset(found)
+
+
+def people_in(hits: Sequence[Hit]) -> People:
+    names: set[str] = set()
+    also: dict[str, set[str]] = {}
+    speakers = {hit.speaker.casefold() for hit in hits if hit.speaker and hit.role == "user"}
+    told: set[str] = set()
+    """Of whom people say themselves what they are to each other: no document or tool can say otherwise."""
+    for hit in sorted(hits, key=_is_second_hand):
+        text = hit.content[:MAX_CHARACTERS].replace("’", "'")
+        names |= set(names_in(text))
+        for m in (*_RELATED.finditer(text), *_THE.finditer(text)):
+            kin, name = kin_of(m["kin"].lower()), (m["name"] or "").casefold()
+            if name and name not in ORDINARY_WORDS:
+                names.add(name)
+                if not _is_second_hand(hit):
+                    told |= {kin, name}
+                elif told & {kin, name}:
+                    continue
+                also.setdefault(kin, set()).add(name)
+                also.setdefault(name, set()).add(kin)
+    for speaker in speakers:
+        names |= {speaker, *speaker.split()}
+    held = {each: frozenset(others) for each, others in also.items()}
+    return People(frozenset(names), held, next(iter(speakers)) if len(speakers) == 1 else None)
+
+
+def _is_second_hand(hit: Hit) -> bool:
+    return hit.trust in SECOND_HAND_TRUST
+
+
+def clauses_of(hit: Hit, known: People) -> list[Clause]:
+    """Splits a hit's text into clauses; a pronoun refers to the person in the clause before."""
+    mine = _speaker(hit, known)
+    last: frozenset[str] = frozenset()
+    found = []
+    for text in _split(hit.content[:MAX_CHARACTERS].replace("’", "'"))[:MAX_CLAUSES]:
+        owners = _owners(text, known, last, mine)
+        last = owners - mine - {SELF} or last
+        found.append(Clause(text, owners))
+    if hit.key is not None and "." in hit.key and hit.kind != "message":
+        of = frozenset(map(kin_of, hit.key.split(".")[0].split("-")))
+        found = [
+            Clause(each.text, each.owners | of if each.owners and SELF not in each.owners else of) for each in found
+        ]
+    return found
+
+
+def _speaker(hit: Hit, known: People) -> frozenset[str]:
+    """Who "I" is in a hit: nobody in what an assistant, a tool or a document says."""
+    if _is_second_hand(hit):
+        return frozenset()
+    if hit.message_id is None:
+        return frozenset({SELF})
+    if hit.role != "user":
+        return frozenset()
+    if hit.speaker is None:
+        return frozenset({SELF})
+    name = hit.speaker.casefold()
+    return frozenset({name, *name.split(), *({SELF} if known.alone == name else ())})
+
+
+def _owners(text: str, known: People, last: frozenset[str], mine: frozenset[str]) -> frozenset[str]:
+    lead = _LEAD.match(text)
+    said = text[lead.end() :] if lead else text
+    also = mine if _ALSO_MINE.search(said) else frozenset()
+    if m := _RELATED.match(said):
+        of = {kin_of(m["kin"].lower())} | ({m["name"].casefold()} if m["name"] else set())
+        return known.meant(of) | also
+    if _MINE.match(said):
+        return mine
+    if _OTHERS.match(said):
+        return last | also
+    if (m := _NAMED.match(said)) and m["name"].casefold() in known.names and m["name"].casefold() not in ORDINARY_WORDS:
+        name = m["name"].casefold()
+        return known.meant({name}) | also | (frozenset({SELF}) if name == known.alone else frozenset())
+    return also
+
+
+def _split(text: str) -> list[str]:
+    """Splits a text into clauses. When a reply is recorded with its question, the question
+    stays with the first clause."""
+    if (m := _ASKED.match(text)) and m.end() < len(text):
+        first, *others = _split(text[m.end() :])
+        return [f"{m[0]}{first}", *others]
+    found = []
+    for sentence in _SENTENCE.split(text):
+        cuts = [0, *(m.end() for m in _CLAUSE.finditer(sentence) if _joint(sentence, m)), len(sentence)]
+        found += [sentence[a:b].strip() for a, b in pairwise(cuts) if sentence[a:b].strip()]
+    return found
+
+
+def _joint(sentence: str, match: re.Match[str]) -> bool:
+    """Whether a new clause begins there: after a comma or a conjunction, but not within "when I" or "said my"."""
+    return match.start() > 0 and _NEEDS_JOINT.search(sentence[: match.end()]) is not None

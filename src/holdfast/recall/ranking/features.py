@@ -1,0 +1,176 @@
+"""Pure: turns the channels' proposals into one row of features per item, the same on every backend.
+
+Features do not depend on the size of the corpus: BM25 is relative to the best candidate's, cosines are distances to the
+best (this model's lie in a narrow band), ranks are reciprocal. A short message also gets features of its neighbours,
+every item those of its session.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.domain.ports.search import Candidate, Proposals
+from holdfast.domain.timestamps import to_micros
+from holdfast.domain.types import Ints
+from holdfast.recall.question.analysis import Question
+from holdfast.text import tokens
+from holdfast.text.static_vectors import maxsim
+
+Column = NDArray[np.float64]
+FAR = -3.0
+"""The distance in meaning for an item without a vector; also the lower bound for all others."""
+
+
+def feature_columns(question: Question, proposals: Proposals) -> dict[str, Column]:
+    """Feature → its value for each proposed item."""
+    items = proposals.items
+    named = _named_speakers(question, items)
+    lexical = _lexical(question, proposals, named)
+    cosine = _best_part(proposals, np.where(np.isnan(proposals.cosine), -1.0, proposals.cosine), -1.0)
+    known = cosine > -1.0
+    gap = _distance(cosine, known)
+    near = _maxsim(question, proposals)
+    before, after = _neighbours(items)
+    spoken = np.array([_speaker_match(item, named) for item in items])
+    asks = np.array([float(item.asks) for item in items])
+    length = np.log1p(np.bincount(proposals.of, proposals.length, len(items)))
+    together = lexical["words"] + near / max(float(near.max(initial=0.0)), 1e-9) + np.maximum(1 + gap / 2, 0)
+    return {
+        **lexical,
+        "words_rank": _reciprocal_rank(lexical["words"]),
+        "meaning": gap,
+        "meaning_rank": _reciprocal_rank(np.where(known, cosine, -1.0)),
+        "near": near,
+        "near_top": near / max(float(near.max(initial=0.0)), 1e-9),
+        "before_words": _column_at(lexical["other_words"], before),
+        "after_words": _column_at(lexical["other_words"], after),
+        "before_meaning": _column_at(gap, before, FAR),
+        "after_meaning": _column_at(gap, after, FAR),
+        "before_near": _column_at(near, before),
+        "after_near": _column_at(near, after),
+        "before_asks": _column_at(asks, before),
+        "before_length": _column_at(length, before),
+        "asks": asks,
+        "length": length,
+        **_session_columns(items, lexical["words"], gap, together),
+        "speaker": spoken,
+        "before_speaker": _column_at(spoken, before),
+        "has_speaker": np.array([float(item.speaker is not None) for item in items]),
+        "from_user": np.array([float(item.role == "user") for item in items]),
+        "memory": np.array([float(item.memory) for item in items]),
+        "key": np.array([float("key" in ranks) for ranks in proposals.channels]),
+        "in_window": _window_column(question, items),
+        "first_person": np.full(len(items), float(question.first_person)),
+        "word_count": np.full(len(items), float(len(question.words))),
+        "when_asked": np.full(len(items), float(question.intent == "time")),
+    }
+
+
+def best_cosines(proposals: Proposals) -> Column:
+    """Each item's best cosine; 0 when it has none."""
+    return np.maximum(_best_part(proposals, np.nan_to_num(proposals.cosine), 0.0), 0.0)
+
+
+def _distance(cosine: Column, known: NDArray[np.bool_]) -> Column:
+    """Scales cosines to 0 for the nearest item and -1 for the median one: models differ in
+    the spread of their cosines."""
+    if not known.any():
+        return np.full(len(cosine), FAR)
+    top, middle = float(cosine.max()), float(np.median(cosine[known]))
+    return np.where(known, np.maximum((cosine - top) / max(top - middle, 1e-3), FAR), FAR)
+
+
+def _lexical(question: Question, proposals: Proposals, named: set[str]) -> dict[str, Column]:
+    """BM25, and the share of the question's word weight that is found, both with and without speakers' names."""
+    weight = tokens.bm25(
+        proposals.counts, proposals.length, proposals.frequency, proposals.parts, proposals.mean_length
+    )
+    name_words = {token for name in named for token in tokens.tokens(name)}
+    others = np.array([word not in name_words for word in question.words], bool)
+    idf = word_rarity(proposals)
+    found = (proposals.counts > 0) * idf
+    best = _best_part(proposals, weight.sum(1))
+    other = _best_part(proposals, weight[:, others].sum(1))
+    return {
+        "words": best / max(float(best.max(initial=0.0)), 1e-9),
+        "other_words": other / max(float(other.max(initial=0.0)), 1e-9),
+        "coverage": _best_part(proposals, found.sum(1)) / max(float(idf.sum()), 1e-9),
+        "other_coverage": _best_part(proposals, found[:, others].sum(1)) / max(float(idf[others].sum()), 1e-9),
+    }
+
+
+def word_rarity(proposals: Proposals) -> Column:
+    """The weight of each of the question's words; a word that occurs nowhere weighs most."""
+    return np.log1p(proposals.parts / (np.array(proposals.frequency, float) + 0.5))
+
+
+def _maxsim(question: Question, proposals: Proposals) -> Column:
+    weights = dict(zip(question.words, word_rarity(proposals).tolist(), strict=True))
+    pairs = [(word, weights.get(stem, 1.0)) for word, stem in question.plain]
+    return _best_part(proposals, maxsim(pairs, proposals.tokens))
+
+
+def _named_speakers(question: Question, items: tuple[Candidate, ...]) -> set[str]:
+    """The speakers that the question names."""
+    speakers = {item.speaker for item in items if item.speaker is not None}
+    return {speaker for speaker in speakers if set(tokens.tokens(speaker)) & set(question.words)}
+
+
+def _speaker_match(item: Candidate, named: set[str]) -> float:
+    """1 when a named speaker wrote the message, -1 when somebody else did; 0 for memories, which have no speaker."""
+    if not named or item.memory:
+        return 0.0
+    return 1.0 if item.speaker in named else -1.0
+
+
+def _session_columns(items: tuple[Candidate, ...], best: Column, gap: Column, together: Column) -> dict[str, Column]:
+    """How good an item's session is: its best item by words and by meaning, and the sum of its items
+    relative to the best session's."""
+    places: dict[str | None, int] = {}
+    of = np.array([places.setdefault(item.session_id, len(places)) for item in items], np.int64)
+    alone = np.array([item.session_id is None for item in items], bool)
+    lexical, meaning = np.zeros(len(places)), np.full(len(places), FAR)
+    np.maximum.at(lexical, of, best)
+    np.maximum.at(meaning, of, gap)
+    total = np.bincount(of, together, len(places))
+    share = total / max(float(total.max(initial=0.0)), 1e-9)
+    return {
+        "session_words": np.where(alone, best, lexical[of]),
+        "session_meaning": np.where(alone, gap, meaning[of]),
+        "session_share": np.where(alone, 0.0, share[of]),
+    }
+
+
+def _window_column(question: Question, items: tuple[Candidate, ...]) -> Column:
+    """1 inside the question's window, -1 outside, 0 when the question has no window."""
+    if question.window is None:
+        return np.zeros(len(items))
+    start, stop = map(to_micros, question.window)
+    return np.array([1.0 if start <= item.at < stop else -1.0 for item in items])
+
+
+def _neighbours(items: tuple[Candidate, ...]) -> tuple[Ints, Ints]:
+    """For each item, the indexes of the messages just before and after it in its session; -1 for none."""
+    places = {(item.session_id, item.position): n for n, item in enumerate(items) if not item.memory}
+    here = [(item.session_id, -9 if item.memory else item.position) for item in items]
+    before = [places.get((session, position - 1), -1) for session, position in here]
+    after = [places.get((session, position + 1), -1) for session, position in here]
+    return np.array(before, np.int64), np.array(after, np.int64)
+
+
+def _best_part(proposals: Proposals, of_part: Column, least: float = 0.0) -> Column:
+    """The best value among each item's parts."""
+    best = np.full(len(proposals.items), least)
+    np.maximum.at(best, proposals.of, of_part)
+    return best
+
+
+def _reciprocal_rank(column: Column) -> Column:
+    ranks = np.empty(len(column))
+    ranks[np.argsort(-column, kind="stable")] = np.arange(1, len(column) + 1)
+    return np.where(column > 0, 1 / ranks, 0.0)
+
+
+def _column_at(column: Column, places: Ints, missing: float = 0.0) -> Column:
+    return np.append(column, missing)[places]

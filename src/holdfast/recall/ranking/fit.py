@@ -1,0 +1,243 @@
+"""Pure: how well a hit's clauses fit what a question asks for: the trait, the type of value, and whose trait it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from holdfast.domain.results import Hit
+from holdfast.recall.question.target import KIN, Target, kin_of, names_in
+from holdfast.recall.question.traits import NUMBER, Trait
+from holdfast.recall.ranking.clauses import SELF, Clause, People, clauses_of
+from holdfast.text import static_vectors, tokens
+from holdfast.text.dates import windows
+from holdfast.text.lexicon.calendar import A_FULL_MONTH, A_FULL_SEASON, A_FULL_WEEKDAY
+
+TOLD, UNTOLD = 1.0, 0.3
+"""Nearness of an everyday trait: at least TOLD when the clause states it, at most UNTOLD when it does not."""
+OWNED, TYPED = 0.6, 0.25
+"""Penalties for a clause that is about somebody else (OWNED) or lacks the type of value (TYPED)."""
+SHORT, ENOUGH, CONFIRMED = 2, 0.5, 0.75
+"""A trait asked for in at most SHORT words must reach nearness ENOUGH; in a yes-or-no question it must reach CONFIRMED:
+asthma is not an allergy."""
+MAX_CLAUSES = 4
+"""How many clauses of one hit are compared closely."""
+MIN_COUNTED = 0.45
+"""The minimum nearness of a clause with a number to the thing counted."""
+LENT_SHARE = 0.7
+"""The share that a word counts when it occurs in another clause of the same hit."""
+_CALENDAR = re.compile(
+    r"\b\d{1,2}(?:st|nd|rd|th)\b|\bat \d{1,2}\b(?! ?[%k])|\b\d{1,2}:\d\d\b|\b(?:19|20)\d\d\b|"
+    rf"\b(?:\d{{1,2}} )?(?:{A_FULL_MONTH})\b"
+    r"(?: \d{1,2}\b)?",
+    re.I,
+)
+_PLACE = re.compile(
+    r"\b(?:in|at|to|from|on|behind|under|near|above|inside|outside|beside|next to|by|off|into|around|via)\b "
+    r"(?:the |a |my |our )?\w"
+    r"|/\w|\bhere\b|\bthere\b|\bhome\b|\b(?:street|road|avenue|lane)\b",
+    re.I,
+)
+_TIME = re.compile(
+    rf"\b\d{{1,2}}(?::\d\d|\.\d\d)?\b|\b{A_FULL_WEEKDAY}s?\b|\b(?:every|daily|weekly|mornings?|evenings?|"
+    rf"nights?|noon|midnight|weekends?|since|until|today|tomorrow|yesterday|tonight|week|month|year|{A_FULL_SEASON})\b",
+    re.I,
+)
+_PLACE_KEY = re.compile("city|home|place|address|location")
+_REFERENCE = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The best fitting clause of a hit."""
+
+    clause: str
+    about: float
+    """Nearness to the trait asked for, 0 to 1."""
+    told: float
+    """1 when the clause states an everyday trait that is asked for, -1 when it does not, 0 when none is asked for."""
+    typed: float
+    """1 when the clause contains the type of value asked for, -1 when it does not, 0 when any type will do."""
+    named: float
+    """Share of the question's names that occur in the hit or are its speaker's: 0 to 1."""
+    owned: float
+    """1 when the clause is about the person asked about, -1 when about somebody else, 0 when it does not say."""
+
+    named_for: bool
+    """Whether the question asks for a name and the clause states one."""
+    short: bool
+    """Whether the question names the trait in one or two words, so that all of them must match."""
+    worth: float
+    """All of this as one number, by which clauses are compared."""
+
+    @property
+    def lacking(self) -> float:
+        """For a trait asked for in few words: how far the clause is from being near enough, 0 to 1."""
+        return max(0.0, ENOUGH - self.about) if self.short else 0.0
+
+
+NO_FIT = Fit("", 0.0, 0.0, 0.0, 0.0, 0.0, False, False, 0.0)
+"""The fit of a hit without any clause."""
+
+
+def best_fits(sought: Target, hits: Sequence[Hit], known: People) -> list[Fit]:
+    """The best fitting clause of each hit."""
+    stems = frozenset(stem for word, _ in sought.about for stem in tokens.tokens(word))
+    read = [(n, clause) for n, hit in enumerate(hits) for clause in _likely_clauses(stems, clauses_of(hit, known))]
+    near = _nearness(sought, [f"{clause.text} {_key_words(hits[n])}" for n, clause in read])
+    whole: dict[int, list[float]] = {}
+    around: dict[int, str] = {}
+    for (n, clause), row in zip(read, near, strict=True):
+        if _ownership(sought, clause, known) >= 0:
+            whole[n] = [max(pair) for pair in zip(whole.get(n, row), row, strict=True)]
+            around[n] = f"{around.get(n, '')} {clause.text}"
+    best: dict[int, Fit] = {}
+    for (n, clause), row in zip(read, near, strict=True):
+        lent = [max(own, LENT_SHARE * other) for own, other in zip(row, whole.get(n, row), strict=True)]
+        fit = _clause_fit(ReadHit(sought, hits[n], known), clause, lent, around.get(n, ""))
+        if n not in best or fit.worth > best[n].worth:
+            best[n] = fit
+    return [best.get(n, NO_FIT) for n in range(len(hits))]
+
+
+def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
+    """The few clauses that share most words with the question: comparing all of a long text would take too long."""
+    if len(found) <= MAX_CLAUSES:
+        return found
+    shared = [len(stems.intersection(tokens.tokens(clause.text))) for clause in found]
+    kept = sorted(range(len(found)), key=lambda n: (-shared[n], n))[:MAX_CLAUSES]
+    return [found[n] for n in sorted(kept)]
+
+
+def _key_words(hit: Hit) -> str:
+    return re.sub(r"[-./_]", " ", hit.key.split(".", 1)[-1]) if hit.key and hit.kind != "message" else ""
+
+
+def _nearness(sought: Target, texts: Sequence[str]) -> list[list[float]]:
+    """For each text, its nearness to each of the words asked about."""
+    if not sought.about:
+        return [[] for _ in texts]
+    near = static_vectors.nearness(
+        [word for word, _ in sought.about], [static_vectors.token_ids(text)[0] for text in texts]
+    )
+    stems = [tokens.tokens(word)[0] for word, _ in sought.about]
+    for n, text in enumerate(texts):
+        said = set(tokens.tokens(text))
+        for column, stem in enumerate(stems):
+            if stem in said:
+                near[n, column] = 1.0
+    return [list(row) for row in near.tolist()]
+
+
+def _clause_fit(read: ReadHit, clause: Clause, near: list[float], around: str) -> Fit:
+    """Computes how a clause fits; a trait or value that only the clauses around it contain counts
+    neither for nor against it."""
+    sought = read.sought
+    weights, values = [weight for _, weight in sought.about], list(near)
+    untold = elsewhere = 0
+    for trait, word in sought.traits:
+        told = read.tells(trait, clause.text)
+        untold += not told
+        elsewhere += not told and read.tells(trait, around)
+        place = next((n for n, (each, _) in enumerate(sought.about) if each == word), None)
+        if place is None:
+            values, weights = [*values, TOLD if told else 0.0], [*weights, max([*weights, 1.0])]
+        else:
+            values[place] = max(values[place], TOLD) if told else min(values[place], UNTOLD)
+    about = sum(value * weight for value, weight in zip(values, weights, strict=True)) / (sum(weights) or 1.0)
+    typed = read.typed(clause)
+    if typed < 0 and read.typed(Clause(around, clause.owners)) > 0:
+        typed = 0.0
+    if sought.counted and typed >= 0 and not _speaks_of_counted(sought, values):
+        typed = -1.0
+    telling = 0.0 if not sought.traits or untold == elsewhere > 0 else -1.0 if untold else 1.0
+    short = len(sought.about) <= SHORT
+    if sought.confirms and short and about < CONFIRMED:
+        about *= UNTOLD
+    about = about if weights else 1.0
+    tells = -1.0 if sought.named and typed < 0 else telling
+    named, owned = read.named(clause), _ownership(sought, clause, read.known)
+    return Fit(
+        clause=clause.text,
+        about=about,
+        told=tells,
+        typed=typed,
+        named=named,
+        owned=owned,
+        named_for=sought.named and typed > 0,
+        short=short,
+        worth=about * (0.5 + 0.5 * named) + OWNED * min(owned, 0.0) + TYPED * min(typed, 0.0, tells),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadHit:
+    """A hit together with what the question asks for."""
+
+    sought: Target
+    hit: Hit
+    known: People
+
+    def tells(self, trait: Trait, text: str) -> bool:
+        return bool(trait.told.search(text) or (trait.key and self.hit.key and trait.key.search(self.hit.key)))
+
+    def named(self, clause: Clause) -> float:
+        if not self.sought.names:
+            return 1.0
+        text = f"{self.hit.speaker or ''} {self.hit.content}".casefold()
+        told = [name in text or bool(self.known.meant({name}) & clause.owners) for name in self.sought.names]
+        return sum(told) / len(told)
+
+    def typed(self, clause: Clause) -> float:
+        sought, hit, text = self.sought, self.hit, clause.text
+        if not sought.value:
+            return 0.0
+        if sought.value == "time":
+            dated = hit.kind == "event" and hit.timestamp is not None
+            if dated or _TIME.search(text) or windows(text, hit.timestamp or _REFERENCE):
+                return 1.0
+            return 0.0 if sought.past and hit.timestamp is not None else -1.0
+        if sought.value == "number":
+            return 1.0 if NUMBER.search(_CALENDAR.sub("", text)) else -1.0
+        if sought.value == "place":
+            return 1.0 if _PLACE.search(text) or (hit.key and _PLACE_KEY.search(hit.key)) else -1.0
+        return 1.0 if _names_somebody(sought, clause, self.known) else -1.0
+
+
+def _speaks_of_counted(sought: Target, values: list[float]) -> bool:
+    """Whether the clause is about the thing counted. True when that word is not part of the trait, like "people"."""
+    place = next((n for n, (word, _) in enumerate(sought.about) if word == sought.counted), None)
+    return place is None or values[place] >= MIN_COUNTED
+
+
+def _names_somebody(sought: Target, clause: Clause, known: People) -> bool:
+    """Whether the clause names a person that the question does not name; for "my wife's name",
+    whether it names the wife."""
+    text = clause.text
+    if re.search(r"\b(?:called|named?|call me)\b", text):
+        return True
+    if sought.named and sought.kin:
+        return any(known.also.get(kin, frozenset()) & set(re.findall(r"[\w-]+", text.casefold())) for kin in sought.kin)
+    if set(names_in(f"x {text}")) - sought.names or clause.owners - {SELF} - sought.names - sought.kin:
+        return True
+    kin = {kin_of(word) for word in re.findall(r"[\w-]+", text.lower()) if word in KIN} - sought.kin
+    return bool(kin) or (not sought.own and SELF in clause.owners)
+
+
+def _ownership(sought: Target, clause: Clause, known: People) -> float:
+    owners = clause.owners
+    if not owners:
+        return 0.0
+    people = {name for name in sought.names if name in known.names} | sought.kin
+    meant = known.meant(people)
+    if SELF in owners:
+        if sought.own and not people:
+            return 1.0
+        spoken = clause.text.casefold()
+        told = any(each in spoken for each in meant) or bool(owners & meant)
+        return 1.0 if told else 0.0 if sought.own or not people else -1.0
+    if owners & meant or any(name in clause.text.casefold() for name in people & sought.names):
+        return 1.0
+    return -1.0 if sought.own or people else 0.0

@@ -1,0 +1,1 @@
+"""Other shapes of the same memory: notes on files, key-value memory for agents."""

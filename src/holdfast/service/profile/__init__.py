@@ -1,0 +1,1 @@
+"""One profile's verbs, a file per family."""

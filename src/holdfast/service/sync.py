@@ -1,0 +1,385 @@
+"""The blocking API: one background event loop, and methods derived from the asynchronous ones.
+
+Each method is generated from its asynchronous counterpart, with the same name, parameters, docstring and types. No
+logic is duplicated here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures.thread  # its exit hook must be registered before ours, so that ours runs first
+import functools
+import os
+import threading
+import weakref
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from holdfast.domain.errors import Closed
+from holdfast.domain.ports.holdfast import HoldfastPort, Places
+from holdfast.domain.ports.profile import AsyncProfile
+from holdfast.domain.ports.profile.journal import HEARTBEAT_SECONDS
+from holdfast.domain.records import Event
+from holdfast.domain.results import Answer, Origin
+from holdfast.domain.visibility import Reads
+from holdfast.service.across import AsyncAcross
+from holdfast.service.credentials import Access
+from holdfast.service.facades.agent_memory import AsyncAgentMemory
+from holdfast.service.facades.notes import AsyncNotes
+from holdfast.service.holdfast import AsyncHoldfast
+
+_CLOSED = "This Holdfast was closed."
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class LoopThread:
+    """An event loop in its own thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._pid = os.getpid()
+        self.thread = threading.Thread(target=self._loop.run_forever, name="holdfast", daemon=True)
+        self.thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._loop.is_closed() or os.getpid() != self._pid:
+            work.close()
+            forked = os.getpid() != self._pid
+            raise Closed("A Holdfast does not survive a fork; open one in this process." if forked else _CLOSED)
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            raise Closed(_CLOSED) from None
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def stop(self) -> None:
+        """Cancel running tasks, so that no caller waits for ever, then end the thread."""
+        if not self._loop.is_closed():
+            asyncio.run_coroutine_threadsafe(_cancel_tasks(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self.thread.join()
+            self._loop.close()
+
+
+async def _cancel_tasks() -> None:
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+def blocking(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[BlockingFront, P], T]:
+    """Derive a blocking method that runs the asynchronous one on the background loop."""
+
+    def call(self: BlockingFront, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        bound: Callable[P, Coroutine[Any, Any, T]] = getattr(self._inner, method.__name__)
+        return self._loop.run(bound(*args, **kwargs))
+
+    functools.update_wrapper(call, method)
+    return call
+
+
+class _StreamEnded(Exception):
+    """The stream has no more pieces."""
+
+
+async def _next_piece(stream: AsyncIterator[T]) -> T:
+    try:
+        return await anext(stream)
+    except StopAsyncIteration:
+        raise _StreamEnded from None
+
+
+async def _close_stream(stream: Any) -> None:
+    with suppress(RuntimeError):  # it is already being cancelled
+        await stream.aclose()
+
+
+class BlockingFront:
+    def __init__(self, inner: Any, loop: LoopThread) -> None:
+        self._inner = inner
+        self._loop = loop
+
+    def _pieces(self, stream: AsyncIterator[T]) -> Iterator[T]:
+        try:
+            while True:
+                yield self._loop.run(_next_piece(stream))
+        except _StreamEnded:
+            return
+        finally:
+            with suppress(Closed):
+                self._loop.run(_close_stream(stream))
+
+
+class Profile(BlockingFront):
+    """One profile's memory."""
+
+    def __init__(self, inner: Any, loop: LoopThread, holdfast: Holdfast) -> None:
+        super().__init__(inner, loop)
+        self._holdfast = holdfast  # keeps the Holdfast open while the profile is in use
+
+    ingest = blocking(AsyncProfile.ingest)
+    remember = blocking(AsyncProfile.remember)
+    revise = blocking(AsyncProfile.revise)
+    search = blocking(AsyncProfile.search)
+    recall = blocking(AsyncProfile.recall)
+    context = blocking(AsyncProfile.context)
+    list = blocking(AsyncProfile.list)
+    get = blocking(AsyncProfile.get)
+    history = blocking(AsyncProfile.history)
+    facets = blocking(AsyncProfile.facets)
+    messages = blocking(AsyncProfile.messages)
+    sessions = blocking(AsyncProfile.sessions)
+    forget = blocking(AsyncProfile.forget)
+    forget_session = blocking(AsyncProfile.forget_session)
+    forget_where = blocking(AsyncProfile.forget_where)
+    forget_person = blocking(AsyncProfile.forget_person)
+    summary = blocking(AsyncProfile.summary)
+    stats = blocking(AsyncProfile.stats)
+    settle = blocking(AsyncProfile.settle)
+    job = blocking(AsyncProfile.job)
+    jobs = blocking(AsyncProfile.jobs)
+    traces = blocking(AsyncProfile.traces)
+    trace = blocking(AsyncProfile.trace)
+
+    usage = blocking(AsyncProfile.usage)
+    redigest = blocking(AsyncProfile.redigest)
+    retention = blocking(AsyncProfile.retention)
+    set_retention = blocking(AsyncProfile.set_retention)
+    apply_retention = blocking(AsyncProfile.apply_retention)
+    set_summaries = blocking(AsyncProfile.set_summaries)
+    pin = blocking(AsyncProfile.pin)
+    unpin = blocking(AsyncProfile.unpin)
+    export_to = blocking(AsyncProfile.export_to)
+    import_from = blocking(AsyncProfile.import_from)
+    register_kind = blocking(AsyncProfile.register_kind)
+    kinds = blocking(AsyncProfile.kinds)
+    kind = blocking(AsyncProfile.kind)
+    drop_kind = blocking(AsyncProfile.drop_kind)
+    migrate_kind = blocking(AsyncProfile.migrate_kind)
+    rollback_kind = blocking(AsyncProfile.rollback_kind)
+    graph = blocking(AsyncProfile.graph)
+    path = blocking(AsyncProfile.path)
+    entities = blocking(AsyncProfile.entities)
+    about = blocking(AsyncProfile.about)
+    merge_entities = blocking(AsyncProfile.merge_entities)
+    split_entity = blocking(AsyncProfile.split_entity)
+    entity_changes = blocking(AsyncProfile.entity_changes)
+    undo_entity_change = blocking(AsyncProfile.undo_entity_change)
+    merge = blocking(AsyncProfile.merge)
+    split = blocking(AsyncProfile.split)
+    mark = blocking(AsyncProfile.mark)
+    revise_where = blocking(AsyncProfile.revise_where)
+    review = blocking(AsyncProfile.review)
+    resolve = blocking(AsyncProfile.resolve)
+    edits = blocking(AsyncProfile.edits)
+    undo = blocking(AsyncProfile.undo)
+    audit = blocking(AsyncProfile.audit)
+    add = blocking(AsyncProfile.add)
+    documents = blocking(AsyncProfile.documents)
+    document = blocking(AsyncProfile.document)
+    retry_document = blocking(AsyncProfile.retry_document)
+    passages = blocking(AsyncProfile.passages)
+    forget_document = blocking(AsyncProfile.forget_document)
+    original = blocking(AsyncProfile.original)
+
+    @functools.wraps(AsyncProfile.recall_stream)
+    def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
+        return self._pieces(self._inner.recall_stream(query, **how))
+
+    def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT_SECONDS) -> Iterator[Event | None]:
+        return self._pieces(self._inner.events(after=after, heartbeat=heartbeat))
+
+    events.__doc__ = AsyncProfile.events.__doc__
+
+    def exported(self, *, vectors: bool = False) -> Iterator[bytes]:
+        return self._pieces(self._inner.exported(vectors=vectors))
+
+    exported.__doc__ = AsyncProfile.exported.__doc__
+
+    @functools.wraps(AsyncProfile.as_agent)
+    def as_agent(self, agent: str, *, reads: Reads = "all") -> Profile:
+        return Profile(self._inner.as_agent(agent, reads=reads), self._loop, self._holdfast)
+
+    @property
+    def namespace(self) -> str:
+        return str(self._inner.namespace)
+
+    @property
+    def name(self) -> str:
+        return str(self._inner.name)
+
+
+class Across(BlockingFront):
+    """Several profiles, queried together."""
+
+    def __init__(self, inner: Any, loop: LoopThread, holdfast: Holdfast) -> None:
+        super().__init__(inner, loop)
+        self._holdfast = holdfast
+
+    search = blocking(AsyncAcross.search)
+    recall = blocking(AsyncAcross.recall)
+    context = blocking(AsyncAcross.context)
+
+    @functools.wraps(AsyncAcross.recall_stream)
+    def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
+        return self._pieces(self._inner.recall_stream(query, **how))
+
+    @property
+    def profiles(self) -> tuple[Origin, ...]:
+        return tuple(self._inner.profiles)
+
+
+class AccessFront(BlockingFront):
+    """Administration of credentials: their rights and grants, and the record of who gave them."""
+
+    issue = blocking(Access.issue)
+    rotate = blocking(Access.rotate)
+    revoke = blocking(Access.revoke)
+    grant = blocking(Access.grant)
+    withdraw = blocking(Access.withdraw)
+    list_all = blocking(Access.list_all)
+    reaching = blocking(Access.reaching)
+    acts = blocking(Access.acts)
+    acts_on = blocking(Access.acts_on)
+
+
+class Holdfast(BlockingFront):
+    """Memory for many profiles. Open one per process with `Holdfast.open`; close it, or use `with`."""
+
+    def __init__(self, inner: HoldfastPort, loop: LoopThread) -> None:
+        super().__init__(inner, loop)
+        self._finalizer = weakref.finalize(self, _shut_down, inner, loop)
+        self._finalizer.atexit = False  # atexit is too late: thread pools no longer accept work by then; see _close_all
+        _open_instances.add(self)
+
+    @classmethod
+    def open(cls, path: str | Path | None = None, **settings: Any) -> Self:
+        """Open a data folder, by default the user's. `settings`: fields of service.settings.Settings, or models."""
+        loop = LoopThread()
+        try:
+            return cls(loop.run(AsyncHoldfast.open(path, **settings)), loop)
+        except BaseException:
+            loop.stop()
+            raise
+
+    @classmethod
+    def connect(cls, url: str, token: str, *, timeout: float = 60.0) -> Self:
+        """Connect to a Holdfast server at this URL; it has the same methods as a local Holdfast."""
+        loop = LoopThread()
+        return cls(loop.run(_made_on_loop(lambda: AsyncHoldfast.connect(url, token, timeout=timeout))), loop)
+
+    def profile(self, namespace: str, profile: str) -> Profile:
+        """Return one profile. Its first write creates it and its namespace; until then it is empty."""
+        return Profile(self._inner.profile(namespace, profile), self._loop, self)
+
+    def across(self, namespace: str, profiles: Places) -> Across:
+        """Return several profiles to query together, given by name or as pairs of namespace and name."""
+        return Across(self._inner.across(namespace, profiles), self._loop, self)
+
+    @property
+    def access(self) -> AccessFront:
+        """Administration of credentials."""
+        return AccessFront(self._inner.access, self._loop)
+
+    namespaces = blocking(AsyncHoldfast.namespaces)
+    namespace = blocking(AsyncHoldfast.namespace)
+    create_namespace = blocking(AsyncHoldfast.create_namespace)
+    kind_of = blocking(AsyncHoldfast.kind_of)
+    set_namespace_retention = blocking(AsyncHoldfast.set_namespace_retention)
+    delete_namespace = blocking(AsyncHoldfast.delete_namespace)
+    profiles = blocking(AsyncHoldfast.profiles)
+    delete_profile = blocking(AsyncHoldfast.delete_profile)
+
+    def close(self) -> None:
+        """Finish the current batch and close. Work that still waits is durable and continues at the next open."""
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
+
+
+class AgentMemory(BlockingFront):
+    """A key-value and vector memory of one agent about one entity, in a given Holdfast or in the user's data folder."""
+
+    def __init__(self, *, agent: str, entity: str, memory: Holdfast | None = None) -> None:
+        self._memory = Holdfast.open() if memory is None else memory
+        self._own = memory is None
+        profile = self._memory.profile(agent, entity)
+        super().__init__(AsyncAgentMemory(profile._inner), profile._loop)
+
+    write = blocking(AsyncAgentMemory.write)
+    get = blocking(AsyncAgentMemory.get)
+    search = blocking(AsyncAgentMemory.search)
+    list = blocking(AsyncAgentMemory.list)
+    delete = blocking(AsyncAgentMemory.delete)
+
+    def close(self) -> None:
+        """Close the Holdfast, if this memory opened it."""
+        if self._own:
+            self._memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
+
+
+class Notes(BlockingFront):
+    """The notes of one profile on files and folders under one root."""
+
+    def __init__(self, profile: Profile, root: str = "/workspace") -> None:
+        super().__init__(AsyncNotes(profile._inner, root), profile._loop)
+        self._profile = profile
+
+    write = blocking(AsyncNotes.write)
+    read = blocking(AsyncNotes.read)
+    list = blocking(AsyncNotes.list)
+    search = blocking(AsyncNotes.search)
+    entering = blocking(AsyncNotes.entering)
+    history = blocking(AsyncNotes.history)
+    move = blocking(AsyncNotes.move)
+    remove = blocking(AsyncNotes.remove)
+
+    @property
+    def root(self) -> str:
+        return str(self._inner.root)
+
+
+async def _made_on_loop(make: Callable[[], T]) -> T:
+    """Call `make` on the loop that will use its result."""
+    return make()
+
+
+def _shut_down(inner: HoldfastPort, loop: LoopThread) -> None:
+    if threading.current_thread() is loop.thread:  # called by the garbage collector: a thread cannot join itself
+        threading.Thread(target=_shut_down, args=(inner, loop)).start()
+        return
+    try:
+        loop.run(inner.close())
+    finally:
+        loop.stop()
+
+
+def _close_all() -> None:
+    """Close every open Holdfast at exit, so that a script without close() ends cleanly."""
+    for holdfast in list(_open_instances):
+        holdfast.close()
+
+
+_open_instances: weakref.WeakSet[Holdfast] = weakref.WeakSet()
+# The only hook that runs while thread pools still accept work; atexit runs after they have shut down.
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]

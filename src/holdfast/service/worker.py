@@ -1,0 +1,355 @@
+"""Background work of all profiles, in turns: digest, embed, learn links, sweep. Failures are logged and retried.
+
+The catalogue lists the profiles that may have work, so that a restart finds them without opening every file. A profile
+is marked there before the write that creates work, and unmarked only after an idle period, since each change of the
+mark costs a sync to disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from holdfast.domain import tracing, usage
+from holdfast.domain.errors import Conflict, HoldfastError, NotFound
+from holdfast.domain.ports.llm_tasks import LlmTasks
+from holdfast.domain.ports.models import Embedder, Extractor, Summariser
+from holdfast.domain.ports.storage import Store, Vault
+from holdfast.domain.types import Json
+from holdfast.domain.usage import Tariff
+from holdfast.graph.queries import learn_batch
+from holdfast.ingest.digest import Digestion, digest_batch, embed_missing_parts
+from holdfast.lifecycle import profile_page, retention, summaries
+from holdfast.lifecycle.forget import sweep
+from holdfast.lifecycle.retention import SETTING, parse_policy
+from holdfast.service.accounting import MonthlyAccount
+from holdfast.service.recorder import Recorder
+
+Who = tuple[str, str]
+log = logging.getLogger("holdfast")
+IDLE_SECONDS = 5.0
+POLL_SECONDS = 10.0
+"""How often to look for work that failed, that is leased to another process, or that another process left behind."""
+WAIT_POLL_SECONDS = 0.05
+MAX_MODEL_LOAD_SECONDS = 30.0
+"""The longest wait for the first work of a process, which loads the models."""
+MAX_SLOWDOWN = 10
+"""On a busy machine, a read waits at most this many times its usual wait for background work."""
+VISIT_SECONDS = 3600.0
+"""How often every profile is visited for expired memories and retention rules."""
+LANES = 2
+"""How many profiles are worked on at once, so that a short conversation does not wait for the long step of another. The
+work itself takes turns: extraction shares one interpreter, and models one thread."""
+MAX_STOP_SECONDS = 3.0
+"""How long a stop waits for the current batch. An interrupted batch is retried once its lease ends, by any process."""
+
+
+@dataclass(slots=True)
+class PendingProfile:
+    """A profile with work: how often the worker was notified of it, and the event that is set when the work is done."""
+
+    asked: int = 0
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Worker:
+    def __init__(
+        self,
+        vault: Vault,
+        embedder: Embedder,
+        extractor: Extractor,
+        clock: Callable[[], datetime],
+        thinking: LlmTasks | None = None,
+        recorder: Recorder | None = None,
+        namespace_settings: Callable[[Who], Awaitable[dict[str, Json]]] | None = None,
+    ) -> None:
+        self._vault = vault
+        self._embedder = embedder
+        self._extractor = extractor
+        self._clock = clock
+        self._thinking = thinking
+        self._recorder = recorder
+        self._namespace_settings = namespace_settings
+        self._touring: asyncio.Task[None] | None = None
+        self.summariser: Summariser | None = None
+        """Writes summaries for profiles whose settings ask for them."""
+        self.reading: Callable[[Who], None] = lambda who: None
+        """Called with every profile that may have documents to parse."""
+        self.revisit: Callable[[Who, Store], Awaitable[None]] | None = None
+        """Queues pages that are due to be fetched again."""
+        self._due: dict[Who, PendingProfile] = {}
+        self._wake = asyncio.Event()
+        self._marked: set[Who] = set()
+        self._writing: Counter[Who] = Counter()
+        self._marking = asyncio.Lock()
+        self._lanes: list[asyncio.Task[None]] = []
+        self._in_work: set[Who] = set()
+        self._visited: dict[Who, float] = {}
+        """When this process last visited a profile, by the monotonic clock."""
+        self._to_visit: set[Who] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._works_elsewhere = thinking is not None or not embedder.model.startswith("local/")
+        """Whether the work runs on another machine. Then this process's CPU time does not measure it, and a read waits
+        no longer on a busy machine."""
+        self._warm = self._works_elsewhere
+
+    async def start(self) -> None:
+        if self._lanes:
+            return
+        await self._look()
+        self._lanes = [asyncio.create_task(self._run(), name=f"holdfast-worker-{n}") for n in range(LANES)]
+        self._looking = asyncio.create_task(self._keep_looking(), name="holdfast-looking")
+        self._touring = asyncio.create_task(self._keep_touring(), name="holdfast-touring")
+
+    @asynccontextmanager
+    async def expecting(self, who: Who) -> AsyncIterator[None]:
+        """Wrap a write that creates work. The profile is marked first, so that a crash after the write does not hide
+        the work."""
+        self._writing[who] += 1
+        try:
+            await self._mark(who)
+            yield
+        finally:
+            self._writing[who] -= 1
+            self.notify(who)
+
+    def notify(self, who: Who) -> None:
+        """Notify the worker that a profile may have work: after a write, or when it is time to retry."""
+        self._due.setdefault(who, PendingProfile()).asked += 1
+        self._wake.set()
+
+    def note_use(self, who: Who) -> None:
+        """Visit a profile that is used, if this process has not done so within the hour: a process that lives for less
+        than that applies retention, too."""
+        if time.monotonic() - self._visited.get(who, -VISIT_SECONDS) >= VISIT_SECONDS:
+            self._visited[who] = time.monotonic()
+            self._to_visit.add(who)
+            self._wake.set()
+
+    async def settled(self, who: Who, timeout: float | None) -> bool:
+        """Wait until no work of this profile is left; False when that takes longer than `timeout` seconds."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self.caught_up(who, None)
+                while await self._vault.lent(*who):  # noqa: ASYNC110  (it is another process that works)
+                    await asyncio.sleep(WAIT_POLL_SECONDS)
+        except TimeoutError:
+            return False
+        return True
+
+    async def caught_up(self, who: Who, patience: float | None) -> bool:
+        """Wait for the work of writes made through this process; False when `patience` runs out first.
+
+        Patience is in seconds of work, which take longer on a busy machine. Time to load the models does not count.
+        """
+        due = self._due.get(who)
+        since = began = time.monotonic()
+        spent = time.process_time()
+        while due is not None and not due.done.is_set():
+            if not self._warm and time.monotonic() - since < MAX_MODEL_LOAD_SECONDS:
+                began, spent = time.monotonic(), time.process_time()
+            left = None if patience is None else self._left(patience, began, spent)
+            if left == 0:
+                return False
+            with suppress(TimeoutError):
+                await asyncio.wait_for(due.done.wait(), left)
+        return True
+
+    def _left(self, patience: float, began: float, spent: float) -> float:
+        """How many seconds to wait before the next check; 0 when patience has run out."""
+        waited = time.monotonic() - began
+        if waited < patience:
+            return WAIT_POLL_SECONDS if not self._warm else patience - waited
+        idle = self._works_elsewhere or waited >= MAX_SLOWDOWN * patience
+        return 0 if idle or time.process_time() - spent >= patience else WAIT_POLL_SECONDS
+
+    def forget(self, who: Who) -> None:
+        """Drop the work of a deleted profile."""
+        self._marked.discard(who)
+        self._finish(who)
+
+    async def stop(self) -> None:
+        """Finish the current batch. Work that still waits is durable and continues at the next start."""
+        for task in (self._looking, self._touring):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        self._stopping = True
+        self._wake.set()
+        if self._lanes:
+            await asyncio.wait(self._lanes, timeout=MAX_STOP_SECONDS)
+        while running := [lane for lane in self._lanes if not lane.done()]:
+            for lane in running:
+                lane.cancel()  # repeated: wait_for can swallow a cancellation that arrives with its result
+            await asyncio.wait(running, timeout=0.1)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MAX_STOP_SECONDS):
+                self._to_visit.update(self._due)  # a process that writes and ends writes the summaries that are due
+                while self._to_visit:
+                    await self._visit(self._to_visit.pop())
+        unfinished = set(self._due)
+        for who in unfinished:
+            self._finish(who)
+        await self._rest(self._marked - unfinished)
+
+    async def _run(self) -> None:
+        while not self._stopping:
+            who = next((each for each in self._due if each not in self._in_work), None)
+            if who is not None:
+                self._due[who] = self._due.pop(who)  # to the end of the queue: one backlog must not starve others
+                self._in_work.add(who)
+                try:
+                    await self._work(who)
+                finally:
+                    self._in_work.discard(who)
+                continue
+            if self._to_visit:
+                await self._visit(self._to_visit.pop())
+                continue
+            self._wake.clear()
+            try:
+                await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS if self._marked else None)
+            except TimeoutError:
+                await self._rest(set(self._marked))
+
+    async def _work(self, who: Who) -> None:
+        due = self._due[who]
+        asked = due.asked
+        try:
+            more = await self._round(who)
+        except Exception as failure:
+            known = isinstance(failure, HoldfastError)
+            log.warning("digesting %s/%s stopped: %s", *who, failure, exc_info=not known)
+            more = 0
+        self._warm = self._warm or more > 0
+        if not more and due.asked == asked and self._due.get(who) is due:
+            self._finish(who)
+
+    async def _round(self, who: Who) -> int:
+        """Do a batch of each kind of work; return how much there was. Digestion is first: its memories need vectors."""
+        try:
+            store = await self._vault.open(*who, create=False)
+        except NotFound:
+            return 0
+        now = self._clock()
+        digested = await self._digest(who, store, now)
+        if digested:
+            await self._roll_up(who, store, now)
+        embedded = await embed_missing_parts(store, self._embedder)
+        learned = await learn_batch(store)
+        swept = await sweep(store, now=now)
+        await asyncio.sleep(0)
+        # Memories of a kind of one's own are written without digestion, so they are rolled up when all else is done.
+        return digested + embedded + learned + swept or await self._roll_up(who, store, now, memories_only=True)
+
+    async def _digest(self, who: Who, store: Store, now: datetime) -> int:
+        ttl = parse_policy((await self._rules(who)).get(SETTING)).ttl
+        work = Digestion(store, self._extractor, self._embedder, now, ttl=ttl)
+        if self._thinking is not None:
+            work = replace(work, extractor=self._thinking.extractor, spare=self._extractor, judge=self._thinking.judge)
+        account = None if self._thinking is None else MonthlyAccount(store.journal, self._thinking.tariff, self._clock)
+        with tracing.traced_operation("digest") as done, usage.charged_to(account):
+            digested = await digest_batch(work)
+        if digested and self._recorder is not None:
+            self._recorder.add(who, done)
+        return digested
+
+    async def _roll_up(self, who: Who, store: Store, now: datetime, *, memories_only: bool = False) -> int:
+        """Write the summaries that are due, or only those of memories; return how many."""
+        wanted = (await self._rules(who)).get(summaries.SETTING)
+        if wanted is None or self.summariser is None:
+            return 0
+        cadence = summaries.parse_cadence(wanted)
+        if cadence is None or (memories_only and cadence.kind is None):
+            return 0
+        tariff = Tariff() if self._thinking is None else self._thinking.tariff
+        with usage.charged_to(MonthlyAccount(store.journal, tariff, self._clock)):
+            try:
+                return await summaries.roll_up(store, self.summariser, cadence, now)
+            except Conflict:
+                log.info("%s/%s changed during summarisation; its summary is postponed", *who)
+                return 0
+
+    async def _rules(self, who: Who) -> dict[str, Json]:
+        return {} if self._namespace_settings is None else await self._namespace_settings(who)
+
+    async def tour(self) -> None:
+        """Visit every profile: sweep expired memories, apply its retention rules, write due summaries and refetch old
+        pages."""
+        for namespace in await self._vault.namespaces():
+            for info in await self._vault.profiles(namespace.name):
+                await self._visit((info.namespace, info.name))
+                await asyncio.sleep(0)
+
+    async def _visit(self, who: Who) -> None:
+        self._visited[who] = time.monotonic()
+        try:
+            store = await self._vault.open(*who, create=False)
+            while await sweep(store, now=self._clock()):
+                continue
+            rules = (await self._rules(who)).get(SETTING)
+            if rules is not None:
+                await retention.apply_policy(store, rules, self._clock())
+            await self._roll_up(who, store, self._clock())
+            if self.revisit is not None:
+                await self.revisit(who, store)
+        except NotFound:
+            return  # it was deleted meanwhile
+        except HoldfastError as failure:
+            log.warning("visiting %s/%s failed: %s", *who, failure)
+
+    async def _keep_touring(self) -> None:
+        while True:
+            await asyncio.sleep(VISIT_SECONDS)
+            try:
+                await self.tour()
+            except HoldfastError as failure:
+                log.warning("maintenance of the profiles failed: %s", failure)
+
+    def _finish(self, who: Who) -> None:
+        due = self._due.pop(who, None)
+        if due is not None:
+            due.done.set()
+
+    async def _mark(self, who: Who) -> None:
+        async with self._marking:
+            if who not in self._marked:
+                await self._vault.expect_work(*who)
+                self._marked.add(who)
+
+    async def _rest(self, quiet: set[Who]) -> None:
+        """Unmark the profiles in the catalogue that have no work left; check the others again later."""
+        for who in quiet:
+            async with self._marking:
+                if self._writing[who] or who in self._due:
+                    continue
+                with suppress(HoldfastError):
+                    store = await self._vault.open(*who, create=False)
+                    stats = await store.stats(self._embedder.model)
+                    if stats.pending or stats.unembedded or await store.documents.waiting():
+                        continue
+                    await profile_page.load_page(store, self._clock())  # so that the next reader finds it cached
+                    await self._vault.rested(*who, self._embedder.model)
+                self._marked.discard(who)
+
+    async def _look(self) -> None:
+        for who in await self._vault.waiting(self._embedder.model):
+            self.reading(who)
+            if who not in self._due:
+                await self._mark(who)
+                self.notify(who)
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            try:
+                await self._look()
+            except HoldfastError as failure:
+                log.warning("cannot look for work: %s", failure)

@@ -1,1 +1,0 @@
-"""A folder of encrypted SQLite files, one profile in each."""

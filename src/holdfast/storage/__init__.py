@@ -1,0 +1,1 @@
+"""Implementations of the storage ports: SQLite, PostgreSQL, in memory, blob storage, and views of a store."""

@@ -1,0 +1,372 @@
+"""Connects to one database and an optional replica: pools, transactions of one profile, errors raised as ours.
+
+No statement is prepared on the server and no setting outlives a transaction, so that a pooler in transaction mode may
+be in between. A transaction that fails before its commit is retried for a few seconds, across a failover. One that
+fails during its commit is not retried, since it may have been written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.errors import (
+    CannotConnectNow,
+    DeadlockDetected,
+    DiskFull,
+    LockNotAvailable,
+    QueryCanceled,
+    ReadOnlySqlTransaction,
+    SerializationFailure,
+)
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from holdfast.domain import tracing
+from holdfast.domain.errors import (
+    Busy,
+    Closed,
+    Conflict,
+    InvalidInput,
+    StorageError,
+    StorageFull,
+)
+from holdfast.domain.tracing import later_bookmark
+from holdfast.storage.postgres.replica import Replica
+from holdfast.storage.postgres.schema import ROLE, migrate
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+Db = psycopg.AsyncConnection[Row]
+Work = Callable[[Db], Awaitable[T]]
+log = logging.getLogger("holdfast")
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # the errors raised here say what is wrong
+RETRY_SECONDS = 5.0
+"""How long a request is retried while the database does not answer. Chosen by hand; not measured."""
+PRIMARY_POSITION_TIMEOUT_SECONDS = 1.0
+"""How long a read waits for the primary's log position before it takes the primary. Chosen by hand; not measured."""
+STATEMENT_TIMEOUT_MS, LOCK_TIMEOUT_MS = 30_000, 10_000
+"""Server-side limits of a transaction. Chosen by hand; not measured."""
+TRANSACTION_TIMEOUT_SECONDS = 35.0
+"""When a database counts as hanging: later than STATEMENT_TIMEOUT_MS, when a working server reports an error."""
+KEEPALIVE_OPTIONS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+"""TCP settings that detect a dead machine, unless the address sets them. Chosen by hand; not measured."""
+MAX_BOOKMARKS = 10_000
+"""How many profiles' bookmarks are kept in memory. Chosen by hand; not measured."""
+_PLANNER_SETTINGS = (
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
+    "SET LOCAL join_collapse_limit = 1; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off"
+)
+"""A profile's rows are few among all rows of a table, and every key begins with the profile. So index scans, nested
+loops and joins in written order are right, whatever the statistics say."""
+
+
+class Database:
+    """One database: reads and writes run in transactions that can see one profile, or the catalogue."""
+
+    def __init__(self, dsn: str, connections: int = 10, replica: str | None = None) -> None:
+        for address in filter(None, (dsn, replica)):
+            try:
+                conninfo_to_dict(address)
+            except psycopg.ProgrammingError as bad:
+                raise InvalidInput(f"The URL of the database is not valid: {bad}", field="store") from bad
+        self.dsn = with_keepalives(dsn)
+        self.process_id = secrets.token_hex(8)
+        """The id of this process among those that share the database."""
+        self._pool = create_pool(self.dsn, connections)
+        self._replica = None if replica is None else Replica(create_pool(with_keepalives(replica), connections))
+        self._open_lock = asyncio.Lock()
+        self._open = False
+        self._closed = False
+        self._bookmarks: dict[int, str] = {}
+        """Profile → the bookmark of this process's last write to it."""
+        self._schemas: dict[int, str] = {}
+
+    def set_schema(self, profile: int, schema: str) -> None:
+        """Set the partition schema of a profile's rows. Without it, queries go through the partitioned tables."""
+        self._schemas[profile] = schema
+
+    def schema(self, profile: int) -> str:
+        return self._schemas.get(profile, "public")
+
+    @property
+    def opened(self) -> bool:
+        return self._open and not self._closed
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._replica is not None:
+            await self._replica.close()
+        await self._pool.close()
+
+    async def read(self, profile: int | None, work: Work[T]) -> T:
+        """Run `work` in one snapshot that can see only this profile (the catalogue when None).
+
+        It may run on the replica, once that has everything this caller has read or written.
+        """
+        if self._replica is None or profile is None or not tracing.only_reads():
+            return await self._with_retry(lambda: self._transaction(self._pool, profile, work, writes=False))
+        await self._ensure_open()
+        needed = later_bookmark(self._bookmarks.get(profile), tracing.needed_bookmark())
+        if await self._replica.has_reached(needed, self._primary_position):
+            try:
+                found = await self._transaction(self._replica.pool, profile, work, writes=False)
+                tracing.note(read_from="replica")
+                return found
+            except (DatabaseAway, Busy, Conflict) as away:
+                log.warning("the replica does not respond, using the primary: %s", away)
+                self._replica.suspend()
+        tracing.note(read_from="primary")
+        return await self._with_retry(lambda: self._transaction(self._pool, profile, work, writes=False))
+
+    async def write(
+        self,
+        profile: int | None,
+        work: Work[T],
+        *,
+        skip_bookmark: bool = False,
+        timeout_seconds: float | None = TRANSACTION_TIMEOUT_SECONDS,
+    ) -> T:
+        """Run `work` in one transaction that is on disk when this returns. With `skip_bookmark`, later reads do not
+        wait until the replica has it."""
+        return await self._with_retry(
+            lambda: self._transaction(
+                self._pool, profile, work, writes=True, skip_bookmark=skip_bookmark, timeout_seconds=timeout_seconds
+            )
+        )
+
+    async def run_outside_transaction(self, statement: str) -> None:
+        """Run a statement that cannot run in a transaction and may take long."""
+        await self._ensure_open()
+        with translate_errors():
+            async with await psycopg.AsyncConnection.connect(self.dsn, autocommit=True) as db:
+                await db.execute("SET maintenance_work_mem = '512MB'")  # building an index that does not fit is slow
+                await db.execute(statement)
+
+    async def _with_retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        until = time.monotonic() + RETRY_SECONDS
+        wait = 0.05
+        while True:
+            try:
+                await self._ensure_open()
+                return await attempt()
+            except DatabaseAway as away:
+                if time.monotonic() + wait > until or self._closed:
+                    why = await _find_connection_error(self.dsn) or str(away)
+                    raise Busy(f"The database does not answer: {why}", fix="Nothing was written. Try again.") from away
+                await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+                if self._open:
+                    await self._pool.check()  # when one connection broke, others usually did too
+                wait = min(wait * 2, 1.0)
+
+    async def _transaction(
+        self,
+        connections: AsyncConnectionPool[Db],
+        profile: int | None,
+        work: Work[T],
+        *,
+        writes: bool,
+        skip_bookmark: bool = False,
+        timeout_seconds: float | None = TRANSACTION_TIMEOUT_SECONDS,
+    ) -> T:
+        if self._closed:
+            raise Closed("This database was closed.")
+        committing = False
+        try:
+            with translate_errors():
+                async with asyncio.timeout(timeout_seconds), connections.connection() as db:
+                    await db.execute(self._begin(profile, writes))
+                    try:
+                        result = await work(db)
+                        committing = True
+                        if writes:
+                            self._record_bookmark(None if skip_bookmark else profile, await _commit(db))
+                        else:
+                            await db.execute("COMMIT")
+                        return result
+                    except ReadOnlySqlTransaction:  # no longer the primary: the pool must connect to the new one
+                        await db.close()
+                        raise
+                    except BaseException:
+                        if not db.closed:
+                            await db.rollback()
+                        raise
+        except DatabaseAway as away:
+            if committing and writes:
+                raise Busy(
+                    f"The database connection was lost during a commit: {away}. The change may or may not be written.",
+                    fix="Repeat it: a change that was written is not written twice.",
+                ) from away
+            raise
+
+    def _begin(self, profile: int | None, writes: bool) -> str:
+        """The statements that begin a transaction with its limits, schema and role, in one round trip."""
+        kind = "" if writes else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        limits = f"SET LOCAL statement_timeout = {STATEMENT_TIMEOUT_MS}; SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"
+        if profile is None:
+            return f"BEGIN{kind}; {limits}"
+        return (
+            f"BEGIN{kind}; {limits}; {_PLANNER_SETTINGS}; SET LOCAL search_path = {self.schema(profile)}, public; "
+            f"SET LOCAL ROLE {ROLE}; SET LOCAL holdfast.profile = '{int(profile)}'"
+        )
+
+    def _record_bookmark(self, profile: int | None, bookmark: str) -> None:
+        if profile is not None:
+            if len(self._bookmarks) >= MAX_BOOKMARKS:
+                self._bookmarks.clear()
+            self._bookmarks[profile] = bookmark
+            tracing.note_bookmark(bookmark)
+
+    async def _primary_position(self) -> str | None:
+        """The primary's log position; None when it does not answer at once."""
+
+        async def ask(db: Db) -> str:
+            return str((await query(db, "SELECT pg_current_wal_insert_lsn()"))[0][0])
+
+        try:
+            async with asyncio.timeout(PRIMARY_POSITION_TIMEOUT_SECONDS):
+                return await self._transaction(self._pool, None, ask, writes=False)
+        except (DatabaseAway, Busy, Conflict, TimeoutError):
+            return None
+
+    async def _ensure_open(self) -> None:
+        if self._open or self._closed:
+            return
+        async with self._open_lock:
+            if not self._open:
+                with translate_errors():
+                    await self._pool.open()
+                    async with self._pool.connection() as db:
+                        await migrate(db)
+                if self._replica is not None:
+                    await self._replica.pool.open()
+                self._open = True
+
+
+def with_keepalives(dsn: str) -> str:
+    given = psycopg.conninfo.conninfo_to_dict(dsn)
+    return psycopg.conninfo.make_conninfo(
+        dsn, **{name: each for name, each in KEEPALIVE_OPTIONS.items() if name not in given}
+    )
+
+
+def create_pool(dsn: str, connections: int) -> AsyncConnectionPool[Db]:
+    return AsyncConnectionPool(
+        dsn, min_size=1, max_size=connections, open=False, timeout=RETRY_SECONDS, max_idle=300,
+        reconnect_timeout=RETRY_SECONDS,
+        kwargs={"autocommit": True, "prepare_threshold": None, "connect_timeout": 5}, configure=_discard_notifications,
+    )  # fmt: skip
+
+
+async def _discard_notifications(db: Db) -> None:
+    """Behind a pooler, notifications for others may arrive here; the driver would keep them in memory."""
+    db.add_notify_handler(lambda _: None)
+
+
+async def _commit(db: Db) -> str:
+    """Commit and return the write-ahead log position after it."""
+    found = await db.execute("COMMIT; SELECT pg_current_wal_insert_lsn()")
+    found.nextset()
+    row = await found.fetchone()
+    return "" if row is None else str(row[0])
+
+
+async def _find_connection_error(dsn: str) -> str:
+    """Connect once to get the error that a pool does not report; empty when the connection works."""
+    try:
+        async with await psycopg.AsyncConnection.connect(dsn, connect_timeout=2):
+            return ""
+    except psycopg.Error as refused:
+        return " ".join(str(refused).split())
+
+
+async def query(db: Db, statement: str, bound: Any = ()) -> list[Row]:
+    found = await db.execute(statement, bound)
+    return await found.fetchall() if found.description is not None else []
+
+
+_BY_REFERENCE = """
+SELECT wanted.ref, found.n, found.id, found.ref
+  FROM unnest(%(refs)s::text[]) WITH ORDINALITY AS wanted (ref, place), LATERAL (
+  SELECT n, id, ref, 0 AS rank, version FROM memory WHERE profile = %(p)s AND ref = wanted.ref
+  UNION ALL
+  SELECT n, id, ref, 1, version FROM memory
+   WHERE profile = %(p)s AND ref > wanted.ref || '@' AND ref < wanted.ref || 'A' AND id = wanted.ref
+  UNION ALL
+  SELECT memory.n, memory.id, memory.ref, 2, memory.version
+    FROM (SELECT id FROM memory WHERE profile = %(p)s AND origin = wanted.ref OFFSET 0) AS drafted,
+    LATERAL (SELECT * FROM memory WHERE profile = %(p)s AND ref > drafted.id || '@' AND ref < drafted.id || 'A'
+             AND memory.id = drafted.id OFFSET 0) AS memory
+  ORDER BY 4, 5 DESC LIMIT 1
+) AS found ORDER BY wanted.place
+"""
+
+
+async def memory_numbers(db: Db, profile: int, references: Sequence[str]) -> dict[str, int]:
+    """Reference → the row of that version, or of the newest version of an id; see `Store.get`."""
+    found = await query(db, _BY_REFERENCE, {"p": profile, "refs": list(references)}) if references else []
+    return {reference: n for reference, n, _, _ in found}
+
+
+async def version_numbers(db: Db, profile: int, references: Sequence[str]) -> list[int]:
+    """The rows of the versions that references name, and of all versions of a memory, newest first, for its id."""
+    numbers: list[int] = []
+    for reference, n, id, ref in await query(db, _BY_REFERENCE, {"p": profile, "refs": list(references)}):
+        every = "SELECT n FROM memory WHERE profile = %s AND ref > %s AND ref < %s AND id = %s ORDER BY version DESC"
+        bound = (profile, f"{id}@", f"{id}A", id)
+        numbers += [n] if ref == reference else [each for (each,) in await query(db, every, bound)]
+    return list(dict.fromkeys(numbers))
+
+
+BoundStatement = tuple[str, Any]
+"""A statement and its parameters."""
+
+
+async def run_pipeline(db: Db, *statements: BoundStatement) -> list[list[Row]]:
+    """Run several statements in one round trip, with results in binary format."""
+    if len(statements) == 1:
+        cursor = db.cursor(binary=True)
+        return [await (await cursor.execute(*statements[0])).fetchall()]
+    async with db.pipeline():
+        cursors = [await db.cursor(binary=True).execute(*each) for each in statements]
+        return [await cursor.fetchall() for cursor in cursors]
+
+
+def columns(rows: Sequence[Row]) -> list[list[Any]]:
+    """Rows as arrays for unnest, which turns them into rows again: one statement for any number of rows."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+class DatabaseAway(Exception):
+    """The connection broke or none is available; another attempt may succeed in a moment."""
+
+
+class translate_errors:  # noqa: N801  (a context manager that reads as a verb)
+    """Raise PostgreSQL's errors as ours."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
+        if error is None or not isinstance(error, psycopg.Error | PoolTimeout | TimeoutError):
+            return
+        match error:
+            case TimeoutError():
+                raise DatabaseAway("it hangs") from error
+            case DiskFull():
+                why = "The database has no space left; nothing was written."
+                raise StorageFull(why, fix="Free some space.") from error
+            case SerializationFailure() | DeadlockDetected():
+                raise Conflict("Another transaction wrote at the same time.") from error
+            case QueryCanceled() | LockNotAvailable():
+                raise Busy(f"The database took too long: {error}.", fix="Nothing was written. Try again.") from error
+            case CannotConnectNow() | ReadOnlySqlTransaction() | PoolTimeout() | psycopg.InterfaceError():
+                raise DatabaseAway(str(error)) from error
+            case psycopg.OperationalError():
+                raise DatabaseAway(str(error).strip()) from error
+        raise StorageError(f"The database refuses: {type(error).__name__}: {error}") from error

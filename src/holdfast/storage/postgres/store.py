@@ -1,0 +1,317 @@
+"""One profile's memory in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from holdfast.domain.identifiers import DOCUMENT_SESSIONS
+from holdfast.domain.ports.search import Probe, Proposals
+from holdfast.domain.results import Facets, MessagePage, Page, Stats
+from holdfast.domain.timestamps import day_of, to_micros
+from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message, Order, Part, Vector, Where
+from holdfast.domain.vectors import vector_of_bytes
+from holdfast.storage import cursors
+from holdfast.storage.dry_run import DryRunRollback
+from holdfast.storage.facets import TAGS, count_rows
+from holdfast.storage.postgres import rows
+from holdfast.storage.postgres.apply import PostgresChangeWriter
+from holdfast.storage.postgres.connections import Database, Db, Row, memory_numbers, query
+from holdfast.storage.postgres.documents import PostgresDocumentStore
+from holdfast.storage.postgres.encryption import ENCRYPTED_MEMORY_COLUMNS, ENCRYPTED_MESSAGE_COLUMNS, ProfileCipher
+from holdfast.storage.postgres.graph import PostgresGraphStore
+from holdfast.storage.postgres.hnsw import MIN_INDEXED_PARTS
+from holdfast.storage.postgres.journal import PostgresJournal
+from holdfast.storage.postgres.search import PostgresSearch
+from holdfast.storage.postgres.where import KNOWN_AT, exact_condition
+from holdfast.storage.where import Sql, continuation, ordering, sort_value
+
+
+class PostgresStore:
+    def __init__(self, database: Database, profile: int, cipher: ProfileCipher) -> None:
+        self._database = database
+        self.profile = profile
+        self._cipher = cipher
+        self._parts = 0
+        """The number of parts at the last search; it decides whether the next one uses the HNSW index."""
+        self.journal = PostgresJournal(database, profile, cipher)
+        self.documents = PostgresDocumentStore(database, profile, cipher)
+        self.graph = PostgresGraphStore(database, profile, cipher)
+
+    async def apply(self, change: Change) -> Applied:
+        async def run(db: Db) -> Applied:
+            applied = await PostgresChangeWriter(change, self.profile, self._cipher).run(db)
+            if change.dry_run:
+                raise DryRunRollback(applied)
+            return applied
+
+        try:
+            return await self._database.write(self.profile, run)
+        except DryRunRollback as rollback:
+            return rollback.applied
+
+    async def get(self, ids: Sequence[str]) -> list[Item]:
+        """A plain id is looked up among messages, then among current memories, then everywhere."""
+        bound = (self.profile, list(ids))
+        memories = f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND"
+
+        async def run(db: Db) -> dict[str, Item]:
+            found: dict[str, Item] = {}
+            said = f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE profile = %s AND id = ANY(%s)"
+            for row in await query(db, said, bound):
+                found[row[0]] = self._message(row)
+            for row in await query(db, f"{memories} id = ANY(%s) AND superseded_by IS NULL", bound):
+                found[row[0]] = self._memory(row)
+            if left := [id for id in ids if id not in found]:
+                numbers = await memory_numbers(db, self.profile, left)
+                loaded = await query(
+                    db, memories.replace("SELECT", "SELECT n,", 1) + " n = ANY(%s)",
+                    (self.profile, list(set(numbers.values()))),
+                )  # fmt: skip
+                items = {row[0]: self._memory(row[1:]) for row in loaded}
+                found |= {id: items[n] for id, n in numbers.items() if n in items}
+            return found
+
+        found = await self._database.read(self.profile, run) if ids else {}
+        return [found[id] for id in ids if id in found]
+
+    async def scan(
+        self,
+        where: Where | None,
+        *,
+        now: datetime | None,
+        limit: int,
+        cursor: str | None = None,
+        superseded: bool = False,
+        as_of: datetime | None = None,
+        order: Order = "written",
+        count: Sequence[Facet] | None = None,
+    ) -> Page:
+        after, place = continuation(order, cursor, "%s")
+
+        async def read(db: Db) -> tuple[list[Row], Facets | None]:
+            sql, bound = await self._listed(db, where, now, superseded, as_of)
+            counted = None if count is None else count_rows(count, await query(db, _counting(count, sql), bound))
+            statement = (
+                f"SELECT {rows.MEMORY}, {rows.SOURCES}, {sort_value(order)}, memory.n FROM memory WHERE {sql} "
+                f"AND {after} ORDER BY {ordering(order)} LIMIT %s"
+            )
+            return await query(db, statement, [*bound, *place, min(limit + 1, 2**31)]), counted
+
+        found, counted = await self._database.read(self.profile, read)
+        next_cursor = cursors.encode_place(order, *found[limit - 1][-2:]) if len(found) > limit else None
+        page = Page(tuple(self._memory(row[:-2]) for row in found[:limit]), next_cursor)
+        return page if counted is None else page.counted(counted)
+
+    async def _listed(
+        self, db: Db, where: Where | None, now: datetime | None, superseded: bool, as_of: datetime | None
+    ) -> Sql:
+        """The condition on the memories that a listing has."""
+        sql, bound = await exact_condition(db, self.profile, self._cipher, where, "memory")
+        current = "true" if superseded or as_of is not None else "superseded_by IS NULL"
+        if as_of is not None:
+            then = to_micros(as_of)
+            sql += " AND memory.updated_at <= %s" if superseded else f" AND {KNOWN_AT}"
+            bound = [*bound, then] if superseded else [*bound, then, then]
+        expired = 0 if now is None else to_micros(now)
+        return (
+            f"memory.profile = %s AND {current} AND (expires_at IS NULL OR expires_at > %s) AND {sql}",
+            [self.profile, expired, *bound],
+        )
+
+    async def messages(
+        self, session_id: str | None, *, before: int | None = None, limit: int = 1000, cursor: str | None = None
+    ) -> MessagePage:
+        by = "n" if session_id is None else "position"
+        within, order = (f"{by} > %s", "ASC") if before is None else ("position < %s", "DESC")
+        statement = (
+            f"SELECT {rows.MESSAGE}, {rows.STATE}, {by} FROM message WHERE profile = %s "
+            f"AND (%s::text IS NULL OR session = %s) AND {within} ORDER BY {by} {order} LIMIT %s"
+        )
+        place = cursors.decode(cursor, start=0) if before is None else before
+        found = await self._read(statement, session_id, session_id, place, min(limit + 1, 2**31))
+        messages = tuple(self._message(row[:-1]) for row in found[:limit])
+        if before is not None:
+            return MessagePage(messages[::-1])
+        return MessagePage(messages, cursors.encode(found[limit - 1][-1]) if len(found) > limit else None)
+
+    async def history(self, id: str) -> list[Memory]:
+        statement = f"""
+        WITH RECURSIVE newer (ref) AS (
+          SELECT ref FROM memory WHERE profile = %(p)s AND n = %(n)s
+          UNION SELECT next.ref FROM newer, LATERAL (SELECT superseded_by AS ref FROM memory
+           WHERE profile = %(p)s AND memory.ref = newer.ref AND superseded_by IS NOT NULL OFFSET 0) AS next
+        ), chain (ref) AS (
+          SELECT ref FROM newer
+          UNION SELECT older.ref FROM chain, LATERAL (SELECT ref FROM memory
+           WHERE profile = %(p)s AND superseded_by = chain.ref OFFSET 0) AS older
+        )
+        SELECT {rows.MEMORY}, {rows.SOURCES} FROM chain AS one (version_ref),
+          LATERAL (SELECT * FROM memory WHERE profile = %(p)s AND memory.ref = one.version_ref OFFSET 0) AS memory
+         ORDER BY superseded_by IS NOT NULL, n DESC
+        """
+
+        async def run(db: Db) -> list[Row]:
+            n = (await memory_numbers(db, self.profile, [id])).get(id)
+            return [] if n is None else await query(db, statement, {"p": self.profile, "n": n})
+
+        return [self._memory(row) for row in await self._database.read(self.profile, run)]
+
+    async def propose(self, probe: Probe) -> Proposals:
+        found = await self._database.read(
+            self.profile,
+            lambda db: PostgresSearch(db, self.profile, probe, self._cipher, self._parts >= MIN_INDEXED_PARTS).run(),
+        )
+        self._parts = found.parts
+        return found
+
+    async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
+        statement = (
+            f"SELECT {rows.MEMORY}, {rows.SOURCES} "
+            "FROM (SELECT DISTINCT memory AS n FROM source WHERE profile = %s AND message = ANY(%s)) AS resting, "
+            "LATERAL (SELECT * FROM memory WHERE profile = %s AND memory.n = resting.n OFFSET 0) AS memory "
+            "ORDER BY memory.n"
+        )
+        return [self._memory(row) for row in await self._read(statement, list(messages), self.profile)]
+
+    async def claim(self, *, now: datetime, lease: timedelta, limit: int, max_bytes: int = 2**62) -> list[Message]:
+        statement = f"""
+        WITH ready AS MATERIALIZED (
+          SELECT n, octet_length(content) AS size FROM message
+           WHERE profile = %(p)s AND state = 'waiting' AND wait_until <= %(now)s AND session = (
+            SELECT session FROM message WHERE profile = %(p)s AND state = 'waiting' AND wait_until <= %(now)s
+             ORDER BY n LIMIT 1
+          ) ORDER BY n LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+        ), chosen AS (
+          SELECT n FROM (SELECT n, sum(size) OVER (ORDER BY n) - size AS before FROM ready) AS ordered
+           WHERE before < %(bytes)s
+        )
+        UPDATE message SET wait_until = %(until)s, holder = %(me)s FROM chosen
+         WHERE message.profile = %(p)s AND message.n = chosen.n RETURNING {rows.MESSAGE}, {rows.STATE}
+        """
+        bound = {
+            "p": self.profile, "now": to_micros(now), "until": to_micros(now + lease), "limit": limit,
+            "bytes": max_bytes,
+            "me": self._database.process_id,
+        }  # fmt: skip
+        if not await self.waits(failed=True):
+            return []
+        found = await self._database.write(self.profile, lambda db: query(db, statement, bound))
+        return sorted((self._message(row) for row in found), key=lambda message: message.position)
+
+    async def waits(self, *, failed: bool = False) -> bool:
+        """Whether a message waits for digestion; with `failed`, also one whose digestion failed before."""
+        statement = "SELECT 1 FROM message WHERE profile = %s AND state = 'waiting' AND (%s OR failures = 0) LIMIT 1"
+        return bool(await self._read(statement, failed))
+
+    async def unembedded_parts(self, model: str, limit: int) -> list[Part]:
+        found = " UNION ALL ".join(f"(SELECT * FROM part WHERE {each} LIMIT %(limit)s)" for each in _WITHOUT_VECTOR)
+        statement = f"""
+        SELECT coalesce(message.id, memory.ref), part.number, part.start, part.stop FROM ({found}) AS part
+          LEFT JOIN LATERAL (SELECT id FROM message WHERE profile = part.profile AND n = part.item OFFSET 0)
+               AS message ON true
+          LEFT JOIN LATERAL (SELECT ref FROM memory WHERE profile = part.profile AND n = part.item OFFSET 0)
+               AS memory ON true
+         ORDER BY part.n LIMIT %(limit)s
+        """
+        bound = {"p": self.profile, "model": model, "limit": limit}
+        read = await self._database.read(self.profile, lambda db: query(db, statement, bound))
+        return [Part(*row) for row in read]
+
+    async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
+        statement = """
+        SELECT item.ref, part.number, part.start, part.stop, part.embed, part.model, part.data
+          FROM (SELECT id AS ref, n FROM message WHERE profile = %(p)s AND id = ANY(%(ids)s)
+                UNION ALL SELECT ref, n FROM memory WHERE profile = %(p)s AND n = ANY(%(n)s)) AS item,
+          LATERAL (SELECT * FROM part WHERE profile = %(p)s AND part.item = item.n OFFSET 0) AS part
+         ORDER BY part.item, part.number
+        """
+
+        async def run(db: Db) -> list[Row]:
+            numbers = await memory_numbers(db, self.profile, ids)
+            bound = {"p": self.profile, "ids": list(ids), "n": list(set(numbers.values()))}
+            return await query(db, statement, bound)
+
+        read = await self._database.read(self.profile, run)
+        found = []
+        for id, number, start, stop, embed, model, data in read:
+            vector = None if data is None else Vector(id, number, model, vector_of_bytes([bytes(data)])[0])
+            found.append((Part(id, number, start, stop, embed=embed), vector))
+        return found
+
+    async def stats(self, model: str) -> Stats:
+        p = self.profile
+
+        async def run(db: Db) -> Stats:
+            async def one(sql: str, *bound: object) -> int:
+                return int((await query(db, sql, (p, *bound)))[0][0])
+
+            grouped = "SELECT kind, count(*) FROM memory WHERE profile = %s AND superseded_by IS NULL GROUP BY kind"
+            kinds: dict[str, int] = dict(await query(db, grouped, (p,)))
+            states = "SELECT count(*) FROM message WHERE profile = %s AND state = %s"
+            conversations = "SELECT count(DISTINCT session) FROM message WHERE profile = %s AND session NOT LIKE %s"
+            return Stats(
+                messages=await one("SELECT count(*) FROM message WHERE profile = %s"),
+                memories=sum(kinds.values()),
+                kinds=kinds,
+                superseded=await one("SELECT count(*) FROM memory WHERE profile = %s AND superseded_by IS NOT NULL"),
+                sessions=await one(conversations, DOCUMENT_SESSIONS),
+                pending=await one(states, "waiting"),
+                failing=await one(f"{states} AND failures > 0", "waiting"),
+                set_aside=await one(states, "aside"),
+                unembedded=await one(
+                    "SELECT count(*) FROM part WHERE profile = %s AND embed "
+                    "AND (model IS NULL OR model < %s OR model > %s)",
+                    model,
+                    model,
+                ),
+                bytes=sum([await one(_TABLE_BYTES.format(table=table)) for table in ("message", "memory", "part")]),
+                said_on=day_of(await query(db, _COUNTS_BY_DAY.format(table="message"), (p,))),
+                written_on=day_of(await query(db, _COUNTS_BY_DAY.format(table="memory"), (p,))),
+            )
+
+        return await self._database.read(p, run)
+
+    async def close(self) -> None:
+        return None
+
+    async def _read(self, statement: str, *bound: Any) -> list[Row]:
+        """Run a statement whose first parameter is this profile."""
+        return await self._database.read(self.profile, lambda db: query(db, statement, (self.profile, *bound)))
+
+    def _message(self, row: Row) -> Message:
+        return rows.message(self._cipher.decrypt_row(row, ENCRYPTED_MESSAGE_COLUMNS))
+
+    def _memory(self, row: Row) -> Memory:
+        return rows.memory(self._cipher.decrypt_row(row, ENCRYPTED_MEMORY_COLUMNS))
+
+
+_FACET_VALUES = {
+    "kind": "memory.kind",
+    "key": "memory.key",
+    "agent": "memory.agent",
+    "month": "coalesce(memory.occurred_at, memory.created_at)",
+    "tag": f"(memory.metadata -> '{TAGS}')::text",
+    "person": "(SELECT json_agg(DISTINCT message.speaker)::text FROM source JOIN message ON "
+    "message.id = source.message AND message.profile = source.profile "
+    "WHERE source.profile = memory.profile AND source.memory = memory.n)",
+}
+"""Facet → the SQL of its raw value."""
+
+
+def _counting(by: Sequence[Facet], sql: str) -> str:
+    """The statement that counts the memories under a condition by the values of these facets."""
+    values = "".join(f"{_FACET_VALUES[facet]}, " for facet in by)
+    grouped = f" GROUP BY {', '.join(str(n) for n in range(1, len(by) + 1))}" if by else ""
+    return f"SELECT {values}count(*) FROM memory WHERE {sql}{grouped}"
+
+
+_WITHOUT_VECTOR = [
+    f"profile = %(p)s AND embed AND {models} AND memory = {memory} ORDER BY model, memory, n"
+    for models in ("model IS NULL", "model < %(model)s", "model > %(model)s")
+    for memory in ("false", "true")
+]
+"""Each condition is a range of one index, in its order: parts without a vector are found without reading others."""
+_COUNTS_BY_DAY = "SELECT created_at / 86400000000, count(*) FROM {table} WHERE profile = %s GROUP BY 1"
+_TABLE_BYTES = "SELECT coalesce(sum(pg_column_size({table})), 0) FROM {table} WHERE profile = %s"

@@ -1,0 +1,1 @@
+"""Storage in a folder of encrypted SQLite files, one per profile."""

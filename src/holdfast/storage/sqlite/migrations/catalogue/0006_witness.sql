@@ -1,0 +1,1 @@
+-- From this level on a witness lies beside the file (witness.py): without it the file is damaged. No table changes.

@@ -1,0 +1,283 @@
+"""Finds what every channel of one file proposes for a probe, with the raw numbers. SQLite's own scores are not used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.domain.ports.search import MAX_AGENTS, Candidate, Probe, Proposals
+from holdfast.domain.timestamps import to_micros
+from holdfast.domain.types import Floats, Ints
+from holdfast.domain.vectors import best_rows, vector_of_bytes
+from holdfast.storage.sqlite.connection import query
+from holdfast.storage.sqlite.vector_cache import CachedPart, VectorCache, parse_integers
+from holdfast.storage.sqlite.where import KNOWN_AT, condition
+from holdfast.text.tokens import bm25, selective_words
+
+NEIGHBOUR_DISTANCE = 1
+"""How many messages before and after a proposed one are added as context. Chosen by hand; not measured."""
+MAX_PARTS_READ_AT_ONCE = 20_000
+"""Up to this many parts, all postings are read at once: counting them first costs more than reading them. The number
+itself is chosen by hand."""
+MAX_RESCORED = 200
+"""How many of the best approximate cosines are computed exactly. Chosen by hand; not measured."""
+MAX_TIME_CANDIDATES = 5_000
+"""How many parts of a time window are considered. Chosen by hand; not measured."""
+MAX_CACHED_PARTS = 20_000
+"""How many parts a vector cache holds before they are dropped. Chosen by hand; not measured."""
+
+_PART_ROWS = """
+SELECT part.n, part.item, part.number, part.tokens, part.asks, message.id, message.session, message.position,
+       message.role, message.speaker, coalesce(message.said_at, message.created_at)
+  FROM part JOIN message ON message.n = part.item WHERE part.n IN (SELECT value FROM json_each(?1))
+UNION ALL
+SELECT part.n, part.item, part.number, part.tokens, part.asks, memory.id, memory.session, -1, NULL, NULL,
+       coalesce(memory.occurred_at, memory.created_at)
+  FROM part JOIN memory ON memory.n = -part.item WHERE part.n IN (SELECT value FROM json_each(?1))
+"""
+_PARTS_IN_WINDOW = """
+SELECT part.n, coalesce(said_at, created_at) AS at FROM message JOIN part ON part.item = message.n
+ WHERE coalesce(said_at, created_at) >= ?1 AND coalesce(said_at, created_at) < ?2
+UNION ALL
+SELECT part.n, coalesce(occurred_at, created_at) AS at FROM memory JOIN part ON part.item = -memory.n
+ WHERE coalesce(occurred_at, created_at) >= ?1 AND coalesce(occurred_at, created_at) < ?2
+ORDER BY 2 DESC, 1 DESC LIMIT ?3
+"""
+_NEIGHBOURS = """
+SELECT group_concat(DISTINCT beside.n)
+  FROM part JOIN message ON message.n = part.item
+  JOIN message AS other ON other.session = message.session
+   AND other.position BETWEEN message.position - ?2 AND message.position + ?2 AND (?3 IS NULL OR other.created_at <= ?3)
+  JOIN part AS beside ON beside.item = other.n
+ WHERE part.n IN (SELECT value FROM json_each(?1))
+"""
+_AGENTS = """
+WITH RECURSIVE known (agent) AS (
+  SELECT min(agent) FROM {table}
+  UNION ALL SELECT (SELECT min(agent) FROM {table} WHERE agent > known.agent) FROM known WHERE known.agent IS NOT NULL
+) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
+"""
+
+Posting = tuple[Ints, NDArray[np.float64], int]
+"""The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
+
+
+def propose(db: apsw.Connection, cache: VectorCache, probe: Probe) -> Proposals:
+    allowed = _allowed_mask(db, cache, probe)
+    postings = _load_postings(db, cache, probe.words)
+    cosines = None if probe.vector is None else cache.cosines(probe.vector)
+    channels: dict[int, dict[str, int]] = {}
+    weight = np.zeros(len(cache))
+    for rows, times, frequency in postings:
+        length = cache.length[rows].astype(float)
+        weight[rows] += bm25(times[:, None], length, [frequency], len(cache), cache.mean_length)[:, 0]
+    rows = np.flatnonzero((weight > 0) & allowed)
+    _add_ranks(channels, cache, rows, weight[rows], "words", probe)
+    if cosines is not None:
+        rows = np.flatnonzero(allowed & (cosines != 0))
+        if not cache.exact:
+            cosines = _exact_cosines(db, cache, probe, cosines, rows)
+        _add_ranks(channels, cache, rows, cosines[rows], "meaning", probe)
+    for name, found in (
+        ("key", _rows_by_key(db, cache, probe, allowed)),
+        ("time", _rows_in_window(db, cache, probe, allowed)),
+    ):
+        for rank, row in enumerate(found, 1):
+            channels.setdefault(row, {})[name] = rank
+    return _proposals(db, cache, probe, postings, cosines, channels)
+
+
+def _add_ranks(
+    channels: dict[int, dict[str, int]], cache: VectorCache, rows: Ints, scores: NDArray[Any], name: str, probe: Probe
+) -> None:
+    """Rank memories and messages separately, so that neither displaces the other."""
+    for memory in (0, 1):
+        same_kind = np.flatnonzero(cache.memory[rows] == memory)
+        top = best_rows(scores[same_kind], probe.memories if memory else probe.limit)
+        channel = name if memory else "messages"
+        for rank, row in enumerate(rows[same_kind[top]].tolist(), 1):
+            ranks = channels.setdefault(row, {})
+            ranks[channel] = min(rank, ranks.get(channel, rank))
+
+
+def _allowed_mask(db: apsw.Connection, cache: VectorCache, probe: Probe) -> NDArray[np.bool_]:
+    live = cache.live == 1 if probe.as_of is None else _known_mask(db, cache, to_micros(probe.as_of))
+    expired = query(
+        db,
+        "SELECT group_concat(part.n) FROM memory JOIN part ON part.item = -memory.n WHERE memory.expires_at <= ?",
+        (to_micros(probe.now),),
+    )[0][0]
+    if expired is not None:
+        live[cache.rows(parse_integers(expired))] = False
+    if probe.where is None:
+        return live
+    mask = np.zeros(len(cache), bool)
+    for table, sign in (("message", ""), ("memory", "-")):
+        sql, bound = condition(probe.where, table)
+        found = query(
+            db, f"SELECT group_concat(part.n) FROM {table} JOIN part ON part.item = {sign}{table}.n WHERE {sql}", bound
+        )[0][0]
+        mask[cache.rows(parse_integers(found))] = True
+    live &= mask
+    return live
+
+
+def _known_mask(db: apsw.Connection, cache: VectorCache, then: int) -> NDArray[np.bool_]:
+    """Which parts had arrived or were written by then, and were not yet superseded."""
+    mask = np.zeros(len(cache), bool)
+    joined = "SELECT group_concat(part.n) FROM {} JOIN part ON part.item = {}.n WHERE "
+    for found in (
+        query(db, joined.format("message", "message") + "message.created_at <= ?", (then,)),
+        query(db, joined.format("memory", "-memory") + KNOWN_AT, (then, then)),
+    ):
+        mask[cache.rows(parse_integers(found[0][0]))] = True
+    return mask
+
+
+def _load_postings(db: apsw.Connection, cache: VectorCache, words: tuple[str, ...]) -> list[Posting]:
+    """The posting of each word, in order; empty for words that do not decide the ranking."""
+    loaded = {word: _load_posting(db, word) for word in words} if len(cache) <= MAX_PARTS_READ_AT_ONCE else {}
+    known = {word: len(parts) for word, (parts, _) in loaded.items() if len(parts)} or _load_frequencies(db, words)
+    found: dict[str, Posting] = {}
+    read = selective_words([known.get(word, 0) for word in words])
+    for word in (word for word, wanted in zip(words, read, strict=True) if wanted):
+        parts, times = loaded[word] if loaded else _load_posting(db, word)
+        cached = np.isin(parts, cache.n, assume_unique=True) if len(parts) and parts[-1] > cache.n[-1] else slice(None)
+        found[word] = cache.rows(parts), times[cached].astype(float), known[word]
+    empty = np.zeros(0, np.int64)
+    return [found.get(word, (empty, empty.astype(float), known.get(word, 0))) for word in words]
+
+
+def _load_posting(db: apsw.Connection, word: str) -> tuple[Ints, Ints]:
+    """The parts that a word occurs in, and how often in each."""
+    places = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
+    parts, times = np.unique(parse_integers(places), return_counts=True)
+    return parts, times
+
+
+def _load_frequencies(db: apsw.Connection, words: tuple[str, ...]) -> dict[str, int]:
+    """The number of parts each word occurs in. In a large profile it decides which postings are read."""
+    marks = ", ".join("?" * len(words))
+    return dict(query(db, f"SELECT term, doc FROM word_count WHERE term IN ({marks})", words))
+
+
+def _exact_cosines(db: apsw.Connection, cache: VectorCache, probe: Probe, cosines: Floats, rows: Ints) -> Floats:
+    """Exact cosines for the best of an approximate scan."""
+    for memory in (0, 1):
+        same_kind = rows[cache.memory[rows] == memory]
+        top = same_kind[best_rows(cosines[same_kind], MAX_RESCORED)]
+        parts = _json_array(cache.n[top])
+        stored = query(
+            db,
+            "SELECT part, data FROM vector WHERE model = ? AND part IN (SELECT value FROM json_each(?)) ORDER BY part",
+            (cache.model, parts),
+        )
+        if stored and probe.vector is not None:
+            at = np.searchsorted(cache.n, np.array([part for part, _ in stored]))
+            cosines[at] = vector_of_bytes([data for _, data in stored]) @ probe.vector
+    return cosines
+
+
+def _rows_by_key(db: apsw.Connection, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
+    if not probe.keys:
+        return []
+    then = [] if probe.as_of is None else [to_micros(probe.as_of)] * 2
+    current = KNOWN_AT if then else "memory.superseded_by IS NULL"
+    found = query(
+        db,
+        f"SELECT part.n FROM memory JOIN part ON part.item = -memory.n WHERE memory.key IN "
+        f"({', '.join('?' * len(probe.keys))}) AND {current} ORDER BY memory.n DESC LIMIT ?",
+        (*probe.keys, *then, probe.limit),
+    )
+    rows = cache.rows(np.array([n for (n,) in found], np.int64))
+    return [int(row) for row in rows if allowed[row]]
+
+
+def _rows_in_window(db: apsw.Connection, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
+    """The rows of messages and memories whose time is in the question's window, newest first."""
+    if probe.window is None:
+        return []
+    found = query(db, _PARTS_IN_WINDOW, (*map(to_micros, probe.window), MAX_TIME_CANDIDATES))
+    rows = cache.rows(np.array([n for n, _ in found], np.int64))
+    return [int(row) for row in rows if allowed[row]][: probe.limit]
+
+
+def _proposals(
+    db: apsw.Connection,
+    cache: VectorCache,
+    probe: Probe,
+    postings: list[Posting],
+    cosines: Floats | None,
+    channels: dict[int, dict[str, int]],
+) -> Proposals:
+    """The proposed items with their proposed parts, their neighbours, and the numbers of each part."""
+    proposed = cache.n[list(channels)] if channels else cache.n[:0]
+    leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
+    then = None if probe.as_of is None else to_micros(probe.as_of)
+    neighbours = parse_integers(
+        query(db, _NEIGHBOURS, (_json_array(cache.n[leading]) if leading else "[]", NEIGHBOUR_DISTANCE, then))[0][0]
+    )
+    wanted = np.union1d(proposed, cache.n[cache.rows(neighbours)])
+    found = _load_parts(db, cache, wanted)
+    rows = np.searchsorted(cache.n, np.array(list(found), np.int64))
+    items: dict[int, Candidate] = {}
+    item_ranks: dict[int, dict[str, int]] = {}
+    for row, part in zip(rows.tolist(), found.values(), strict=True):
+        items.setdefault(part.item, part.about)
+        ranks = item_ranks.setdefault(part.item, {})
+        for channel, rank in channels.get(row, {}).items():
+            ranks[channel] = min(rank, ranks.get(channel, rank))
+    places = {item: place for place, item in enumerate(items)}
+    cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
+    return Proposals(
+        items=tuple(items.values()),
+        channels=tuple(item_ranks.values()),
+        of=np.array([places[part.item] for part in found.values()], np.int64),
+        number=np.array([part.number for part in found.values()], np.int64),
+        length=cache.length[rows].astype(float),
+        counts=_word_counts(postings, rows),
+        cosine=np.where(cosine == 0, np.nan, cosine),
+        tokens=tuple(part.tokens for part in found.values()),
+        parts=len(cache),
+        mean_length=cache.mean_length,
+        frequency=tuple(frequency for _, _, frequency in postings),
+        agents=_load_agents(db) if probe.agents else (),
+    )
+
+
+def _load_agents(db: apsw.Connection) -> tuple[str, ...]:
+    """The agents that wrote anything; one index lookup per agent, however much it wrote."""
+    found = [row for table in ("message", "memory") for row in query(db, _AGENTS.format(table=table), (MAX_AGENTS,))]
+    return tuple(sorted({agent for (agent,) in found}))
+
+
+def _load_parts(db: apsw.Connection, cache: VectorCache, parts: Ints) -> dict[int, CachedPart]:
+    """The details of these parts, in order. A part that the cache has is not read again."""
+    wanted: list[int] = parts.tolist()
+    missing = [n for n in wanted if n not in cache.parts]
+    if missing:
+        if len(cache.parts) > MAX_CACHED_PARTS:
+            cache.parts.clear()
+            missing = wanted
+        for n, item, number, tokens, asks, *about, at in query(db, _PART_ROWS, (_json_array(np.array(missing)),)):
+            id, session, position, role, speaker = about
+            candidate = Candidate(id, item < 0, session, position, role, speaker, bool(asks), at)
+            cache.parts[n] = CachedPart(item, number, tokens, candidate)
+    return {n: part for n in wanted if (part := cache.parts.get(n)) is not None}
+
+
+def _word_counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:
+    """How often each word occurs in each of these rows."""
+    counts = np.zeros((len(rows), len(postings)))
+    for column, (having, times, _) in enumerate(postings):
+        if len(having):
+            at = np.minimum(np.searchsorted(having, rows), len(having) - 1)
+            counts[:, column] = np.where(having[at] == rows, times[at], 0)
+    return counts
+
+
+def _json_array(parts: Ints) -> str:
+    return f"[{','.join(map(str, parts.tolist()))}]"

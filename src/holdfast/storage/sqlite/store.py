@@ -1,0 +1,318 @@
+"""One profile's memory in one SQLite file."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import apsw
+
+from holdfast.domain.errors import StorageFull
+from holdfast.domain.identifiers import DOCUMENT_SESSIONS, split_reference
+from holdfast.domain.ports.search import Probe, Proposals
+from holdfast.domain.results import Facets, MessagePage, Page, Stats
+from holdfast.domain.timestamps import day_of, to_micros
+from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message, Order, Part, Vector, Where
+from holdfast.domain.vectors import vector_of_bytes
+from holdfast.storage import cursors, rows
+from holdfast.storage.dry_run import DryRunRollback
+from holdfast.storage.facets import TAGS, count_rows
+from holdfast.storage.sqlite.apply import SqliteChangeWriter
+from holdfast.storage.sqlite.connection import SOURCES, Row, memory_number, query
+from holdfast.storage.sqlite.documents import SqliteDocumentStore
+from holdfast.storage.sqlite.file import DatabaseFile
+from holdfast.storage.sqlite.graph import SqliteGraphStore
+from holdfast.storage.sqlite.journal import SqliteJournal
+from holdfast.storage.sqlite.search import propose
+from holdfast.storage.sqlite.vector_cache import VectorCache
+from holdfast.storage.sqlite.where import KNOWN_AT, condition
+from holdfast.storage.where import Sql, continuation, ordering, sort_value
+
+
+class SqliteStore:
+    def __init__(self, file: DatabaseFile, changed: Callable[[], None] = lambda: None) -> None:
+        self._file = file
+        self._changed = changed
+        self._cache: VectorCache | None = None
+        self._cache_lock = threading.Lock()
+        self._embedded_below: dict[str, int] = {}
+        """Model → the first part that may lack its vector, so that `unembedded_parts` skips the parts before it."""
+
+    async def apply(self, change: Change) -> Applied:
+        try:
+            return await self._apply(change)
+        except StorageFull:
+            if not change.erases or not self._file.make_room():
+                raise
+        return await self._apply(change)
+
+    async def _apply(self, change: Change) -> Applied:
+        writer = SqliteChangeWriter(change)
+
+        def update_cache() -> None:
+            with self._cache_lock:
+                if self._cache is not None and not writer.update_cache(self._cache):
+                    self._cache = None
+            self._changed()
+
+        try:
+            applied = await self._file.write(writer, then=update_cache)
+        except DryRunRollback as rollback:
+            return rollback.applied
+        models = {vector.model for vector in change.vectors}
+        if models:  # a part has one vector: a new model replaces the old one's
+            self._embedded_below = {name: n for name, n in self._embedded_below.items() if {name} == models}
+        if change.erases:
+            self._embedded_below.clear()  # row numbers of deleted parts are used again
+            await self._file.scrub()
+        return applied
+
+    async def get(self, ids: Sequence[str]) -> list[Item]:
+        found = await self._file.read(lambda db: _load_items(db, ids)) if ids else {}
+        return [found[id] for id in ids if id in found]
+
+    async def scan(
+        self,
+        where: Where | None,
+        *,
+        now: datetime | None,
+        limit: int,
+        cursor: str | None = None,
+        superseded: bool = False,
+        as_of: datetime | None = None,
+        order: Order = "written",
+        count: Sequence[Facet] | None = None,
+    ) -> Page:
+        sql, bound = _listed(where, now, superseded, as_of)
+        after, place = continuation(order, cursor, "?")
+        statement = (
+            f"SELECT {rows.MEMORY}, {SOURCES}, {sort_value(order)}, memory.n FROM memory WHERE {sql} AND {after} "
+            f"ORDER BY {ordering(order)} LIMIT ?"
+        )
+
+        def read(db: apsw.Connection) -> tuple[list[Row], Facets | None]:
+            counted = None if count is None else count_rows(count, query(db, _counting(count, sql), bound))
+            return query(db, statement, [*bound, *place, min(limit + 1, 2**31)]), counted
+
+        found, counted = await self._file.read(read)
+        next_cursor = cursors.encode_place(order, *found[limit - 1][-2:]) if len(found) > limit else None
+        page = Page(tuple(rows.memory(row[:-2]) for row in found[:limit]), next_cursor)
+        return page if counted is None else page.counted(counted)
+
+    async def messages(
+        self, session_id: str | None, *, before: int | None = None, limit: int = 1000, cursor: str | None = None
+    ) -> MessagePage:
+        of, by = ("?1 IS NULL", "n") if session_id is None else ("session = ?1", "position")
+        within, order = (f"{by} > ?2", "ASC") if before is None else ("position < ?2", "DESC")
+        statement = (
+            f"SELECT {rows.MESSAGE}, {rows.STATE}, {by} FROM message WHERE {of} AND {within} "
+            f"ORDER BY {by} {order} LIMIT ?3"
+        )
+        bound = (session_id, cursors.decode(cursor, start=0) if before is None else before, min(limit + 1, 2**31))
+        found = await self._file.read(lambda db: query(db, statement, bound))
+        messages = tuple(rows.message(row[:-1]) for row in found[:limit])
+        if before is not None:
+            return MessagePage(messages[::-1])
+        return MessagePage(messages, cursors.encode(found[limit - 1][-1]) if len(found) > limit else None)
+
+    async def history(self, id: str) -> list[Memory]:
+        statement = f"""
+        WITH RECURSIVE newer (ref) AS (
+          SELECT ref FROM memory WHERE n = ?
+          UNION SELECT superseded_by FROM memory JOIN newer USING (ref) WHERE superseded_by IS NOT NULL
+        ), chain (ref) AS (
+          SELECT ref FROM newer UNION SELECT memory.ref FROM memory JOIN chain ON memory.superseded_by = chain.ref
+        )
+        SELECT {rows.MEMORY}, {SOURCES} FROM memory WHERE ref IN (SELECT ref FROM chain)
+         ORDER BY superseded_by IS NOT NULL, n DESC
+        """
+        found = await self._file.read(lambda db: query(db, statement, (memory_number(db, id),)))
+        return [rows.memory(row) for row in found]
+
+    async def propose(self, probe: Probe) -> Proposals:
+        def search(db: apsw.Connection) -> Proposals:
+            with self._cache_lock:
+                db.execute("BEGIN")  # one snapshot for every channel
+                try:
+                    cache = self._cache
+                    if cache is None or (probe.vector is not None and cache.model != probe.model):
+                        self._cache = cache = VectorCache(db, probe.model)
+                    return propose(db, cache, probe)
+                finally:
+                    db.execute("COMMIT")
+
+        return await self._file.read(search)
+
+    async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
+        statement = (
+            f"SELECT {rows.MEMORY}, {SOURCES} FROM memory WHERE n IN "
+            "(SELECT memory FROM source WHERE message IN (SELECT value FROM json_each(?))) ORDER BY n"
+        )
+        found = await self._file.read(lambda db: query(db, statement, (rows.compact_json(list(messages)),)))
+        return [rows.memory(row) for row in found]
+
+    async def claim(self, *, now: datetime, lease: timedelta, limit: int, max_bytes: int = 2**62) -> list[Message]:
+        statement = f"""
+        UPDATE message SET wait_until = ?2 WHERE n IN (
+          SELECT n FROM (
+            SELECT n, sum(length(content)) OVER (ORDER BY n) - length(content) AS before FROM (
+              SELECT n, content FROM message WHERE state = 'waiting' AND wait_until <= ?1 AND session = (
+                SELECT session FROM message WHERE state = 'waiting' AND wait_until <= ?1 ORDER BY n LIMIT 1
+              ) ORDER BY n LIMIT ?3)
+          ) WHERE before < ?4
+        ) RETURNING {rows.MESSAGE}, {rows.STATE}
+        """
+        until = to_micros(now + lease)
+        found = await self._file.write(lambda db: query(db, statement, (to_micros(now), until, limit, max_bytes)))
+        return sorted((rows.message(row) for row in found), key=lambda message: message.position)
+
+    async def unembedded_parts(self, model: str, limit: int) -> list[Part]:
+        statement = """
+        SELECT part.n, coalesce(message.id, memory.ref), part.number, part.start, part.stop FROM part
+          LEFT JOIN vector ON vector.part = part.n LEFT JOIN message ON message.n = part.item
+          LEFT JOIN memory ON memory.n = -part.item
+         WHERE part.n >= ? AND part.embed AND vector.model IS NOT ? ORDER BY part.n LIMIT ?
+        """
+        start = self._embedded_below.get(model, 0)
+        found = await self._file.read(lambda db: query(db, statement, (start, model, limit)))
+        if found:
+            self._embedded_below[model] = found[0][0]
+        return [Part(item, number, start, stop) for _, item, number, start, stop in found]
+
+    async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
+        statement = """
+        SELECT item.ref, part.number, part.start, part.stop, part.embed, vector.model, vector.data
+          FROM (SELECT id AS ref, n FROM message UNION ALL SELECT ref, -n FROM memory) AS item
+          JOIN part ON part.item = item.n LEFT JOIN vector ON vector.part = part.n
+         WHERE item.ref IN (SELECT value FROM json_each(?)) ORDER BY part.item, part.number
+        """
+
+        def load(db: apsw.Connection) -> list[Any]:
+            return query(db, statement, (rows.compact_json(_exact_references(db, ids)),))
+
+        found = []
+        for id, number, start, stop, embed, model, data in await self._file.read(load):
+            vector = None if data is None else Vector(id, number, model, vector_of_bytes([data])[0])
+            found.append((Part(id, number, start, stop, embed=bool(embed)), vector))
+        return found
+
+    async def stats(self, model: str) -> Stats:
+        return await self._file.read(lambda db: _load_stats(db, model))
+
+    @property
+    def journal(self) -> SqliteJournal:
+        return SqliteJournal(self._file)
+
+    @property
+    def documents(self) -> SqliteDocumentStore:
+        return SqliteDocumentStore(self._file)
+
+    @property
+    def graph(self) -> SqliteGraphStore:
+        return SqliteGraphStore(self._file)
+
+    async def sleep(self) -> None:
+        """Drop the cache and close the connections; the next use opens them again."""
+        self._cache = None
+        await self._file.sleep()
+
+    async def close(self) -> None:
+        self._cache = None
+        await self._file.close()
+
+
+_FACET_VALUES = {
+    "kind": "memory.kind",
+    "key": "memory.key",
+    "agent": "memory.agent",
+    "month": "coalesce(memory.occurred_at, memory.created_at)",
+    "tag": f"memory.metadata -> '$.{TAGS}'",
+    "person": "(SELECT json_group_array(DISTINCT message.speaker) FROM source JOIN message "
+    "ON message.id = source.message WHERE source.memory = memory.n AND message.speaker IS NOT NULL)",
+}
+"""Facet → the SQL of its raw value."""
+
+
+def _counting(by: Sequence[Facet], sql: str) -> str:
+    """The statement that counts the memories under a condition by the values of these facets."""
+    values = "".join(f"{_FACET_VALUES[facet]}, " for facet in by)
+    grouped = f" GROUP BY {', '.join(str(n) for n in range(1, len(by) + 1))}" if by else ""
+    return f"SELECT {values}count(*) FROM memory WHERE {sql}{grouped}"
+
+
+def _listed(where: Where | None, now: datetime | None, superseded: bool, as_of: datetime | None) -> Sql:
+    """The condition on the memories that a listing has."""
+    sql, bound = condition(where, "memory")
+    current = "true" if superseded or as_of is not None else "superseded_by IS NULL"
+    if as_of is not None:
+        then = to_micros(as_of)
+        sql += " AND memory.updated_at <= ?" if superseded else f" AND {KNOWN_AT}"
+        bound = [*bound, then] if superseded else [*bound, then, then]
+    expired = 0 if now is None else to_micros(now)
+    return f"{current} AND (expires_at IS NULL OR expires_at > ?) AND {sql}", [expired, *bound]
+
+
+def release_leases(db: apsw.Connection) -> None:
+    """End the leases of a process that is gone. This process owns the folder, so no other lease exists."""
+    db.execute("UPDATE message SET wait_until = 0 WHERE state = 'waiting' AND wait_until > 0 AND failures = 0")
+    db.execute("UPDATE document SET lent = 0 WHERE lent > 0")
+
+
+def _load_items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, Item]:
+    """Reference → item; a plain id is looked up among messages, then among current memories, then everywhere."""
+    listed = (rows.compact_json(list(ids)),)
+    within = "IN (SELECT value FROM json_each(?))"
+    memories = f"SELECT {rows.MEMORY}, {SOURCES} FROM memory WHERE"
+    found: dict[str, Item] = {}
+    for row in db.execute(f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE id {within}", listed):
+        found[row[0]] = rows.message(row)
+    for row in db.execute(f"{memories} id {within} AND superseded_by IS NULL", listed):
+        found[row[0]] = rows.memory(row)
+    if any(id not in found for id in ids):
+        for row in db.execute(f"{memories} ref {within}", listed):
+            memory = rows.memory(row)
+            found[memory.ref] = memory
+    for id in ids:
+        if id not in found:
+            for row in query(db, f"{memories} n = ?", (memory_number(db, id),)):
+                found[id] = rows.memory(row)
+    return found
+
+
+def _exact_references(db: apsw.Connection, ids: Sequence[str]) -> list[str]:
+    """References to versions in the place of ids of memories; what names a version or a message stays."""
+    listed = (rows.compact_json([id for id in ids if "@" not in id]),)
+    said = query(db, "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))", listed)
+    messages = {id for (id,) in said}
+    exact = []
+    for id in ids:
+        known = id in messages or split_reference(id)[1] is not None
+        found = [] if known else query(db, "SELECT ref FROM memory WHERE n = ?", (memory_number(db, id),))
+        exact.append(found[0][0] if found else id)
+    return exact
+
+
+def _load_stats(db: apsw.Connection, model: str) -> Stats:
+    def one(sql: str, *bound: Any) -> int:
+        return int(query(db, sql, bound)[0][0])
+
+    kinds: dict[str, int] = dict(
+        query(db, "SELECT kind, count(*) FROM memory WHERE superseded_by IS NULL GROUP BY kind")
+    )
+    return Stats(
+        messages=one("SELECT count(*) FROM message"),
+        memories=sum(kinds.values()),
+        kinds=kinds,
+        superseded=one("SELECT count(*) FROM memory WHERE superseded_by IS NOT NULL"),
+        sessions=one("SELECT count(DISTINCT session) FROM message WHERE session NOT LIKE ?", DOCUMENT_SESSIONS),
+        pending=one("SELECT count(*) FROM message WHERE state = 'waiting'"),
+        failing=one("SELECT count(*) FROM message WHERE state = 'waiting' AND failures > 0"),
+        set_aside=one("SELECT count(*) FROM message WHERE state = 'aside'"),
+        unembedded=one("SELECT count(*) FROM part WHERE embed")
+        - one("SELECT count(*) FROM vector JOIN part ON part.n = vector.part WHERE part.embed AND model = ?", model),
+        bytes=one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
+        said_on=day_of(query(db, "SELECT created_at / 86400000000, count(*) FROM message GROUP BY 1")),
+        written_on=day_of(query(db, "SELECT created_at / 86400000000, count(*) FROM memory GROUP BY 1")),
+    )

@@ -1,0 +1,1 @@
+"""Stores that derive from others: one agent's view, a past state, a union of several."""

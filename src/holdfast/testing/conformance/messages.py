@@ -1,0 +1,27 @@
+"""Contract of a Store: the order of messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.domain.errors import Conflict
+from holdfast.domain.ports.storage import Store
+from holdfast.testing.conformance.samples import message, written
+
+
+class MessagesContract:
+    """The tests about messages; `StoreContract` includes them."""
+
+    async def test_a_message_that_came_late_is_inserted_and_the_others_move_up(self, store: Store) -> None:
+        one, two, three, four = (message(text) for text in ("one", "two", "three", "four"))
+        await store.apply(written(one, four, follows=("s", 0)))
+        await store.apply(written(three, two, inserted=((two.id, 2), (three.id, 3)), follows=("s", 2)))
+        found = await store.messages("s")
+        assert [(each.content, each.position) for each in found] == [("one", 1), ("two", 2), ("three", 3), ("four", 4)]
+
+    async def test_a_write_that_did_not_see_the_sessions_end_conflicts(self, store: Store) -> None:
+        await store.apply(written(message("one"), follows=("s", 0)))
+        with pytest.raises(Conflict):
+            await store.apply(written(message("two"), follows=("s", 0)))
+        await store.apply(written(message("two"), follows=("s", 1)))
+        assert [each.content for each in await store.messages("s")] == ["one", "two"]

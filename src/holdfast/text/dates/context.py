@@ -1,0 +1,89 @@
+"""The context of an expression, on which its meaning depends: the reference time, the expression before, the clause.
+
+The invariant: the tense is taken from at most 90 characters before the expression and 60 after, never beyond its
+sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from holdfast.text.dates.spans import Span, Window, midnight
+from holdfast.text.lexicon.change import RESCHEDULING_VERBS
+from holdfast.text.lexicon.sentences import ENDS
+
+_FUTURE_CUES = "|".join(
+    (
+        "(?:getting|gets?|be) (?:[a-z]+ed|paid|brought|kept|held|sent|told|made|sold|taught|built|read|done|seen)",
+        f"(?:got|been|was|were) (?:{RESCHEDULING_VERBS}|delayed|extended|changed|brought)",
+        rf"(?:{RESCHEDULING_VERBS}|delayed)(?: it| that| them)?(?: back| forward)?"
+        r"(?: from(?: [\w'’-]+){1,3})? (?:to|from)(?: the)?(?=\s*$)",
+        "will|ll|won't|going to|gonna|plan|planning|planned|upcoming|due|deadline|remind|needs? to|ha(?:ve|s) to",
+        "must|should|booked|booking|scheduled|reserved|registered|signed up|flying|leaving|starts?|coming|tomorrow",
+        "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?(?! of)|appointment|expires",
+        "takes? place|begins|opens|closes|launch(?:es)?|leaves?|arrives?|departs?|returns|retires|renews|resumes",
+        "comes|(?:be|come|coming) back|looking forward|is|are|am|(?<=['’])(?:m|re)",
+    )
+)
+_PAST_CUES = "|".join(
+    (
+        "was|were|had|did|didn't|went|got|came|saw|met|took|bought|made|been|gave|left|began|ate|flew|drove|ran|won",
+        "lost|spent|told|said|thought|found|ago|back|since|born|broke|built|wrote|read|held|sold|became|quit|fell",
+        "felt|knew|sent|paid|brought|caught|kept|heard|woke|swam|drank|grew|threw|rode|wore|chose|forgot|taught|spoke",
+        r"(?!need\b|indeed\b|speed\b|feed\b|seed\b)[a-z]{2,}ed",
+    )
+)
+_CUE = re.compile(rf"\b(?:(?P<ahead>{_FUTURE_CUES})|(?P<behind>{_PAST_CUES}))\b", re.I)
+_NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})[-/](\d{1,2})[-/](?:\d{4}|\d\d)(?![\d/-])")
+MAX_SENTENCE_GAP_CHARS = 200
+"""Two positions that are further apart are never in the same sentence. Chosen by hand; not measured."""
+_SENTENCE_END = re.compile(rf"[{ENDS};\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionContext:
+    """`now` is the time of the message, `anchor` the span of the expression before, `around` the
+    match of this one in its text."""
+
+    now: datetime
+    anchor: Span | None
+    around: re.Match[str]
+    forced_tense: int | None = None
+    earlier: Window | None = None
+    """The expression before, if it is in the same sentence."""
+    day_first: bool | None = None
+    """Whether the text's numeric dates have the day first; None when the text does not show it."""
+
+    @property
+    def today(self) -> datetime:
+        return midnight(self.now)
+
+    @property
+    def tense(self) -> int:
+        """-1 past, 1 future, 0 neither: the tense of the clause, unless one is forced."""
+        return (
+            _clause_tense(self.around.string, *self.around.span()) if self.forced_tense is None else self.forced_tense
+        )
+
+
+def day_first(text: str) -> bool | None:
+    """Whether the day comes first in the text's numeric dates; None unless some can only be read one way
+    and none contradict them."""
+    pairs = [(int(m[1]), int(m[2])) for m in _NUMERIC.finditer(text)]
+    told = {a > 12 for a, b in pairs if (a > 12) != (b > 12)}
+    return told.pop() if len(told) == 1 else None
+
+
+def same_sentence(text: str, start: int, stop: int) -> bool:
+    """Whether these two positions are close to each other and no sentence ends between them."""
+    return stop - start <= MAX_SENTENCE_GAP_CHARS and _SENTENCE_END.search(text, start, stop) is None
+
+
+def _clause_tense(text: str, start: int, stop: int) -> int:
+    """The tense of the nearest cue before the expression in its sentence, else of the first cue after it."""
+    before = _SENTENCE_END.split(text[max(0, start - 90) : start])[-1]
+    after = _SENTENCE_END.split(text[stop : stop + 60])[0]
+    cues = [*_CUE.finditer(before)][-1:] or [*_CUE.finditer(after)][:1]
+    return (1 if cues[0]["ahead"] else -1) if cues else 0

@@ -1,0 +1,20 @@
+"""Where sentences end: their punctuation marks, and the abbreviations whose full stop does not end a sentence."""
+
+from __future__ import annotations
+
+import re
+
+ENDS = ".!?"
+WIDE_ENDS = "。！？"
+"""The punctuation marks of scripts that put no space after them."""
+QUESTION_MARKS = ("?", "？")
+AFTER_SENTENCE = re.compile(rf"(?<=[{ENDS}])\s+")
+"""The space between two sentences; it also matches after abbreviations."""
+
+TITLES = ("Dr.", "Mr.", "Mrs.", "Ms.", "Prof.")
+A_TITLE = "|".join(title.removesuffix(".") for title in TITLES)
+"""Alternatives for a pattern, without the full stop."""
+ABBREVIATION = re.compile(r"\b(?:[Dd]r|[Mm]r|[Mm]rs|[Mm]s|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Co|[A-Z])\.$")
+"""A text that ends in an abbreviation or an initial, and therefore not at the end of a sentence."""
+NOT_AFTER_ABBREVIATION = r"(?<!\b[A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!Prof\.)"
+"""A condition for a pattern on the position after a full stop: the full stop does not belong to an abbreviation."""

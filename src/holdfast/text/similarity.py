@@ -1,0 +1,107 @@
+"""Determines whether two statements say the same in other words, or the later one updates a number or name. Pure.
+
+Static vectors show whether every word has a similar one in the other statement. Numbers, names and negations must be
+equal: a statement that differs in one of these is a different fact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+
+from holdfast.domain.types import Draft, Memory
+from holdfast.text import static_vectors, tokens
+from holdfast.text.lexicon import change
+from holdfast.text.lexicon.calendar import WEEKDAYS
+from holdfast.text.lexicon.negation import NEGATION
+from holdfast.text.lexicon.patterns import ASIDE, CAPITALISED_WORD, FIGURE, INNER_NAME, WORD
+
+MIN_WORD_SIMILARITY = 0.6
+"""How similar the least similar word must be for two statements to say the same. Chosen by hand; not measured."""
+MIN_SHARED_STEMS = 0.3
+"""The fraction of the shorter statement's stems that an update must share. Chosen by hand; not measured."""
+_FRAME_WORDS = tokens.STOP_WORDS | {"the", "user", "asked", "answered", "said", "user's"}
+"""Words that the rendering of a statement adds, and stop words."""
+UNSPECIFIC_STEMS = frozenset(
+    tokens.tokens(
+        "user asked answered said euros dollars pounds cents bucks percent years old days weeks months hours minutes "
+        "times kg grams mg km metres meters litres am pm per costs paid pays price takes runs has have had gets got "
+        "uses used needs goes went comes came wants works lives likes moved changed new now makes made does did "
+        "week day month year morning evening"
+    )
+) | {stem for day in WEEKDAYS for stem in tokens.tokens(day)}
+"""Stems that two statements may share without being about the same thing."""
+CHANGE_WORD = re.compile(rf"\b(?:{change.CHANGE_WORDS}|scratch that|dropped to)\b", re.I)
+_AMOUNT_CHANGE_WORD = re.compile(
+    rf"\b(?:{change.AMOUNT_CHANGE_WORDS}|doubled|halved|extended|shortened|delayed|brought forward|"
+    rf"{change.INSTEAD_OF})\b",
+    re.I,
+)
+"""Words that indicate a different amount or time; they count only together with a number."""
+
+
+def restates(draft: Draft, memory: Memory) -> bool:
+    """Whether the draft says the same as the memory, about the same time."""
+    if draft.kind != memory.kind or draft.occurred_at != memory.occurred_at:
+        return False
+    return same_meaning(draft.content, memory.content)
+
+
+def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
+    """Whether the draft gives a number or name of the memory a new value: "60 seats now" after "25 seats".
+
+    The draft must have a word of change, share one of the `rare` stems and a fair part of all stems, and contain none
+    of the old numbers. Without numbers, both must have the same subject and each a name that the other does not have.
+    """
+    new, old = ASIDE.sub("", draft.content), ASIDE.sub("", memory.content)
+    changed = CHANGE_WORD.search(new) or (_AMOUNT_CHANGE_WORD.search(new) and FIGURE.search(new))
+    if draft.kind != memory.kind or not changed or set(draft.sources) & set(memory.sources):
+        return False
+    mine, theirs = (_stems(text) for text in (new, old))
+    shared = mine & theirs
+    if not shared & rare or len(shared) < max(MIN_SHARED_STEMS * min(len(mine), len(theirs)), 1):
+        return False
+    figures = set(FIGURE.findall(new)), set(FIGURE.findall(old))
+    if any(figures):
+        return all(figures) and figures[0].isdisjoint(figures[1])
+    names = [{name.casefold() for name in CAPITALISED_WORD.findall(text)} - _FRAME_WORDS for text in (new, old)]
+    same_subject = new.split()[:2] == old.split()[:2]
+    return same_subject and bool(names[0] - names[1]) and bool(names[1] - names[0])
+
+
+def _stems(text: str) -> set[str]:
+    return {stem for stem in tokens.question_words(text) if not stem.isdigit()} - UNSPECIFIC_STEMS
+
+
+def same_meaning(one: str, other: str) -> bool:
+    """Whether the two say the same, in the same words or in others."""
+    if _figures_and_negation(one) != _figures_and_negation(other) or not (
+        _names_occur_in(one, other) and _names_occur_in(other, one)
+    ):
+        return False
+    return min(weakest_word_similarity(one, other), weakest_word_similarity(other, one)) >= MIN_WORD_SIMILARITY
+
+
+def adds_details(one: str, other: str) -> bool:
+    """Whether `one` has a number, or a name within a sentence, that `other` does not have."""
+    names = {name.casefold() for name in INNER_NAME.findall(one)} - _FRAME_WORDS
+    numbers = set(FIGURE.findall(one)) - set(FIGURE.findall(other))
+    return bool(numbers) or not names <= set(WORD.findall(other.casefold()))
+
+
+def _names_occur_in(one: str, other: str) -> bool:
+    """Whether every name of `one` is a word of `other`."""
+    names = {name.casefold() for name in CAPITALISED_WORD.findall(one)} - _FRAME_WORDS
+    return names <= set(WORD.findall(other.casefold()))
+
+
+def weakest_word_similarity(one: str, other: str) -> float:
+    """The similarity (0 to 1) of the word of `one` that is least similar to any word of `other`."""
+    known = [static_vectors.token_ids(other)[0]]
+    spoken = [word for word in dict.fromkeys(WORD.findall(one.lower())) if word not in _FRAME_WORDS]
+    return min((float(static_vectors.maxsim([(word, 1.0)], known)[0]) for word in spoken), default=1.0)
+
+
+def _figures_and_negation(text: str) -> tuple[frozenset[str], bool]:
+    """The numbers of the text, and whether it has a negation."""
+    return frozenset(FIGURE.findall(text)), NEGATION.search(text) is not None

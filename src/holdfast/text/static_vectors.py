@@ -1,0 +1,108 @@
+"""Static token vectors (potion-base-8M) and MaxSim, the cheapest strong signal that a text is about a question. Pure.
+
+MaxSim finds the nearest token of a text for each word of the question; rare words weigh more. A text's token ids are
+stored with its index entry, so a search only looks up vectors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.domain.errors import ModelError
+from holdfast.domain.types import Floats
+from holdfast.text.wordpiece import WordPiece
+
+LEADING_DIMENSIONS = 96
+"""How many dimensions are compared: they are ordered by variance, and using the rest changed no measured result."""
+WEIGHTS_FOLDER = Path(__file__).parent.parent / "models" / "weights"
+
+
+def token_ids(text: str) -> tuple[bytes, int]:
+    """The ids of a passage's distinct known tokens as little-endian 16-bit numbers, and its count of all tokens."""
+    pieces = vocabulary()
+    ids = pieces.ids(text)
+    return np.array(sorted({*ids} - {pieces.unknown}), "<u2").tobytes(), len(ids)
+
+
+def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArray[np.float64]:
+    """For each text, how near its tokens come to the question's (word, weight) pairs: 0 to 1."""
+    pieces = vocabulary()
+    asked = [(id, weight / len(ids)) for word, weight in words if (ids := pieces.ids(word)) for id in ids]
+    weights = np.array([weight for _, weight in asked])
+    if not texts or not weights.sum():
+        return np.zeros(len(texts))
+    found = np.zeros(len(texts))
+    for weight, near in zip(weights, _nearest([id for id, _ in asked], texts), strict=True):
+        found += weight * near
+    return np.asarray(found / weights.sum())
+
+
+def nearness(words: Sequence[str], texts: Sequence[bytes]) -> NDArray[np.float64]:
+    """How near each text (a row) comes to each word (a column): 0 to 1."""
+    pieces = [vocabulary().ids(word) for word in words]
+    of = np.array([n for n, ids in enumerate(pieces) for _ in ids], np.int64)
+    found = np.zeros((len(texts), len(words)))
+    if not texts or not of.size:
+        return found
+    for n, near in zip(of.tolist(), _nearest([id for ids in pieces for id in ids], texts), strict=True):
+        found[:, n] += near / len(pieces[n])
+    return found
+
+
+def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[np.float64]]:
+    """For each wanted token, the similarity of each text's nearest token."""
+    tokens = np.frombuffer(b"".join(text or b"\0\0" for text in texts), "<u2").astype(np.int64)
+    starts = np.cumsum([0] + [max(len(text) // 2, 1) for text in texts[:-1]])
+    used = np.flatnonzero(np.bincount(tokens, minlength=1))
+    place = np.zeros(used[-1] + 1, np.int64)
+    place[used] = np.arange(len(used))
+    near = _directions()[used] @ _directions()[np.array(wanted)].T
+    at = place[tokens]
+    for column in range(len(wanted)):  # by word: a column at a time stays in the cache
+        yield np.maximum.reduceat(near[:, column].copy()[at], starts)
+
+
+def importance(word: str) -> float:
+    """How specific a word is: the table's rows are longer for rarer tokens."""
+    ids = [id for id in vocabulary().ids(word) if id != vocabulary().unknown]
+    return float(np.linalg.norm(vector_table()[ids], axis=1).max()) if ids else 0.0
+
+
+@cache
+def vocabulary() -> WordPiece:
+    return WordPiece(weights_path("potion-base-8M/vocab.txt"))
+
+
+@cache
+def vector_table() -> Floats:
+    """One row per token, memory-mapped rather than read: only rows in use become resident."""
+    path = weights_path("potion-base-8M/model.safetensors")
+    with path.open("rb") as data:
+        header = int.from_bytes(data.read(8), "little")
+        about = json.loads(data.read(header))["embeddings"]
+    start = 8 + header + int(about["data_offsets"][0])
+    return np.asarray(np.memmap(path, np.float32, "r", start, tuple(about["shape"])))
+
+
+@cache
+def _directions() -> Floats:
+    """The rows of the table, truncated to the leading dimensions and scaled to length 1."""
+    rows = vector_table()[:, :LEADING_DIMENSIONS]
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32)
+
+
+def weights_path(name: str) -> Path:
+    """The path of a weights file; raises ModelError when it is missing."""
+    path = WEIGHTS_FOLDER / name
+    if not path.exists():
+        raise ModelError(
+            f"The model file {name} is missing from this installation.",
+            fix="In a source checkout run: python scripts/fetch_models.py; else reinstall holdfast.",
+        )
+    return path

@@ -1,0 +1,372 @@
+"""Estimates how likely a new statement makes a known one out of date. The learned weights are in supersession.json.
+
+The inputs of a small network are the similarity of the two in meaning and words, the numbers, names, negations and
+words of change of each, their kinds, and the rank of the known one among its neighbours. The network selects the pairs
+that a larger one (models/statement_reader.py) reads, where there is one. `evals/train/supersession.py` trains it on
+annotated conversations and timelines. What is superseded stays readable as history.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.domain.types import Message
+from holdfast.text import statement_parts, static_vectors, tokens
+from holdfast.text.lexicon import change
+from holdfast.text.lexicon.kinship import OTHER_PEOPLE
+from holdfast.text.lexicon.negation import NEGATION
+from holdfast.text.lexicon.numbers import ONE_TO_TEN
+from holdfast.text.lexicon.patterns import ASIDE, CAPITALISED, FIGURE, WORD
+from holdfast.text.similarity import CHANGE_WORD, UNSPECIFIC_STEMS
+from holdfast.text.statement_parts import Span
+
+log = logging.getLogger("holdfast")
+
+
+@dataclass(frozen=True, slots=True)
+class SupersessionGate:
+    """The conditions for superseding a candidate without a reader: a probability, a lead over every other candidate, a
+    cosine, and a share of the shorter statement's words."""
+
+    likely: float
+    alone: float
+    near: float
+    shared: float
+
+
+GATE_WITH_CHANGE_WORD = SupersessionGate(likely=0.3, alone=0.1, near=0.78, shared=0.1)
+"""For a new statement with a word of change: a stricter gate loses most changes and avoids hardly any mistakes."""
+GATE_WITHOUT_CHANGE_WORD = SupersessionGate(likely=0.75, alone=0.3, near=0.87, shared=0.4)
+"""For any other statement: in long conversations, nearly everything that a wider gate supersedes is still true."""
+MAX_CANDIDATES_READ, MIN_CANDIDATE_PROBABILITY = 3, 0.01
+"""Maximum number of candidates that a reader reads, and their minimum probability by the network. Chosen by hand."""
+MIN_SUPERSEDED_PROBABILITY = 0.65
+"""Minimum probability to supersede a candidate; values from 0.55 to 0.7 changed the result by 0.02."""
+MIN_PART_LOG_ODDS, MAX_PART_LOG_ODDS_GAP = 0.5, 2.0
+"""Minimum log-odds for a part of a statement to have ended, and how far they may be below those of the most likely
+part. Chosen by hand; not measured."""
+PART_COSINE, _MISSING_COSINE = 0.5, 0.8
+"""The cosines used for a part, and for a task, which has no vector: with a lower one, most tasks were not read."""
+_READER_SHARE, _NO_OTHER_LOG_ODDS = 0.6, -3.0
+_DECISION_WEIGHTS = np.array([0.55, 0.22, -0.36, -0.53, -0.03])
+"""The weights of the reader's log-odds, the network's log-odds, the next best candidate, the number of candidates, and
+a constant: fitted out of fold on conversations, timelines and lives, by `evals/train/reader.py report`."""
+_BEGINNING_CHARS, _END_CHARS = 90, 70
+"""How many characters are read of the beginning of the author's last message, and of the end of the latest message.
+Chosen by hand; not measured."""
+STATEMENT_KINDS = ("fact", "event", "instruction", "task")
+_ENDED = re.compile(
+    rf"\b(?:{change.END_WORDS}|done|sorted|finished|over|cancell?ed|called off|stopped|gone|dropped|ditched|retired|"
+    r"ended|broke up|no more|rid of|scrapped|back to|finally|turns out|meanwhile|today|went with)\b",
+    re.I,
+)
+_NO_CHANGE = re.compile(
+    r"\b(?:also|too|as well|another|second|both|used to|back then|years ago|if|would|might|maybe|wish|still|like|"
+    r"than)\b",
+    re.I,
+)
+_ADDITION = re.compile(r"\b(?:also|too|as well|another|a second|both)\b", re.I)
+SHORT_MESSAGE_WORDS = 25
+"""In a message with fewer words, "also" or "another" belongs to the statement. Chosen by hand; not measured."""
+_OTHER_PERSON = re.compile(
+    rf"\b(?:my|his|her|our|their|user's) (?:{OTHER_PEOPLE})\b",
+    re.I,
+)
+_NAME = re.compile(rf"(?<=[a-z,'] ){CAPITALISED}")
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedStatement:
+    """The part of a memory or a draft that is compared."""
+
+    kind: str
+    text: str
+    session_id: str | None
+    sources: tuple[str, ...]
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatementSource:
+    """The message that a statement was drawn from, and the text just before it."""
+
+    message: str
+    before: str = ""
+
+
+def statement_sources(messages: Iterable[Message]) -> dict[str, StatementSource]:
+    """The source by message id. Its `before` is the beginning of the author's last message and the end of the latest
+    one."""
+    found: dict[str, StatementSource] = {}
+    last: dict[str, Message] = {}
+    own: dict[tuple[str, str, str | None], Message] = {}
+    for message in messages:
+        author = message.session_id, message.role, message.speaker
+        mine, other = own.get(author), last.get(message.session_id)
+        before = [] if mine is None else [mine.content[:_BEGINNING_CHARS]]
+        if other is not None and other is not mine:
+            before.append(other.content[-_END_CHARS:])
+        found[message.id] = StatementSource(message.content, " ".join(before))
+        own[author] = last[message.session_id] = message
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPair:
+    """The input of a reader: two statements, the source of the new one, and the network's features."""
+
+    old: ComparedStatement
+    new: ComparedStatement
+    said: StatementSource
+    features: NDArray[np.float64]
+
+
+@runtime_checkable
+class PairReader(Protocol):
+    """Reads two statements together."""
+
+    async def odds(self, pairs: Sequence[StatementPair]) -> list[float]:
+        """For each pair, the logarithm of the odds that the new statement makes the old one out of date."""
+        ...
+
+
+async def find_superseded(
+    new: ComparedStatement,
+    said: StatementSource,
+    known: Sequence[ComparedStatement],
+    cosines: Sequence[float],
+    rare: Set[str],
+    reader: PairReader | None,
+) -> int | None:
+    """The index of the known statement that the new one supersedes; None in case of doubt. The network selects
+    candidates and the reader reads them. Without a reader, gates decide."""
+    if not known:
+        return None
+    rows = features(new, known, cosines)
+    odds = supersession_probabilities(rows)
+    if reader is None or not tokens.is_mostly_latin(said.message):
+        return _candidate_past_gate(new, said, known, cosines, rare, odds)
+    likely = [int(n) for n in (-odds).argsort()[:MAX_CANDIDATES_READ] if odds[n] >= MIN_CANDIDATE_PROBABILITY]
+    asked = [n for n in likely if not _have_other_topics(new, known[n])]
+    if not asked:
+        return None
+    try:
+        read = np.array(await reader.odds([StatementPair(known[n], new, said, rows[n]) for n in asked]))
+    except Exception as failure:
+        log.warning("comparing statements without reading them, the reader failed: %s", failure)
+        return _candidate_past_gate(new, said, known, cosines, rare, odds)
+    best, weighed = decision_features(odds[asked], read, len(known))
+    return asked[best] if 1 / (1 + np.exp(-np.dot(_DECISION_WEIGHTS, weighed))) >= MIN_SUPERSEDED_PROBABILITY else None
+
+
+async def find_ended_parts(
+    new: ComparedStatement, said: StatementSource, old: ComparedStatement, reader: PairReader
+) -> tuple[Span, ...]:
+    """The parts of an old statement that the new one, which supersedes it, makes untrue: the most likely part and every
+    other likely one. Empty when all parts are untrue."""
+    spans = statement_parts.part_spans(old.text)
+    if not spans:
+        return ()
+    row = features(new, [old], [PART_COSINE])[0]
+    asked = [
+        StatementPair(replace(old, text=statement_parts.with_part_marked(old.text, span)), new, said, row)
+        for span in spans
+    ]
+    try:
+        read = await reader.odds(asked)
+    except Exception as failure:
+        log.warning("superseding a statement as a whole, the reader failed: %s", failure)
+        return ()
+    least = min(max(MIN_PART_LOG_ODDS, max(read) - MAX_PART_LOG_ODDS_GAP), max(read))
+    gone = tuple(span for span, odds in zip(spans, read, strict=True) if odds >= least)
+    return gone if len(gone) < len(spans) else ()
+
+
+def decision_features(
+    odds: NDArray[np.float64], read: NDArray[np.float64], crowd: int
+) -> tuple[int, tuple[float, ...]]:
+    """The index of the most likely of the candidates that were read, and the inputs of the decision about it."""
+    network = np.log(odds / (1 - odds)).clip(-7, 7)
+    both = _READER_SHARE * read + (1 - _READER_SHARE) * network
+    best = int(both.argmax())
+    following = np.delete(both, best).max(initial=_NO_OTHER_LOG_ODDS)  # lower values make no difference
+    return best, (read[best], network[best], following, np.log(crowd), 1.0)
+
+
+def _candidate_past_gate(
+    new: ComparedStatement,
+    said: StatementSource,
+    known: Sequence[ComparedStatement],
+    cosines: Sequence[float],
+    rare: Set[str],
+    odds: NDArray[np.float64],
+) -> int | None:
+    """The index of the most likely candidate if it passes a gate. Both must share one of the `rare` words, and without
+    a word of change their numbers must not differ."""
+    best = int(odds.argmax())
+    mine, theirs = (ASIDE.sub("", each.text) for each in (new, known[best]))
+    told = _tells_of_a_change(new.text)
+    gate = GATE_WITH_CHANGE_WORD if told else GATE_WITHOUT_CHANGE_WORD
+    alone = odds[best] - np.delete(odds, best).max(initial=0.0)
+    happenings = new.kind == known[best].kind == "event" and not CHANGE_WORD.search(new.text)
+    if (
+        odds[best] < gate.likely
+        or alone < gate.alone
+        or happenings
+        or are_about_different_things(new, said, known[best])
+    ):
+        return None
+    figures = [set(FIGURE.findall(text)) for text in (mine, theirs)]
+    if not told and all(figures) and figures[0].isdisjoint(figures[1]):
+        return None
+    far = cosines[best] < gate.near  # False for NaN: a task has no vector, and its words decide
+    return None if far or _shared_weight(mine, theirs, rare) < gate.shared else best
+
+
+def _shared_weight(one: str, other: str, rare: Set[str]) -> float:
+    """The share of the shorter text's weight that both texts have in common; 0 when they share no `rare` word."""
+    weights = [
+        {
+            stem: static_vectors.importance(word)
+            for word in WORD.findall(text.lower())
+            for stem in tokens.question_words(word)
+        }
+        for text in (one, other)
+    ]
+    mine, theirs = ({stem: each[stem] for stem in each.keys() - _UNSPECIFIC_STEMS} for each in weights)
+    both = mine.keys() & theirs.keys()
+    least = min(sum(mine.values()), sum(theirs.values()))
+    return sum(theirs[stem] for stem in both) / (least + 1e-6) if both & rare else 0.0
+
+
+def are_about_different_things(new: ComparedStatement, said: StatementSource, old: ComparedStatement) -> bool:
+    """Whether the two are plainly about different things: they have different topics, the new one is an addition, or it
+    is an event that leaves the old fact true: "took the Civic to the garage" beside "drives a Civic"."""
+    happened = new.kind == "event" and old.kind in ("fact", "instruction") and not _tells_of_a_change(new.text)
+    return (
+        _have_other_topics(new, old)
+        or happened
+        or (_ADDITION.search(said.message) is not None and len(said.message.split()) < SHORT_MESSAGE_WORDS)
+    )
+
+
+def _have_other_topics(new: ComparedStatement, old: ComparedStatement) -> bool:
+    return new.key is not None and old.key is not None and new.key != old.key
+
+
+def _tells_of_a_change(text: str) -> bool:
+    return any(sign.search(ASIDE.sub("", text)) for sign in (CHANGE_WORD, _ENDED, NEGATION))
+
+
+def supersession_probabilities(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The probability that the new statement supersedes each known one, from their features."""
+    net = _network()
+    hidden = np.maximum((rows - net["mean"]) / net["spread"] @ net["in"] + net["in_bias"], 0)
+    return np.asarray(1 / (1 + np.exp(-(hidden @ net["out"] + net["out_bias"]))))
+
+
+def features(
+    new: ComparedStatement, known: Sequence[ComparedStatement], cosines: Sequence[float]
+) -> NDArray[np.float64]:
+    """A row of features for each known statement. The cosine of a statement without a vector is NaN."""
+    near = np.nan_to_num(np.array(cosines, float), nan=_MISSING_COSINE)
+    place = (-near).argsort(kind="stable").argsort(kind="stable")
+    mine = _statement_features(new.text)
+    rows = [_pair_features(new, mine, each, _statement_features(each.text)) for each in known]
+    standing = np.stack([near, place / 5, place == 0, near.max() - near], axis=1)
+    return np.hstack([np.array(rows, float), standing])
+
+
+class _StatementFeatures:
+    """The words, numbers and names of a statement."""
+
+    def __init__(self, text: str) -> None:
+        text = ASIDE.sub("", text)
+        self.text = text
+        spoken = [word for word in dict.fromkeys(WORD.findall(text.lower())) if word not in _FRAME][:40]
+        self.weights = {word: static_vectors.importance(word) for word in spoken}
+        self.stems = {stem: self.weights.get(stem, 1.0) for stem in tokens.question_words(text) if stem not in _FRAME}
+        self.tokens = static_vectors.token_ids(text)[0]
+        self.numbers = set(FIGURE.findall(text))
+        self.names = {name.casefold() for name in _NAME.findall(text)}
+        self.subject = text.split()[:2]
+
+
+_statement_features = lru_cache(1000)(_StatementFeatures)
+_FRAME = frozenset(("the", "user", "user's"))
+_UNSPECIFIC_STEMS = UNSPECIFIC_STEMS | tokens.STOP_WORDS | frozenset(tokens.tokens(
+    "ago last next past lately recently since today first second lot bit really actually great good nice helpful thing "
+    "things way interested particularly especially"
+)) | {stem for number in ONE_TO_TEN for stem in tokens.tokens(number)}  # fmt: skip
+"""Stems that two statements may share without being about the same thing."""
+
+
+def _pair_features(
+    new: ComparedStatement, mine: _StatementFeatures, old: ComparedStatement, theirs: _StatementFeatures
+) -> list[float]:
+    shared = mine.stems.keys() & theirs.stems.keys()
+    weight = sum(theirs.stems[stem] for stem in shared)
+    least = min(sum(mine.stems.values()), sum(theirs.stems.values())) + 1e-6
+    return [
+        len(shared),
+        weight,
+        weight / least,
+        max((theirs.stems[stem] for stem in shared), default=0.0),
+        float(static_vectors.maxsim(list(mine.weights.items()), [theirs.tokens])[0]) if mine.weights else 0.0,
+        float(static_vectors.maxsim(list(theirs.weights.items()), [mine.tokens])[0]) if theirs.weights else 0.0,
+        *_change_features(mine, theirs),
+        len(mine.text.split()) / 20,
+        len(theirs.text.split()) / 20,
+        *(old.kind == kind for kind in STATEMENT_KINDS),
+        *(new.kind == kind for kind in STATEMENT_KINDS),
+        old.kind == new.kind,
+        mine.subject == theirs.subject,
+        old.session_id == new.session_id,
+        not set(old.sources).isdisjoint(new.sources),
+        old.key is not None,
+        new.key is not None,
+    ]
+
+
+def _change_features(mine: _StatementFeatures, theirs: _StatementFeatures) -> list[float]:
+    return [
+        bool(CHANGE_WORD.search(mine.text)),
+        bool(_ENDED.search(mine.text)),
+        bool(_NO_CHANGE.search(mine.text)),
+        bool(_OTHER_PERSON.search(mine.text)),
+        bool(_OTHER_PERSON.search(theirs.text)),
+        bool(NEGATION.search(mine.text)),
+        bool(NEGATION.search(theirs.text)),
+        bool(mine.numbers),
+        bool(theirs.numbers),
+        bool(mine.numbers) and bool(theirs.numbers) and mine.numbers.isdisjoint(theirs.numbers),
+        not mine.numbers.isdisjoint(theirs.numbers),
+        bool(mine.names - theirs.names) and bool(theirs.names - mine.names),
+        not mine.names.isdisjoint(theirs.names),
+    ]
+
+
+def trained_embedder() -> str:
+    """The embedder whose cosines the network was trained on."""
+    return str(_load_weights()["model"])
+
+
+@cache
+def _network() -> dict[str, NDArray[np.float64]]:
+    return {name: np.array(values) for name, values in _load_weights().items() if name != "model"}
+
+
+@cache
+def _load_weights() -> dict[str, Any]:
+    held: dict[str, Any] = json.loads(resources.files(__package__).joinpath("supersession.json").read_text("utf-8"))
+    return held

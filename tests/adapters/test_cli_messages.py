@@ -1,0 +1,149 @@
+"""What commands say when something is missing, half given or cut off, as a user meets it in a shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast import AsyncHoldfast, Holdfast, InvalidInput
+from support.paths import SOURCE
+
+Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A line of a shell in which `holdfast` is the command."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    env = kept | {"PYTHONPATH": str(SOURCE), "HOLDFAST_EMBEDDER": "potion", "HOLDFAST_DATA": str(tmp_path / "data")}
+
+    def shell(line: str) -> subprocess.CompletedProcess[str]:
+        script = f'holdfast() {{ "{sys.executable}" -m holdfast "$@"; }}\nset -o pipefail\n{line}'
+        return subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=100)
+
+    return shell
+
+
+def test_remember_reads_standard_input(shell: Shell) -> None:
+    kept = shell("echo 'Likes green tea' | holdfast remember - --json")
+    assert json.loads(kept.stdout)["content"] == "Likes green tea"
+    empty = shell("holdfast remember - < /dev/null")
+    assert (empty.returncode, empty.stdout) == (2, "")
+    broken = shell(r"printf 'caf\xe9' | holdfast remember -")
+    assert (broken.returncode, broken.stderr) == (2, "error: Standard input is not valid UTF-8 at byte 3.\n")
+
+
+def test_a_mark_says_which(shell: Shell) -> None:
+    made = json.loads(shell("holdfast remember 'Likes tea' --json").stdout)["id"]
+    neither = shell(f"holdfast mark {made}")
+    assert (neither.returncode, neither.stderr) == (2, "error: Is the memory right or wrong? Add --right or --wrong.\n")
+    assert shell(f"holdfast mark {made} --wrong").returncode == 0
+    assert "marked-wrong" in shell("holdfast review").stdout
+
+
+def test_a_reader_that_goes_away_is_141_however_much_was_to_come(shell: Shell, tmp_path: Path) -> None:
+    many = [{"role": "user", "content": f"Number {n}: {'the boat is blue ' * 60}"} for n in range(200)]
+    (tmp_path / "many.json").write_text(json.dumps(many))
+    assert shell(f"holdfast ingest {tmp_path}/many.json --no-wait").returncode == 0
+    for line in ("holdfast search boat --limit 200", "holdfast export", "holdfast search boat --limit 200 --json"):
+        cut = shell(f"{line} | head -1")
+        assert (cut.returncode, cut.stderr) == (141, ""), line
+        assert cut.stdout.count("\n") == 1
+
+
+def test_an_audit_that_mends_tells_what_it_did_and_what_is_left(shell: Shell) -> None:
+    for given in ("--key dog", ""):
+        shell(f"holdfast remember 'The dog is called Max' {given}")
+    would = shell("holdfast audit --fix duplicates --dry-run")
+    assert would.stdout.startswith("Would fix duplicates: 2 memories")
+    done = shell("holdfast audit --fix duplicates")
+    assert done.stdout.startswith("Fixed duplicates: 2 memories, which now read:\n• The dog is called Max")
+    assert "To fix" not in done.stdout
+    assert "To undo: holdfast undo " in done.stdout
+    assert shell("holdfast audit --fix duplicates").stdout == "There was nothing to fix: duplicates 0.\n"
+    log = shell("holdfast undo --list --limit 1").stdout.splitlines()
+    assert log[0].split() == ["change", "when", "what", "memories", "text"]
+    assert len(log) == 2
+    assert "audit duplicates" in log[1]
+    assert "The dog is called Max" in log[1]
+
+
+WRONG = (
+    ("review ID edit", "edit needs the new text. Add --content TEXT."),
+    ("review ID right --content x", "--content goes with the answer edit, not with 'right'."),
+    ("search tea --since yesterday", "since: 'yesterday' is not a valid time; give ISO 8601 (2025-03-04, "),
+    ("split ID one", "Give two or more texts, one for each new memory."),
+    ("merge ID ID", "Give two or more different ids."),
+    ("retention --set nofile.json", "nofile.json cannot be read: No such file or directory. Give a file, or"),
+    ("forget", "Give one of: an id, --session, --person, --profile-data, or --kind and --filter."),
+    ("forget --profile-data --dry-run", "--profile-data has no dry run."),
+)
+
+
+def test_a_wrong_line_is_told_in_the_words_of_the_command(shell: Shell) -> None:
+    made = json.loads(shell("holdfast remember 'Likes tea' --json").stdout)["id"]
+    for line, told in WRONG:
+        wrong = shell(f"holdfast {line.replace('ID', made)}")
+        assert wrong.returncode in (2, 3), line
+        assert wrong.stderr.startswith(f"error: {told}"), line
+
+
+def test_forgetting_by_filter_or_person_can_be_rehearsed_and_asks_first(shell: Shell) -> None:
+    for text, via in (("Mara likes tea", "phone"), ("Mara has a boat", "mail"), ("Otto has a dog", "mail")):
+        shell(f"""holdfast remember "{text}" --metadata '{{"via": "{via}"}}'""")
+    by_mail = """--filter '{"metadata.via": "mail"}'"""
+    would = shell(f"holdfast forget {by_mail} --dry-run")
+    assert would.stdout.startswith("Would forget 2 memories and 0 messages.\n• ")
+    assert "Otto has a dog" in would.stdout
+    unasked = shell(f"holdfast forget {by_mail}")
+    assert (unasked.returncode, unasked.stdout) == (2, "")
+    assert unasked.stderr.endswith("Add --yes.\n")
+    assert shell("holdfast forget --person Otto --yes").stdout == "Forgot 1 memory and 0 messages.\n"
+    assert shell("holdfast forget --kind fact --yes").stdout == "Forgot 2 memories and 0 messages.\n"
+    assert shell("holdfast forget --kind fact --yes").stdout == "There was nothing to forget.\n"
+
+
+def test_forgetting_one_can_be_rehearsed(shell: Shell) -> None:
+    made = json.loads(shell("holdfast remember 'Likes tea' --json").stdout)["id"]
+    assert json.loads(shell(f"holdfast forget {made} --dry-run --json").stdout)["memories"] == [made]
+    assert "Likes tea" in shell("holdfast list").stdout
+    assert shell(f"holdfast forget {made}").stdout == "Forgot 1 memory and 0 messages.\n"
+
+
+def test_a_cold_start_answers_from_what_was_just_written(shell: Shell) -> None:
+    """With the model that takes longest to load, and nothing digested before the question."""
+    asked = shell(
+        "unset HOLDFAST_EMBEDDER; echo 'user: We moved to Lisbon.' | holdfast ingest - --no-wait > /dev/null; "
+        "holdfast recall 'Where do I live?'"
+    )
+    assert asked.stdout.startswith("The user lives in Lisbon.\n")
+
+
+def test_an_address_without_a_scheme_is_told_at_once() -> None:
+    for connect in (AsyncHoldfast.connect, Holdfast.connect):
+        with pytest.raises(InvalidInput, match=r"'127.0.0.1:8499'; write it like http://"):
+            connect("127.0.0.1:8499", "token")
+
+
+def test_an_unknown_embedder_is_told_all_ways_to_name_one(shell: Shell) -> None:
+    wrong = shell("HOLDFAST_EMBEDDER=gpt holdfast stats")
+    assert "use one of arctic, potion, or a vendor's, such as openai:" in wrong.stderr
+
+
+def test_what_is_not_needed_is_not_loaded(shell: Shell) -> None:
+    """Seconds of processor time a day, for whoever has commands in scripts."""
+    shell("holdfast remember 'Likes tea'")
+    for line, absent in (
+        ("--version", "typer numpy asyncio"),
+        ("--help", "numpy apsw pydantic holdfast.sync"),
+        ("list", "rich onnxruntime holdfast.models.rules.extractor"),
+    ):
+        code = f"import sys; from holdfast.cli import main; main(['{line}']); print(*sorted(sys.modules))"
+        loaded = set(shell(f'"{sys.executable}" -c "{code}"').stdout.splitlines()[-1].split())
+        assert not loaded & set(absent.split()), line

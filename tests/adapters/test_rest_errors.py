@@ -1,0 +1,128 @@
+"""What the service refuses, it refuses in words: which field, what it takes, which method, which parameters."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from holdfast import AsyncHoldfast
+from holdfast.api.rest.routes.archive import IN_MEMORY
+from holdfast.testing import HashingEmbedder, ScriptedExtractor
+from support.http_server import http_server
+
+TOKEN = "a-token-of-these-tests"
+PLACE = "/v1/namespaces/app/profiles/ana"
+CONTRACT = "/client/v4/accounts/any/agent-memory/namespaces/app/profiles/ana"
+
+
+@pytest.fixture
+async def http(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    made = await AsyncHoldfast.open(tmp_path / "data", embedder=HashingEmbedder(), extractor=ScriptedExtractor())
+    async with made as memory:
+        await memory.access.admin(TOKEN)
+        await memory.create_namespace("app")
+        await memory.profile("app", "ana").remember("Prefers window seats")
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        async with http_server(memory) as url, httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as client:
+            yield client
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "said"),
+    [
+        ("search", {}, "query", "query is missing."),
+        ("search", {"query": "x", "kind": 5}, "kind", "kind is 5; give text or a list."),
+        ("search", {"query": "x", "limit": 0}, "limit", "limit is 0; give 1 or more."),
+        ("search", {"query": "x", "quary": 1}, "quary", "quary is not a known field; known are "),
+        ("recall", {"query": "x", "thinking_level": "hard"}, "thinking_level", "'low', 'medium' or 'high'"),
+        ("ingest", {"messages": [{"role": "user"}]}, "messages[0].content", "messages[0].content is missing."),
+        ("ingest", {"messages": [{"role": "user", "content": "x"}, 7]}, "messages[1]", "is 7; give an object"),
+        ("ingest", {"messages": "x"}, "messages", "messages is 'x'; give a list."),
+        ("memories/revise", {"change": [], "dry_run": "no"}, None, "give "),
+    ],
+)
+async def test_a_field_is_named_as_everywhere(
+    http: httpx.AsyncClient, path: str, body: Any, field: str | None, said: str
+) -> None:
+    answer = await http.post(f"{PLACE}/{path}", json=body)
+    told = answer.json()["error"]
+    assert (answer.status_code, told["code"]) == (400, "invalid_input")
+    assert said in told["message"]
+    assert field is None or told["field"] == field
+
+
+async def test_an_unknown_field_comes_with_those_that_are_known(http: httpx.AsyncClient) -> None:
+    told = (await http.post(PLACE + "/search", json={"query": "x", "quary": 1})).json()["error"]["message"]
+    assert all(name in told for name in ("query", "limit", "key_prefix", "as_of"))
+
+
+async def test_a_body_that_nobody_can_read_says_why(http: httpx.AsyncClient) -> None:
+    headers = {"content-type": "application/json"}
+    bad = await http.post(PLACE + "/search", content=b'{"query": "\xff"}', headers=headers)
+    assert (bad.status_code, bad.json()["error"]["code"]) == (400, "invalid_input")
+    assert "UTF-8" in bad.json()["error"]["message"]
+    deep = await http.post(PLACE + "/search", content=b"[" * 200_000, headers=headers)
+    assert (deep.status_code, deep.json()["error"]["code"]) == (400, "invalid_input")
+
+
+async def test_a_path_says_which_methods_it_takes(http: httpx.AsyncClient) -> None:
+    answer = await http.get(PLACE + "/search")
+    told = answer.json()["error"]
+    assert (answer.status_code, told["code"], told["fix"]) == (405, "no_such_method", "Use POST.")
+    assert answer.headers["allow"] == "POST"
+    assert (await http.post(PLACE + "/retention")).headers["allow"] == "GET, PUT"
+
+
+async def test_who_asks_for_memories_the_usual_way_learns_ours(http: httpx.AsyncClient) -> None:
+    told = (await http.get(PLACE + "/memories")).json()["error"]
+    assert told["code"] == "no_such_path"
+    assert "POST memories/list" in told["fix"]
+    assert "GET memories/{id}" in told["fix"]
+    told = (await http.get(PLACE + "/memories/list")).json()["error"]
+    assert (told["code"], told["fix"]) == ("not_found", "If you meant the route, use POST list.")
+
+
+async def test_an_unknown_parameter_is_refused_with_those_that_are_known(http: httpx.AsyncClient) -> None:
+    assert (await http.get(PLACE + "/notes/entering", params={"directory": "/workspace"})).status_code == 200
+    wrong = await http.get(PLACE + "/notes/entering", params={"path": "/workspace"})
+    told = wrong.json()["error"]
+    assert (wrong.status_code, told["field"]) == (400, "path")
+    assert "directory, tokens, root" in told["message"]
+    assert "takes none" in (await http.get(PLACE + "/stats", params={"x": 1})).json()["error"]["message"]
+
+
+async def test_the_contract_takes_what_its_clients_send(http: httpx.AsyncClient) -> None:
+    answer = await http.get(CONTRACT + "/memories", params={"page": 1, "perPage": 5})
+    assert answer.status_code == 200
+    long = [{"role": "user", "content": "x" * 32_769}]
+    for messages in (long, [{"role": "user", "content": " "}], [{"role": "developer", "content": "x"}]):
+        refused = await http.post(CONTRACT + "/ingest", json={"messages": messages})
+        assert refused.status_code == 400
+        assert refused.json()["errors"][0]["source"]["pointer"].startswith("/messages/0/")
+
+
+async def test_a_file_that_is_no_export_says_what_would_be(http: httpx.AsyncClient) -> None:
+    answer = await http.post(PLACE + "/import", content=b'[{"role": "user", "content": "I moved."}]')
+    told = answer.json()["error"]
+    assert answer.status_code == 400
+    assert told["message"].startswith("The body is neither an archive")
+    assert "mem0" in told["message"]
+    assert "ingest" in told["fix"]
+    large = await http.post(PLACE + "/import", content=b'[{"role": "user"}]' + b" " * (IN_MEMORY + 1))
+    assert large.json()["error"]["message"].startswith("The body is neither an archive"), "not a descriptor's number"
+
+
+async def test_the_api_can_be_read_without_any_script(http: httpx.AsyncClient) -> None:
+    answer = await http.get("/docs", headers={"authorization": ""})
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    described = (await http.get("/openapi.json")).json()["paths"]
+    assert all(f"<code>{path}</code>" in answer.text for path in described)
+    assert "key_prefix" in answer.text
+    assert "<script" not in answer.text
+    assert "http://" not in answer.text
+    assert "https://" not in answer.text

@@ -1,0 +1,251 @@
+"""The documentation tells the truth: its examples run and print what they show, and it leaves nothing public out."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import io
+import json
+import re
+import shlex
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+import holdfast
+from holdfast import Holdfast, Profile
+from holdfast.cli import main
+from holdfast.cli.app import app
+from holdfast.domain import errors
+from holdfast.service.settings import Settings
+from holdfast.testing import ModelServer
+from support.paths import ROOT
+from support.scripted_llm import ScriptedLlm
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+_PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.M)
+_JQ = re.compile(r"(\w+)=\$\((holdfast .*) \| jq -r '(\S+)'\)")
+LISBON = {"supported": True, "answer": "You live in Lisbon.", "cited": [1]}
+_VARIES = (
+    (r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", "ULID"),
+    (r"\b[0-9a-f]{32}\b", "HASH"),
+    (r"\b20\d\d-\d\d-\d\d(?:[ T]\d\d:\d\d)?", "DATE"),
+    (r"\bscore -?\d+\.\d\d\b", "SCORE"),
+    (r"\b\d+ KiB", "SIZE"),
+)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working directory and data folder, and the quick embedder."""
+    for name in ("NAMESPACE", "PROFILE", "KEYRING", "OPEN_FILES"):
+        monkeypatch.delenv(f"HOLDFAST_{name}", raising=False)
+    monkeypatch.setenv("HOLDFAST_EMBEDDER", "potion")
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "data-of-the-user"))
+    monkeypatch.chdir(tmp_path)
+
+
+def blocks(page: str) -> Iterator[tuple[str, str, str | None]]:
+    """(language, code, the text block right after it) of every fenced block."""
+    found = list(_BLOCK.finditer((ROOT / page).read_text("utf-8")))
+    for n, block in enumerate(found):
+        after = found[n + 1] if n + 1 < len(found) else None
+        follows = after is not None and after[1] == "text" and not block.string[block.end() : after.start()].strip()
+        yield block[1], block[2], after[2] if after is not None and follows else None
+
+
+def looks_like(shown: str, printed: str) -> bool:
+    """Whether the output is the one shown, but for ids, dates and scores; an ellipsis stands for anything."""
+
+    def steady(text: str) -> str:
+        for pattern, name in _VARIES:
+            text = re.sub(pattern, name, text)
+        return text.strip()
+
+    wanted = r"[\s\S]*".join(map(re.escape, steady(shown).split("…")))
+    return re.fullmatch(wanted, steady(printed)) is not None
+
+
+def run(code: str, names: dict[str, Any]) -> None:
+    compiled = compile(code, "<documentation>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    if compiled.co_flags & inspect.CO_COROUTINE:
+        asyncio.run(eval(compiled, names))
+    else:
+        exec(compiled, names)
+
+
+PYTHON_PAGES = [
+    "README.md",
+    "docs/filters.md",
+    *(
+        f"docs/{name}.md"
+        for name in ("python", "retention", "curation", "kinds", "documents", "integrations", "visibility", "graph")
+    ),
+]
+
+
+@pytest.mark.parametrize("page", PYTHON_PAGES)
+def test_python_examples_run_and_print_what_they_show(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    try:
+        for language, code, text in blocks(page):
+            if language == "python":
+                run(code, names)
+                printed = capsys.readouterr().out
+                shown = text if text is not None else "\n".join(_PRINTED.findall(code))
+                assert looks_like(shown, printed), f"{page} shows\n{shown}\nand it prints\n{printed}"
+    finally:
+        for left_open in [value for value in names.values() if isinstance(value, Holdfast)]:
+            left_open.close()
+
+
+class Shell:
+    """As much of a shell as the pages need: commands of ours, `cat`, `<`, and a variable filled by jq."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+        self._variables: dict[str, str] = {}
+        # A slow machine would print progress lines.
+        monkeypatch.setattr("holdfast.cli.output.progress.PATIENCE_SECONDS", 600)
+
+    def run(self, command: str, shown: str) -> None:
+        if command.startswith("cat "):
+            Path(command.removeprefix("cat ")).write_text(shown, "utf-8")
+        elif filled := _JQ.fullmatch(command):
+            self._fill(filled[1], self._said(filled[2])[1], filled[3])
+        else:
+            code, printed = self._said(command)
+            refused = shown.startswith(("error:", '{"error"'))
+            assert (code != 0) == refused, f"{command} ended with {code}: {printed}"
+            assert not shown or looks_like(shown, printed), f"{command} shows\n{shown}\nand it prints\n{printed}"
+
+    def _fill(self, name: str, document: str, path: str) -> None:
+        found = json.loads(document)
+        for step in re.findall(r"\w+", path):
+            found = found[int(step) if step.isdigit() else step]
+        self._variables[f"${name}"] = found
+
+    def _said(self, command: str) -> tuple[int, str]:
+        words = shlex.split(command)
+        if "<" in words:
+            words, (name,) = words[: words.index("<")], words[words.index("<") + 1 :]
+            self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(name).read_bytes())))
+        assert words[0] == "holdfast"
+        code = main([self._variables.get(word, word) for word in words[1:]])
+        out, err = self._capsys.readouterr()
+        return code, out + err
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/cli.md", "docs/curation.md", "docs/kinds.md", "docs/documents.md", "docs/graph.md"]
+)
+def test_console_examples_run_and_print_what_they_show(
+    page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell(capsys, monkeypatch)
+    for language, code, _ in blocks(page):
+        if language == "console":
+            assert code.startswith("$ ")
+            for command, _, shown in (part.partition("\n") for part in re.split(r"^\$ ", code, flags=re.M)[1:]):
+                shell.run(command, shown)
+
+
+@pytest.fixture
+def scripted() -> Iterator[str]:
+    """The address of a model that knows the page's example."""
+    mind = ScriptedLlm({"The user moved to Lisbon in May.": "I moved to Lisbon in May"}, answer=LISBON)
+    ready, done, found = threading.Event(), threading.Event(), []
+
+    async def serve() -> None:
+        async with ModelServer(mind) as server:
+            found.append(server.url)
+            ready.set()
+            await asyncio.to_thread(done.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(10)
+    yield found[0]
+    done.set()
+    thread.join()
+
+
+def test_the_guide_to_language_models_runs(
+    scripted: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_LLM", f"{scripted}#scripted")
+    shell = Shell(capsys, monkeypatch)
+    for name in ("NAMESPACE", "PROFILE"):
+        monkeypatch.setenv(f"HOLDFAST_{name}", {"NAMESPACE": "app", "PROFILE": "ana"}[name])
+    for language, code, _ in blocks("docs/llm.md"):
+        if language == "python":
+            run(code, {})
+            printed = capsys.readouterr().out
+            assert printed.startswith("You live in Lisbon.\n")
+            assert printed.replace("\n", "").count("You live in Lisbon.") == 2
+        if language == "console":
+            for command in re.findall(r"^\$ (.+)$", code, re.M):
+                shell.run(command, "")
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text("utf-8")
+
+
+@pytest.mark.parametrize("front", [Holdfast, Profile])
+def test_the_guide_names_every_method(front: type) -> None:
+    public = [name for name in dir(front) if not name.startswith("_")]
+    assert [name for name in public if not re.search(rf"\.{name}\b", text_of("docs/python.md"))] == []
+
+
+def test_the_guide_names_every_public_name() -> None:
+    assert [name for name in holdfast.__all__ if not re.search(rf"\b{name}\b", text_of("docs/python.md"))] == []
+
+
+def test_the_guide_names_every_error_with_its_code() -> None:
+    for name, error in vars(errors).items():
+        if isinstance(error, type) and issubclass(error, errors.HoldfastError) and error is not errors.HoldfastError:
+            assert f"| `{name}` | `{error.code}` | {'yes' if error.retryable else 'no'} |" in text_of("docs/python.md")
+
+
+def test_the_guide_names_every_setting() -> None:
+    for field in fields(Settings):
+        assert f"`{field.name}`" in text_of("docs/python.md")
+        assert f"`HOLDFAST_{field.name.upper()}`" in text_of("docs/python.md")
+
+
+def test_the_command_page_shows_every_command_and_option() -> None:
+    page = text_of("docs/cli.md")
+    for command in app().registered_commands:
+        assert f"$ holdfast {command.name}" in page
+        given = inspect.signature(command.callback).parameters.values()  # type: ignore[arg-type]
+        hints = get_type_hints(command.callback, include_extras=True)  # type: ignore[arg-type]
+        told = [hints[each.name].__metadata__[0] for each in given]
+        options = [option for each in told for option in each.param_decls or ()]
+        assert [option for option in options if option.startswith("--") and option not in page] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    prose = _BLOCK.sub("", page.read_text("utf-8"))
+    linked = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in link]
+    generated = ROOT / "docs" / "results"
+    there = [page.parent / link for link in linked if link]
+    assert [str(path) for path in there if generated not in path.resolve().parents and not path.exists()] == []
+
+
+def test_every_promise_of_security_names_tests_that_exist() -> None:
+    text = text_of("SECURITY.md")
+    rows = [line for line in text.split("## What is not")[0].splitlines() if line.startswith("| ")][1:]
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/.]+)`", row)
+        assert named, row
+        assert all((ROOT / name).exists() for name in named), row

@@ -1,0 +1,66 @@
+"""A server whose catalogue was damaged does not start: it would bring revoked tokens back, or begin anew."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.server_process import ServerProcess, free_port, server_environment
+
+
+def failing_start(folder: Path) -> str:
+    """Run `holdfast serve` without a preset token; it must end by itself. What it printed."""
+    environment = server_environment()
+    del environment["HOLDFAST_ADMIN_TOKEN"]
+    command = [sys.executable, "-m", "holdfast", "serve", "--data", str(folder), "--port", str(free_port())]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 7, done
+    assert "token" not in done.stdout
+    return done.stderr
+
+
+@pytest.mark.parametrize("spoilt", ["flipped", "cut off", "deleted"])
+def test_a_revoked_token_stays_revoked_whatever_happens_to_the_log(server: ServerProcess, spoilt: str) -> None:
+    server.call_json("POST", "/v1/namespaces", json={"name": "app"})
+    issued = server.call_json(
+        "POST", "/v1/credentials", json={"kind": "key", "name": "n", "rights": ["read"], "namespace": "app"}
+    )
+    place = "/v1/namespaces/app/profiles"
+    assert server.ask("GET", place, issued["token"]).status_code == 200
+    server.call_json("DELETE", f"/v1/credentials/{issued['credential']['id']}")
+    assert server.ask("GET", place, issued["token"]).status_code == 401
+    server.stop(signal.SIGKILL)
+    log = server.folder / "catalogue.db-wal"
+    whole = log.read_bytes()
+    changed = {
+        "flipped": whole[:300] + bytes([whole[300] ^ 1]) + whole[301:],
+        "cut off": whole[:-1],
+        "deleted": b"",
+    }[spoilt]
+    log.write_bytes(changed)
+    for _ in range(2):
+        assert "The catalogue: " in failing_start(server.folder)
+        assert not server.doctor()["ok"]
+    assert log.read_bytes() == changed
+    log.write_bytes(whole)
+    server.start()
+    assert server.ask("GET", place, issued["token"]).status_code == 401
+
+
+def test_no_admin_token_is_printed_over_orphaned_profiles(server: ServerProcess) -> None:
+    server.call_json("POST", "/v1/namespaces", json={"name": "app"})
+    server.call_json("POST", "/v1/namespaces/app/profiles/ana/remember", json={"content": "hello"})
+    server.stop(signal.SIGKILL)
+    for path in server.folder.glob("catalogue.db*"):
+        path.rename(server.folder.with_name(path.name))
+    assert "The catalogue" in failing_start(server.folder)
+    assert not [*server.folder.glob("catalogue.db*")]
+    assert not server.doctor()["ok"]
+    for path in server.folder.parent.glob("catalogue.db*"):
+        path.rename(server.folder / path.name)
+    server.start()
+    assert server.call_json("GET", "/v1/namespaces/app/profiles/ana/stats")["memories"] == 1

@@ -1,0 +1,203 @@
+"""A memory that is marked wrong is retired at once, and does not come back from the same words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import AsyncHoldfast, Holdfast
+from holdfast.domain.errors import AlreadyExists, CannotUndo
+from holdfast.domain.types import Draft
+from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from support.http_server import http_server
+from support.vaults import open_vault
+
+LISBON = Draft("fact", "Ana lives in Lisbon", (), key="home")
+SCRIPT: Any = {
+    "I live in Lisbon.": [LISBON],
+    "i live in  lisbon": [LISBON],
+    "Lisbon is my home.": [LISBON],
+    "I moved to Porto.": [Draft("fact", "Ana lives in Porto", (), key="home")],
+    "I live in Lisbon and I keep bees.": [LISBON, Draft("fact", "Ana keeps bees", ())],
+}
+everywhere = pytest.mark.parametrize("where", ["memory", "files", "database", "remote"])
+stored = pytest.mark.parametrize("where", ["memory", "files", "database"])
+
+
+@asynccontextmanager
+async def open_profile(where: str, path: Path, extractor: str = "scripted/1") -> AsyncIterator[Any]:
+    with open_vault("files" if where == "remote" else where, path) as vault:
+        scripted = ScriptedExtractor(SCRIPT)
+        scripted.name = extractor
+        async with AsyncHoldfast(vault, HashingEmbedder(), scripted, FrozenClock()) as holdfast:
+            if where != "remote":
+                yield holdfast.profile("app", "ana")
+                return
+            async with http_server(holdfast) as url:
+                _, token = await holdfast.access.issue("key", "test", ("read", "write", "forget", "admin"))
+                remote = AsyncHoldfast.connect(url, token)
+                yield remote.profile("app", "ana")
+                await remote.close()
+
+
+async def say(ana: Any, text: str, session: str = "s") -> None:
+    await ana.ingest([{"role": "user", "content": text}], session_id=session, wait=True)
+
+
+async def contents(ana: Any) -> list[str]:
+    return [memory.content for memory in await ana.list()]
+
+
+@everywhere
+async def test_a_memory_marked_wrong_leaves_every_view_and_stays_readable(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, "I live in Lisbon.")
+        (home,) = await ana.list()
+        done = await ana.mark(home.id, right=False)
+        assert [(each.retired, each.current, each.marks) for each in done.memories] == [(True, False, -1)]
+        assert await contents(ana) == []
+        assert "Lisbon" not in repr(await ana.search("Lisbon"))
+        assert "Lisbon" not in str(await ana.context("Lisbon"))
+        assert (await ana.recall("Where does Ana live?")).answer == ""
+        assert (await ana.get(home.id)).retired
+        assert [each.content for each in await ana.history(home.id)] == ["Ana lives in Lisbon"]
+        assert [message.content for message in await ana.messages("s")] == ["I live in Lisbon."]
+        assert [(each.reason, each.memory.id) for each in await ana.review()] == [("marked-wrong", home.id)]
+
+
+@everywhere
+@pytest.mark.parametrize("back", ["mark", "resolve", "undo"])
+async def test_it_comes_back_when_it_was_right_and_its_place_is_free(where: str, back: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        home = await ana.remember("Ana lives in Lisbon", key="home")
+        done = await ana.mark(home.id, right=False)
+        other = await ana.remember("Ana lives in Porto", key="home")
+        assert other.id != home.id
+
+        async def bring_back() -> None:
+            if back == "mark":
+                await ana.mark(home.id)
+            elif back == "resolve":
+                await ana.resolve(home.id, "right")
+            else:
+                await ana.undo(done.undo)
+
+        with pytest.raises((AlreadyExists, CannotUndo), match=other.id):
+            await bring_back()
+        assert await contents(ana) == ["Ana lives in Porto"]
+        await ana.mark(other.id, right=False)
+        await bring_back()
+        assert await contents(ana) == ["Ana lives in Lisbon"]
+        assert [hit.content for hit in await ana.search("Lisbon")] == ["Ana lives in Lisbon"]
+        assert (await ana.get(home.id)).marks == 0
+
+
+@everywhere
+async def test_a_reviewer_answers_what_was_marked_wrong(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, "I live in Lisbon.")
+        (home,) = await ana.list()
+        await ana.mark(home.id, right=False)
+        await ana.resolve(home.id, "edit", content="Ana lives in Porto")
+        assert await contents(ana) == ["Ana lives in Porto"]
+        assert [each.content for each in await ana.history(home.id)] == ["Ana lives in Porto", "Ana lives in Lisbon"]
+        assert await ana.review() == ()
+        await ana.undo()
+        assert ((await ana.get(home.id)).retired, await contents(ana)) == (True, [])
+        await ana.resolve(home.id, "wrong")
+        assert (await ana.review(), await contents(ana)) == ((), [])
+        await ana.revise_where({"right": False}, kind="fact")
+        bees = await ana.remember("Ana keeps bees")
+        await ana.revise_where({"right": False, "metadata": {"n": 1}}, kind="fact")
+        assert await contents(ana) == []
+        assert (await ana.get(bees.id)).retired
+
+
+@everywhere
+async def test_the_same_words_do_not_bring_it_back_and_others_do(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, "I live in Lisbon and I keep bees.")
+        home = next(each for each in await ana.list() if "Lisbon" in each.content)
+        await ana.mark(home.id, right=False)
+        await ana.redigest()
+        await ana.settle()
+        assert await contents(ana) == ["Ana keeps bees"]
+        await say(ana, "I live in Lisbon and I keep bees.", session="other")
+        assert await contents(ana) == ["Ana keeps bees"]
+        assert "Lisbon" not in repr(await ana.search("Lisbon"))
+        await say(ana, "Lisbon is my home.")
+        assert set(await contents(ana)) == {"Ana lives in Lisbon", "Ana keeps bees"}
+        (said_otherwise,) = [each for each in await ana.list() if "Lisbon" in each.content]
+        assert said_otherwise.id != home.id
+
+
+@everywhere
+async def test_it_can_be_remembered_on_purpose(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, "I live in Lisbon.")
+        (home,) = await ana.list()
+        await ana.mark(home.id, right=False)
+        await ana.remember("Ana lives in Lisbon", key="home")
+        await say(ana, "i live in  lisbon", session="t")
+        (again,) = await ana.list()
+        assert again.id != home.id
+
+
+@stored
+async def test_another_extractor_does_not_bring_it_back(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, "I live in Lisbon.")
+        (home,) = await ana.list()
+        await ana.mark(home.id, right=False)
+        await ana.export_to(tmp_path / "archive")
+    async with open_profile(where, tmp_path / "other", "scripted/2") as ana:
+        await ana.import_from(tmp_path / "archive")
+        assert (await ana.get(home.id)).retired
+        await ana.redigest()
+        await ana.settle()
+        assert await contents(ana) == []
+        await say(ana, "I moved to Porto.")
+        assert await contents(ana) == ["Ana lives in Porto"]
+
+
+@stored
+async def test_retention_takes_retired_memories_too(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        notes = [await ana.remember(f"note {n}", kind="note") for n in range(4)]
+        for each in (notes[0], notes[3]):
+            await ana.mark(each.id, right=False)
+        await ana.set_retention({"forget": [{"kind": "note", "beyond": 1}]})
+        await ana.apply_retention()
+        left = await ana.list(superseded=True)
+        assert [(each.content, each.retired) for each in left] == [("note 3", True), ("note 2", False)]
+
+
+@pytest.fixture
+def ana(tmp_path: Path) -> Iterator[Any]:
+    memory = Holdfast.open(tmp_path)
+    yield memory.profile("app", "ana")
+    memory.close()
+
+
+def test_an_answer_does_not_quote_what_was_marked_wrong(ana: Any) -> None:
+    ana.ingest([{"role": "user", "content": "I live in Lisbon."}], session_id="s", wait=True)
+    text = "I'm allergic to peanuts and my dog is called Rex."
+    ana.ingest([{"role": "user", "content": text}], session_id="s", wait=True)
+    assert "Lisbon" in ana.recall("Where do I live?").answer
+    for memory in ana.list():
+        if "Lisbon" in memory.content or "Rex" in memory.content:
+            ana.mark(memory.id, right=False)
+    assert ana.recall("Where do I live?").answer == ""
+    assert ana.recall("What is my dog called?").answer == ""
+    assert "peanuts" in ana.recall("What am I allergic to?").answer
+    asked = "Lisbon, my dog Rex, peanuts"
+    shown = repr((ana.search(asked), ana.context(asked), ana.recall(asked).hits)).replace(asked, "")
+    assert [word in shown for word in ("peanuts", "Lisbon", "Rex")] == [True, False, False]
+    ana.ingest([{"role": "user", "content": "I live in Lisbon."}], session_id="t", wait=True)
+    assert ana.recall("Where do I live?").answer == ""
+    ana.ingest([{"role": "user", "content": "I moved to Porto last week."}], session_id="t", wait=True)
+    assert "Porto" in ana.recall("Where do I live?").answer

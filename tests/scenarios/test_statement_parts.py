@@ -1,0 +1,47 @@
+"""When a part of what was told changes, the rest of it stays known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.service.sync import Profile
+
+SHOP = "We run the shop on a Raspberry Pi, backup to Backblaze every night, and Ilka has the passwords."
+CHANGE = "Backups go to a disk at my mother's since we cancelled Backblaze."
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Profile:
+    profile = Holdfast.open(tmp_path).profile("app", "shop")
+    for day, text in (("2025-10-01", SHOP), ("2025-10-11", CHANGE)):
+        profile.ingest([{"role": "user", "content": text, "timestamp": day}], session_id=day, wait=True)
+    return profile
+
+
+def test_the_rest_stays_current_and_the_whole_stays_history(shop: Profile) -> None:
+    held = {memory.content: memory for memory in shop.list().items}
+    (new,) = (memory for content, memory in held.items() if "mother" in content)
+    (rest,) = (memory for content, memory in held.items() if "Ilka" in content)
+    assert "Raspberry Pi" in rest.content
+    assert "Backblaze" not in rest.content
+    before = shop.history(new.id)[-1]
+    assert "Backblaze" in before.content
+    assert "Ilka" in before.content
+    assert rest.sources == before.sources
+
+
+def test_the_rest_changes_too(shop: Profile) -> None:
+    text = "Joris has the passwords now, Ilka left."
+    shop.ingest([{"role": "user", "content": text, "timestamp": "2025-10-20"}], session_id="later", wait=True)
+    held = [memory.content for memory in shop.list().items]
+    assert any("Raspberry Pi" in content and "Ilka" not in content for content in held)
+    assert any("Joris" in content for content in held)
+    assert not any("Ilka has the passwords" in content for content in held)
+
+
+def test_forgetting_the_session_takes_the_rest_with_it(shop: Profile) -> None:
+    shop.forget_session("2025-10-01")
+    assert not any("Ilka" in memory.content for memory in shop.list().items)

@@ -1,0 +1,1 @@
+"""What tests share: servers, databases, models, clients and files of theirs."""

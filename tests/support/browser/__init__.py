@@ -1,0 +1,1 @@
+"""The web UI in a real browser: Chromium, pages, a filled profile."""

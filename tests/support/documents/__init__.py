@@ -1,0 +1,1 @@
+"""Documents and networks for tests of documents."""

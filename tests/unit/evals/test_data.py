@@ -1,0 +1,42 @@
+"""Our own conversations keep their shape and their size."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from evals.data.check_conversations import faults
+from evals.data.check_extraction import faults as extraction_faults
+
+from support.paths import EVALS_DATA
+
+PATHS = sorted((EVALS_DATA / "conversations").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_conversation_has_no_fault(path: Path) -> None:
+    assert faults(json.loads(path.read_text("utf-8"))) == []
+
+
+def test_there_are_enough_of_them() -> None:
+    held = [json.loads(path.read_text("utf-8")) for path in PATHS]
+    messages = sum(len(session["messages"]) for each in held for session in each["sessions"])
+    questions = sum(len(each["questions"]) for each in held)
+    assert (len(held) >= 20, messages >= 2500, questions >= 500) == (True, True, True)
+
+
+ANNOTATED = [path for path in sorted((EVALS_DATA / "extraction").glob("*.json")) if not path.stem.startswith("lines")]
+
+
+@pytest.mark.parametrize("path", ANNOTATED, ids=lambda path: path.stem)
+def test_an_annotated_file_has_no_fault(path: Path) -> None:
+    assert extraction_faults(json.loads(path.read_text("utf-8"))) == []
+
+
+def test_a_good_part_of_the_annotated_conversations_is_unread() -> None:
+    cases = {path.stem: len(json.loads(path.read_text("utf-8"))["cases"]) for path in ANNOTATED}
+    unread = sum(count for name, count in cases.items() if name.startswith("unread"))
+    tuned = sum(count for name, count in cases.items() if name.startswith("tuning"))
+    assert unread >= 50
+    assert unread / (unread + tuned) >= 1 / 3
