@@ -118,8 +118,9 @@ def overlapping_batches(rows: Sequence[T], size: int = limits.MAX_MESSAGES) -> I
 async def align_batch(store: Store, batch: CheckedMessages, *, resends: bool = True) -> Alignment:
     """Align the batch with what its session has; reads the whole session only if it may have some of the messages."""
     messages = batch.messages
-    known = await _load_repetitions(store, {message.id for message in messages})
+    # The end is read first: what another writer adds after that makes the write a conflict, and it is aligned again.
     last = (await store.messages(batch.session_id, before=_PAST_LAST_POSITION, limit=1)).items
+    known = await _load_repetitions(store, {message.id for message in messages})
     end = last[0].timestamp if last else None
     late = end is not None and any(message.timestamp is not None and message.timestamp < end for message in messages)
     if not known and not late:

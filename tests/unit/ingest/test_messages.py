@@ -1,0 +1,51 @@
+"""Ingest when another writer sends the same messages between its reads and its write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from holdfast.domain.timestamps import now
+from holdfast.ingest.messages import ingest, validate_messages
+from holdfast.storage.in_memory import MemoryVault
+
+SAID = [{"role": "user", "content": f"said {n}"} for n in range(5)]
+
+
+class InterruptedStore:
+    """A store in which another writer writes the same batch just before the nth read."""
+
+    def __init__(self, store: Any, before: int) -> None:
+        self._store, self._reads_left = store, before
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def get(self, ids: Iterable[str]) -> Any:
+        await self._count_read()
+        return await self._store.get(ids)
+
+    async def messages(self, *given: Any, **named: Any) -> Any:
+        await self._count_read()
+        return await self._store.messages(*given, **named)
+
+    async def _count_read(self) -> None:
+        self._reads_left -= 1
+        if self._reads_left == 0:
+            await ingest(self._store, batch())
+
+
+def batch(size: int = len(SAID)) -> Any:
+    return validate_messages(SAID[-size:], session_id="s", now=now())
+
+
+@pytest.mark.parametrize("before", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, 2, 5])
+async def test_the_same_messages_written_meanwhile_are_kept_once(before: int, size: int) -> None:
+    vault = MemoryVault()
+    await vault.create_namespace("app")
+    store = await vault.open("app", "ana", create=True)
+    await ingest(InterruptedStore(store, before), batch(size))  # type: ignore[arg-type]
+    assert [message.content for message in await store.messages("s")] == [each["content"] for each in SAID]
