@@ -48,7 +48,7 @@ async def pack() -> None:
     held = [_packed(talk, pieces, odds) for talk in some]
     _keep("pairs", held)
     network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
-    np.savez_compressed(HERE / "embedder.npz", **_small(network))
+    np.savez_compressed(HERE / "embedder.npz", **small_numbers(network))
     print(f"{len(held)} talks, {sum(len(each['queries']) for each in held)} queries, {len(said)} sentences")
 
 
@@ -69,7 +69,7 @@ def _packed(talk: Talk, pieces: WordPiece, odds: Any) -> dict[str, Any]:
     return {"name": talk.name, "source": talk.source, "fold": talk.fold, "changes": talk.changes, "queries": queries}
 
 
-def _small(network: onnx_file.OnnxNetwork) -> dict[str, Any]:
+def small_numbers(network: onnx_file.OnnxNetwork) -> dict[str, Any]:
     """The embedder in the small numbers that it has: each table and matrix with its scale and zero point."""
     found: dict[str, Any] = {}
     scale, zero, table = statement_reader.quantised_tensor(network, "embeddings.word_embeddings.weight")

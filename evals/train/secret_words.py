@@ -1,4 +1,4 @@
-"""Trains the detector of secrets in talk: `python -m evals.train.secrets`. Writes text/redaction/secret_words.npz.
+"""Trains the detector of secrets in talk: `python -m evals.train.secret_words`. Writes text/redaction/secret_words.npz.
 
 Logistic regression over hashed features, in NumPy. It is fitted without each list in turn first and measured there,
 together with the rules, as `docs/results/redaction.md` shows; the threshold comes from these figures.
@@ -317,7 +317,7 @@ def write_page(results: dict[str, list[tuple[SecretCase, bool]]], chosen: float)
         MeasuredCase(case.family, case.text, case.secrets, right) for name in HELD_OUT for case, right in results[name]
     ]
     body = (
-        "`python -m evals.train.secrets` fits the detector of secrets in talk without one list at a time and measures "
+        "`python -m evals.train.secret_words` fits the detector of secrets in talk without one list at a time and measures "
         f"redaction on that list; the threshold is {chosen}. A secret is caught when neither it nor a half of it "
         "of 6 or more characters is left. A text without a secret that changes at all is a false alarm. The rules for "
         "machine formats were tuned on these lists, and some of the lines in `talk` were written after their errors "
