@@ -1,0 +1,184 @@
+"""Answers and memories over whole lives: `python -m evals.measure.lives [file …] [--show] [--limit N] [--out]`.
+
+Every life of evals/data/lives is ingested session by session into a profile of its own, with the default offline
+install; its questions are asked, its list of memories is compared with its statements. `held` only measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from datetime import time as clock
+from pathlib import Path
+from typing import Any
+
+from holdfast import LocalProfile, Memory
+from holdfast.models.local import ArcticEmbedder
+
+from ..data.life import FOLDER, Life, Question, Said, parse_lives
+from ..paths import CACHE, RESULTS
+from ..profiles import cached_embedder, open_memory
+
+OUT = RESULTS / "lives.md"
+NUMBERS = dict(zip("zero one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True))
+VERDICTS = ("right", "rightly empty", "wrong", "wrongly empty")
+MONTH = "%B"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    life: str
+    question: Question
+    answer: str
+    confidence: float
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What the list of memories says of a life's statements."""
+
+    known: int
+    current: int
+    """Statements that still hold."""
+    stale: int
+    ended: int
+    memories: int
+
+
+def words(text: str) -> str:
+    """The words of a text, for comparing: no case, no punctuation, small numbers as figures."""
+    plain = re.sub(r"(?<=\d),(?=\d{3})", "", text.lower().replace("’", "'"))
+    found = re.findall(r"[^\W_]+(?:[.:/@_'-][^\W_]+)*", plain)
+    return f" {' '.join(str(NUMBERS.get(word, word)) for word in found)} "
+
+
+def judge(question: Question, answer: str) -> str:
+    if not answer:
+        return "rightly empty" if question.category == "never" else "wrongly empty"
+    if question.category == "never":
+        return "wrong"
+    newest = words(re.split(r" \| (?=\d{1,2} \w+ \d{4}: )", answer)[0])
+    if question.category == "yesno":
+        if (said := newest.split()[:1]) in (["yes"], ["no"]):
+            return "right" if said == [question.answer.lower()] else "wrong"
+        return "right" if all(words(span) in newest for span in question.spans) else "wrong"
+    told = question.answer.split("; ") if len(question.spans) > 1 and question.category != "count" else [question.answer]
+    return "right" if all(contains(newest, each) for each in told) else "wrong"
+
+
+def contains(text: str, wanted: str) -> bool:
+    """Whether the words are in the text; a day however it is written."""
+    if words(wanted) in text:
+        return True
+    try:
+        day = datetime.strptime(wanted, "%d %B %Y")
+    except ValueError:
+        return False
+    forms = (f"{day.day} {day:%B}", f"{day:%B} {day.day}", f"{day.day} {day:%b}", f"{day:%Y-%m-%d}")
+    return any(words(form)[:-1] in text for form in forms)
+
+
+def listed(life: Life, memories: list[Memory], ids: dict[str, int]) -> Listed:
+    """A statement is known when a current memory that rests on its message has its value."""
+    said = [({ids.get(source, 0) for source in memory.sources}, words(memory.content)) for memory in memories]
+
+    def is_told(message: int, value: str) -> bool:
+        return any(message in sources and words(value) in text for sources, text in said)
+
+    current = [each for each in life.statements if each.ended_by is None]
+    ended = [each for each in life.statements if each.ended_by is not None]
+    known = sum(any(words(each.value) in text for _, text in said) for each in current)
+    stale = sum(is_told(each.message, each.value) for each in ended)
+    return Listed(known, len(current), stale, len(ended), len(memories))
+
+
+async def live(profile: LocalProfile, life: Life, name: str) -> tuple[list[Asked], Listed, list[Memory]]:
+    ids: dict[str, int] = {}
+    for session in sorted({said.session for said in life.messages}):
+        mine = [said for said in life.messages if said.session == session]
+        await profile.ingest([_message(said) for said in mine], session_id=f"s{session}", wait=True)
+        ids |= {m.id: said.number for m, said in zip(await profile.messages(f"s{session}"), mine, strict=True)}
+    found = []
+    for question in life.questions:
+        answer = await profile.recall(question.text, reference_date=_moment(question.asked))
+        verdict = judge(question, answer.answer)
+        found.append(Asked(name, question, answer.answer, answer.confidence, verdict))
+    memories = [memory for memory in (await profile.list(limit=500)).items if memory.kind != "summary"]
+    return found, listed(life, memories, ids), memories
+
+
+def _message(said: Said) -> dict[str, Any]:
+    name = {} if said.speaker in ("U", "A") else {"speaker": said.speaker}
+    role = "assistant" if said.speaker == "A" else "user"
+    return {"role": role, "content": said.text, "timestamp": _moment(said.day).isoformat()} | name
+
+
+def _moment(day: date) -> datetime:
+    return datetime.combine(day, clock(12), UTC)
+
+
+def table(asked: list[Asked]) -> list[str]:
+    rows = ["| category | questions | right | rightly empty | wrong | wrongly empty |", "|---|---|---|---|---|---|"]
+    by: dict[str, Counter[str]] = defaultdict(Counter)
+    for each in asked:
+        by[each.question.category][each.verdict] += 1
+        by["**all**"][each.verdict] += 1
+    for category, count in sorted(by.items(), key=lambda pair: (pair[0] == "**all**", pair[0])):
+        total = count.total()
+        shares = " | ".join(f"{100 * count[verdict] / total:.1f} %" for verdict in VERDICTS)
+        rows.append(f"| {category} | {total} | {shares} |")
+    return rows
+
+
+async def measure(files: list[Path], limit: int, show: bool) -> tuple[list[Asked], Listed, list[dict[str, Any]]]:
+    asked: list[Asked] = []
+    totals = Counter[str]()
+    kept = []
+    began = time.process_time()
+    async with open_memory(cached_embedder(ArcticEmbedder())) as memory:
+        for path in files:
+            lives, _ = parse_lives(path.read_text("utf-8"), path.name)
+            for n, life in enumerate(lives[: limit or None]):
+                name = f"{path.stem}-{n}"
+                found, list_, memories = await live(memory.profile("lives", name), life, name)
+                asked += found
+                for field in Listed.__slots__:
+                    totals[field] += getattr(list_, field)
+                kept += [{"life": name, "kind": m.kind, "key": m.key, "content": m.content} for m in memories]
+                if show:
+                    for each in found:
+                        if each.verdict in ("wrong", "wrongly empty"):
+                            wanted = each.question.answer or "-"
+                            print(f"{name} {each.question.category}: {each.question.text} [{wanted}] {each.verdict}: "
+                                  f"{each.answer!r} {each.confidence:.2f}")  # fmt: skip
+    print(f"{time.process_time() - began:.0f} s of CPU")
+    return asked, Listed(**{field: totals[field] for field in Listed.__slots__}), kept
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", default=["held"])
+    parser.add_argument("--limit", type=int, default=0, help="lives of each file")
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--out", action="store_true", help=f"write {OUT.name}")
+    given = parser.parse_args()
+    files = [FOLDER / f"{name}.txt" for name in given.names]
+    asked, list_, kept = asyncio.run(measure(files, given.limit, given.show))
+    lines = table(asked)
+    lines += ["", f"Statements that hold and are known: {list_.known} of {list_.current}. Statements that ended and are "
+              f"still current: {list_.stale} of {list_.ended}. {list_.memories} memories."]  # fmt: skip
+    print("\n".join(lines))
+    (CACHE / "lives-memories.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False))
+    if given.out:
+        OUT.write_text("# Lives\n\n" + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

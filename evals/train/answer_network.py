@@ -1,0 +1,238 @@
+"""The network of holdfast/models/answer_reader.py in PyTorch and its training, with nothing else installed:
+
+    python evals/train/answer_network.py FOLDER
+
+It reads evals/.cache/answers, which `python -m evals.train.answers pack` writes, and leaves in FOLDER what was learned
+and what it reads in the lives held back. On a machine without a GPU it takes hours.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from reader_network import Layer, Norm, values
+from torch import nn
+from torch.nn import functional
+
+HERE = Path(__file__).resolve().parents[1] / ".cache" / "answers"
+LAYERS, WIDTH, HIDDEN, KINDS = 12, 384, 128, 5
+NONE, LIST = 0, 2
+RATE, HEAD_RATE, DROP, SMOOTH = 6e-4, 1e-3, 0.1, 0.99
+EPOCHS = float(os.environ.get("EPOCHS", "6"))
+BATCH = int(os.environ.get("BATCH", "32"))
+MAX_TOKENS = int(os.environ.get("MAX_TOKENS", "288"))
+HELD = os.environ.get("HELD", "held").split(",")
+"""The files of which nothing is learned."""
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+Context = tuple[list[int], int, list[tuple[int, int]], list[tuple[int, int]]]
+"""Ids, the length of the question, (start, end) of the answers' tokens, and (passage, first token) of what is read."""
+
+
+class AnswerNet(nn.Module):
+    """`kind` tells what sort of answer there is, `span` where each token starts, ends or is inside one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        held = dict(np.load(HERE / "embedder.npz"))
+        self.register_buffer("words", torch.tensor(values(held, "table")))
+        self.register_buffer("position", torch.tensor(held["position"].astype("f4")))
+        self.token_type = nn.Parameter(torch.tensor(held["token_type"].astype("f4")))
+        self.norm = Norm(held, "norm")
+        self.layers = nn.ModuleList(Layer(held, f"layers.{n}") for n in range(LAYERS))
+        self.k1, self.k2 = nn.Linear(2 * WIDTH, HIDDEN), nn.Linear(HIDDEN, KINDS)
+        self.span = nn.Linear(WIDTH, 3)
+
+    def forward(self, ids: Any, kinds: Any, mask: Any) -> tuple[Any, Any]:
+        x = self.norm(self.words[ids] + self.position[: ids.shape[1]] + self.token_type[kinds])
+        x = functional.dropout(x, DROP, self.training)
+        hidden = torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill(mask == 0, -1e4)[:, None, None]
+        if torch.is_autocast_enabled(DEVICE):
+            hidden = hidden.to(torch.bfloat16)
+        for layer in self.layers:
+            x = layer(x, hidden)
+        x = x.float()
+        real = mask[..., None].to(x.dtype)
+        state = torch.cat([x[:, 0], (x * real).sum(1) / real.sum(1)], 1)
+        kind = self.k2(functional.relu(self.k1(functional.dropout(state, DROP, self.training))))
+        spans = self.span(functional.dropout(x, DROP, self.training))
+        return kind, spans.masked_fill((kinds == 0)[..., None] | (mask == 0)[..., None], -1e4)
+
+
+def context(life: dict[str, Any], question: dict[str, Any], dice: random.Random | None) -> Context:
+    """What is read with a question: the passages found first, in order of time; when learning, sometimes fewer of them,
+    and always those that decide."""
+    ids, room = list(question["ids"]), MAX_TOKENS - len(question["ids"])
+    ranked = list(question["ranked"])
+    first: list[int] = []
+    if dice is not None:
+        if question["kind"] != NONE or dice.random() < 0.8:
+            first = list(question["near"])
+        ranked = [n for n in ranked if dice.random() > 0.08]
+        if dice.random() < 0.3:
+            ranked = ranked[: dice.randrange(len(ranked) + 1)]
+    chosen: list[int] = []
+    for n in dict.fromkeys([*first, *ranked]):
+        size = len(life["passages"][n]) + 1
+        if size <= room:
+            chosen.append(n)
+            room -= size
+    spans, places = [], []
+    end = ids[-1]
+    for n in sorted(chosen):
+        places.append((n, len(ids)))
+        spans += [(len(ids) + a, len(ids) + b) for m, a, b in question["spans"] if m == n]
+        ids += [*life["passages"][n], end]
+    return ids, len(question["ids"]), spans, places
+
+
+def run(net: AnswerNet, rows: list[Context]) -> tuple[Any, Any]:
+    long = max(len(ids) for ids, *_ in rows)
+    ids, kinds, mask = (np.zeros((len(rows), long), np.int64) for _ in range(3))
+    for n, (each, first, _, _) in enumerate(rows):
+        ids[n, : len(each)], kinds[n, first : len(each)], mask[n, : len(each)] = each, 1, 1
+    with torch.autocast(DEVICE, torch.bfloat16):
+        return net(*(torch.from_numpy(each).to(DEVICE) for each in (ids, kinds, mask)))
+
+
+def loss(net: AnswerNet, rows: list[Context], wanted: list[int]) -> Any:
+    kind, spans = run(net, rows)
+    # without the passage that decides, there is no answer
+    goal = torch.tensor([each if each == NONE or row[2] else NONE for row, each in zip(rows, wanted)], device=DEVICE)
+    total = functional.cross_entropy(kind, goal, label_smoothing=0.02)
+    told = [n for n, row in enumerate(rows) if goal[n] != NONE]
+    if not told:
+        return total
+    marks = torch.zeros(spans.shape, device=DEVICE)
+    for n in told:
+        for start, end in rows[n][2]:
+            marks[n, start, 0] = marks[n, end, 1] = 1
+            marks[n, start : end + 1, 2] = 1
+    some, right = spans[told], marks[told]
+    for side in (0, 1):
+        chosen = some[..., side].masked_fill(right[..., side] == 0, -1e4)
+        total = total + (torch.logsumexp(some[..., side], 1) - torch.logsumexp(chosen, 1)).mean()
+    real = some[..., 2] > -1e3
+    inside = functional.binary_cross_entropy_with_logits(some[..., 2][real], right[..., 2][real])
+    return total + 2 * inside
+
+
+def batches(samples: list[Any], dice: random.Random) -> Any:
+    """Samples of about the same length together, in a random order."""
+    dice.shuffle(samples)
+    made = []
+    for start in range(0, len(samples), BATCH * 16):
+        part = sorted(samples[start : start + BATCH * 16], key=lambda each: len(each[0][0]))
+        made += [part[n : n + BATCH] for n in range(0, len(part), BATCH)]
+    dice.shuffle(made)
+    return made
+
+
+def fit(out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(0)
+    dice = random.Random(0)
+    with gzip.open(HERE / "lives.json.gz", "rt") as file:
+        lives = json.load(file)
+    known = [life for life in lives if life["name"].split("-")[0] not in HELD]
+    held = [life for life in lives if life["name"].split("-")[0] in HELD]
+    pool = [(life, question) for life in known for question in life["questions"]]
+    limit = int(os.environ.get("LIMIT", "0"))
+    if limit:
+        dice.shuffle(pool)
+        pool = pool[:limit]
+    net = AnswerNet().to(DEVICE)
+    named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
+    heads = [value for name, value in named if name.startswith(("k1", "k2", "span"))]
+    body = [value for name, value in named if not name.startswith(("k1", "k2", "span"))]
+    steady = torch.optim.AdamW(
+        [{"params": body, "rate": RATE}, {"params": heads, "rate": HEAD_RATE}], lr=0.0, weight_decay=0.01
+    )
+    steps, step, began, shown = int(EPOCHS * len(pool) / BATCH), 0, time.time(), 0.0
+    tracked: list[Any] = [*body, *heads]
+    mean: list[Any] = []
+    print(len(pool), "questions", steps, "steps", flush=True)
+    while step < steps:
+        samples = [(context(life, question, dice), question["kind"]) for life, question in pool]
+        for batch in batches(samples, dice):
+            if step >= steps:
+                break
+            progress = step / steps
+            for group in steady.param_groups:
+                group["lr"] = group["rate"] * min(1.0, 20 * progress + 0.01) * (1 - progress)
+            net.train()
+            value = loss(net, [row for row, _ in batch], [kind for _, kind in batch])
+            steady.zero_grad(set_to_none=True)
+            value.backward()
+            torch.nn.utils.clip_grad_norm_(tracked, 1.0)
+            steady.step()
+            if progress >= 0.5:
+                with torch.no_grad():
+                    mean = mean or [each.detach().clone() for each in tracked]
+                    torch._foreach_lerp_(mean, [each.detach() for each in tracked], 1 - SMOOTH)
+            shown += float(value.detach())
+            step += 1
+            if step % 50 == 0:
+                print(step, steps, round(shown / 50, 3), f"{time.time() - began:.0f} s", flush=True)
+                shown = 0.0
+            if step % 1000 == 0:
+                save(net, out / "unfinished.npz")
+    with torch.no_grad():
+        for mine, better in zip(tracked, mean, strict=True):
+            mine.copy_(better)
+    save(net, out / "learned.npz")
+    (out / "read.json").write_text(json.dumps(read(net, held)))
+
+
+def save(net: AnswerNet, path: Path) -> None:
+    learned = {n: v.detach().cpu().numpy().astype("f2") for n, v in net.named_parameters() if v.requires_grad}
+    np.savez(path, **learned)
+
+
+def read(net: AnswerNet, lives: list[Any]) -> list[dict[str, Any]]:
+    """What the network says of each question of these lives, with what is found for it."""
+    net.eval()
+    rows = [(life, q, context(life, q, None)) for life in lives for q in life["questions"]]
+    found = []
+    with torch.no_grad():
+        for start in range(0, len(rows), 32):
+            some = rows[start : start + 32]
+            kinds, spans = run(net, [row for _, _, row in some])
+            for n, (life, question, row) in enumerate(some):
+                chances = torch.softmax(kinds[n].float(), 0).tolist()
+                told = best_spans(spans[n].float().cpu().numpy(), row)
+                found.append({
+                    "life": life["name"], "question": question["text"], "category": question["category"],
+                    "answer": question["answer"], "chances": [round(each, 4) for each in chances],
+                    "spans": told, "has": bool(row[2]), "read": [place for place, _ in row[3]],
+                })  # fmt: skip
+    return found
+
+
+def best_spans(logits: Any, row: Context) -> list[Any]:
+    """The best span of each passage: (passage, first token, last token, log chance of both, mean chance of inside)."""
+    starts = logits[:, 0] - np.logaddexp.reduce(logits[:, 0])
+    ends = logits[:, 1] - np.logaddexp.reduce(logits[:, 1])
+    inside = 1 / (1 + np.exp(-logits[:, 2].clip(-30, 30)))
+    found = []
+    for k, (passage, first) in enumerate(row[3]):
+        last = row[3][k + 1][1] - 1 if k + 1 < len(row[3]) else len(row[0]) - 1
+        best = max(
+            ((starts[a] + ends[b], a, b) for a in range(first, last) for b in range(a, min(a + 24, last))),
+            default=(-99.0, first, first),
+        )
+        score, a, b = best
+        found.append([passage, a - first, b - first, round(float(score), 3), round(float(inside[a : b + 1].mean()), 3)])
+    return sorted(found, key=lambda each: -each[3])[:6]
+
+
+if __name__ == "__main__":
+    fit(Path(sys.argv[1]))

@@ -1,0 +1,143 @@
+"""Trains the answer reader (holdfast/models/answer_reader.py) on the lives of evals/data/lives. In steps:
+
+python -m evals.train.answers pack              questions with what is found for them, into evals/.cache/answers
+python evals/train/answer_network.py FOLDER     trains, with PyTorch alone
+python -m evals.train.answers report FOLDER     how well it does on lives held back, and how to weigh its confidence
+python -m evals.train.answers build FOLDER      writes answer_reader.npz and, with the package `onnx`, answer_reader.onnx
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import sys
+from datetime import UTC, datetime, time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast import AsyncHoldfast
+from holdfast.models import answer_reader, onnx_file
+from holdfast.models.answer_reader import LIST, NO, NONE, SPAN, YES, EncodedPassage, ReadPassage
+from holdfast.models.local import ArcticEmbedder
+from holdfast.storage.in_memory import MemoryVault
+from holdfast.testing import ScriptedExtractor
+from holdfast.text.passages import passage_spans
+from holdfast.text.static_vectors import weights_path
+from holdfast.text.wordpiece import WordPiece
+
+from ..data.life import FOLDER, Life, Question, Said, parse_lives
+from ..paths import CACHE
+from .reader import small_numbers
+
+HERE = CACHE / "answers"
+PASSAGE_CHARS = 240
+"""Longer messages are read in parts."""
+FOUND = 16
+
+
+# pack
+
+
+async def pack() -> None:
+    HERE.mkdir(parents=True, exist_ok=True)
+    pieces = WordPiece(weights_path("arctic-embed-s/vocab.txt"))
+    packed = []
+    for path in sorted(FOLDER.glob("*.txt")):
+        lives, faults = parse_lives(path.read_text("utf-8"), path.name)
+        print(path.name, len(lives), "lives", len(faults), "faults", flush=True)
+        async with AsyncHoldfast(MemoryVault(), ArcticEmbedder(), ScriptedExtractor()) as holdfast:
+            for n, life in enumerate(lives):
+                packed.append(await _packed_life(holdfast, life, f"{path.stem}-{n}", pieces))
+    with gzip.open(HERE / "lives.json.gz", "wt") as file:
+        json.dump(packed, file)
+    network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
+    np.savez_compressed(HERE / "embedder.npz", **small_numbers(network))
+    print(sum(len(each["questions"]) for each in packed), "questions")
+
+
+async def _packed_life(holdfast: AsyncHoldfast, life: Life, name: str, pieces: WordPiece) -> dict[str, Any]:
+    profile = holdfast.profile("lives", name)
+    for session in sorted({said.session for said in life.messages}):
+        some = [_message(said) for said in life.messages if said.session == session]
+        await profile.ingest(some, session_id=f"s{session}", wait=True)
+    stored = {}
+    for session in sorted({said.session for said in life.messages}):
+        mine = [said for said in life.messages if said.session == session]
+        stored |= dict(zip([m.id for m in await profile.messages(f"s{session}")], mine, strict=True))
+    parts = [(said, start, stop) for said in life.messages for start, stop in passage_spans(said.text, PASSAGE_CHARS)]
+    passages = [
+        answer_reader.encoded_passage(pieces, ReadPassage(said.text[start:stop], speaker(said), said.day))
+        for said, start, stop in parts
+    ]
+    questions = []
+    for question in life.questions:
+        hits = await profile.search(question.text, limit=FOUND, reference_date=_moment(question.asked))
+        order = [stored[hit.id].number for hit in hits if hit.id in stored]
+        ranked = [n for number in order for n, (said, _, _) in enumerate(parts) if said.number == number]
+        questions.append(_packed_question(question, parts, passages, ranked, pieces))
+    return {
+        "name": name,
+        "passages": [each.ids for each in passages],
+        "words": [each.words for each in passages],
+        "texts": [said.text[start:stop] for said, start, stop in parts],
+        "questions": questions,
+    }
+
+
+def _packed_question(
+    question: Question, parts: list[Any], passages: list[EncodedPassage], ranked: list[int], pieces: WordPiece
+) -> dict[str, Any]:
+    near = [n for n, (said, _, _) in enumerate(parts) if said.number in question.messages]
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for n in near:
+        said, start, stop = parts[n]
+        for span in question.spans:
+            if (at := said.text.find(span)) >= 0 and start <= at < stop:
+                if tokens := _token_span(passages[n], at - start, min(at + len(span), stop) - start):
+                    spans.setdefault(n, []).append(tokens)
+    return {
+        "ids": answer_reader.encoded_question(pieces, question.text, question.asked),
+        "kind": _kind(question),
+        "category": question.category,
+        "text": question.text,
+        "answer": question.answer,
+        "ranked": ranked,
+        "near": sorted(spans) if spans else near,
+        "spans": [[n, *tokens] for n, some in spans.items() for tokens in some],
+    }
+
+
+def _kind(question: Question) -> int:
+    if question.category == "never":
+        return NONE
+    if question.category == "yesno":
+        return YES if question.answer.lower() == "yes" else NO
+    return LIST if len(question.spans) > 1 else SPAN
+
+
+def _token_span(passage: EncodedPassage, start: int, stop: int) -> tuple[int, int] | None:
+    inside = [n for n, (first, last) in enumerate(passage.words) if last > first and first < stop and last > start]
+    return (inside[0], inside[-1]) if inside else None
+
+
+def speaker(said: Said) -> str:
+    return {"U": "user", "A": "assistant"}.get(said.speaker, said.speaker)
+
+
+def _message(said: Said) -> dict[str, Any]:
+    name = {} if said.speaker in ("U", "A") else {"speaker": said.speaker}
+    role = "assistant" if said.speaker == "A" else "user"
+    return {"role": role, "content": said.text, "timestamp": _moment(said.day).isoformat()} | name
+
+
+def _moment(day: Any) -> datetime:
+    return datetime.combine(day, time(12), UTC)
+
+
+if __name__ == "__main__":
+    step, *folder = sys.argv[1:]
+    if step == "pack":
+        asyncio.run(pack())
