@@ -1,6 +1,6 @@
 """Reads and checks the lives of evals/data/lives: conversations with statements and questions.
 
-    python -m evals.data.life [file …]
+python -m evals.data.life [file …]
 """
 
 from __future__ import annotations
@@ -13,7 +13,23 @@ from datetime import date, timedelta
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "lives"
-CATEGORIES = frozenset("once changed before when long count list yesno whose plan instruction two never".split())
+CATEGORIES = frozenset(
+    (
+        "once",
+        "changed",
+        "before",
+        "when",
+        "long",
+        "count",
+        "list",
+        "yesno",
+        "whose",
+        "plan",
+        "instruction",
+        "two",
+        "never",
+    )
+)
 _MESSAGE = re.compile(r"(\d+) (\S+) (.+)")
 _ASKED = re.compile(r"\s+@(\d{4}-\d\d-\d\d)$")
 

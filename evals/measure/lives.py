@@ -26,9 +26,13 @@ from ..paths import CACHE, RESULTS
 from ..profiles import cached_embedder, open_memory
 
 OUT = RESULTS / "lives.md"
-NUMBERS = dict(zip("zero one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True))
+NUMBERS = {
+    word: n
+    for n, word in enumerate(
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+    )
+}
 VERDICTS = ("right", "rightly empty", "wrong", "wrongly empty")
-MONTH = "%B"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,8 @@ def judge(question: Question, answer: str) -> str:
         if (said := newest.split()[:1]) in (["yes"], ["no"]):
             return "right" if said == [question.answer.lower()] else "wrong"
         return "right" if all(words(span) in newest for span in question.spans) else "wrong"
-    told = question.answer.split("; ") if len(question.spans) > 1 and question.category != "count" else [question.answer]
+    several = len(question.spans) > 1 and question.category != "count"
+    told = question.answer.split("; ") if several else [question.answer]
     return "right" if all(contains(newest, each) for each in told) else "wrong"
 
 
@@ -172,8 +177,11 @@ def main() -> None:
     files = [FOLDER / f"{name}.txt" for name in given.names]
     asked, list_, kept = asyncio.run(measure(files, given.limit, given.show))
     lines = table(asked)
-    lines += ["", f"Statements that hold and are known: {list_.known} of {list_.current}. Statements that ended and are "
-              f"still current: {list_.stale} of {list_.ended}. {list_.memories} memories."]  # fmt: skip
+    lines += [
+        "",
+        f"Statements that hold and are known: {list_.known} of {list_.current}. Statements that ended and are still "
+        f"current: {list_.stale} of {list_.ended}. {list_.memories} memories.",
+    ]
     print("\n".join(lines))
     (CACHE / "lives-memories.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False))
     if given.out:

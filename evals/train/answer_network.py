@@ -1,8 +1,8 @@
-"""The network of holdfast/models/answer_reader.py in PyTorch and its training, with nothing else installed:
+"""A network that reads answers in what is found, in PyTorch, and its training, with nothing else installed:
 
     python evals/train/answer_network.py FOLDER
 
-It reads evals/.cache/answers, which `python -m evals.train.answers pack` writes, and leaves in FOLDER what was learned
+It reads evals/.cache/answers, which `python -m evals.train.answers` writes, and leaves in FOLDER what was learned
 and what it reads in the lives held back. On a machine without a GPU it takes hours.
 """
 
@@ -106,7 +106,9 @@ def run(net: AnswerNet, rows: list[Context]) -> tuple[Any, Any]:
 def loss(net: AnswerNet, rows: list[Context], wanted: list[int]) -> Any:
     kind, spans = run(net, rows)
     # without the passage that decides, there is no answer
-    goal = torch.tensor([each if each == NONE or row[2] else NONE for row, each in zip(rows, wanted)], device=DEVICE)
+    goal = torch.tensor(
+        [each if each == NONE or row[2] else NONE for row, each in zip(rows, wanted, strict=True)], device=DEVICE
+    )
     total = functional.cross_entropy(kind, goal, label_smoothing=0.02)
     told = [n for n, row in enumerate(rows) if goal[n] != NONE]
     if not told:

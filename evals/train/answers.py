@@ -1,9 +1,7 @@
-"""Trains the answer reader (holdfast/models/answer_reader.py) on the lives of evals/data/lives. In steps:
+"""Packs the lives of evals/data/lives for training a reader of answers. In steps:
 
-python -m evals.train.answers pack              questions with what is found for them, into evals/.cache/answers
-python evals/train/answer_network.py FOLDER     trains, with PyTorch alone
-python -m evals.train.answers report FOLDER     how well it does on lives held back, and how to weigh its confidence
-python -m evals.train.answers build FOLDER      writes answer_reader.npz and, with the package `onnx`, answer_reader.onnx
+python -m evals.train.answers                   questions with what is found for them, into evals/.cache/answers
+python evals/train/answer_network.py FOLDER     trains on a GPU, with PyTorch alone
 """
 
 from __future__ import annotations
@@ -11,16 +9,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import sys
 from datetime import UTC, datetime, time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from holdfast import AsyncHoldfast
-from holdfast.models import answer_reader, onnx_file
-from holdfast.models.answer_reader import LIST, NO, NONE, SPAN, YES, EncodedPassage, ReadPassage
+from holdfast.models import onnx_file
 from holdfast.models.local import ArcticEmbedder
 from holdfast.storage.in_memory import MemoryVault
 from holdfast.testing import ScriptedExtractor
@@ -30,15 +25,14 @@ from holdfast.text.wordpiece import WordPiece
 
 from ..data.life import FOLDER, Life, Question, Said, parse_lives
 from ..paths import CACHE
+from . import answer_input
+from .answer_input import LIST, NO, NONE, SPAN, YES, EncodedPassage, ReadPassage
 from .reader import small_numbers
 
 HERE = CACHE / "answers"
 PASSAGE_CHARS = 240
 """Longer messages are read in parts."""
 FOUND = 16
-
-
-# pack
 
 
 async def pack() -> None:
@@ -69,7 +63,7 @@ async def _packed_life(holdfast: AsyncHoldfast, life: Life, name: str, pieces: W
         stored |= dict(zip([m.id for m in await profile.messages(f"s{session}")], mine, strict=True))
     parts = [(said, start, stop) for said in life.messages for start, stop in passage_spans(said.text, PASSAGE_CHARS)]
     passages = [
-        answer_reader.encoded_passage(pieces, ReadPassage(said.text[start:stop], speaker(said), said.day))
+        answer_input.encoded_passage(pieces, ReadPassage(said.text[start:stop], speaker(said), said.day))
         for said, start, stop in parts
     ]
     questions = []
@@ -99,7 +93,7 @@ def _packed_question(
                 if tokens := _token_span(passages[n], at - start, min(at + len(span), stop) - start):
                     spans.setdefault(n, []).append(tokens)
     return {
-        "ids": answer_reader.encoded_question(pieces, question.text, question.asked),
+        "ids": answer_input.encoded_question(pieces, question.text, question.asked),
         "kind": _kind(question),
         "category": question.category,
         "text": question.text,
@@ -138,6 +132,4 @@ def _moment(day: Any) -> datetime:
 
 
 if __name__ == "__main__":
-    step, *folder = sys.argv[1:]
-    if step == "pack":
-        asyncio.run(pack())
+    asyncio.run(pack())

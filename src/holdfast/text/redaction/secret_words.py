@@ -1,6 +1,7 @@
 """Finds the words of a text that are secrets told in talk: "front door keypad: 4471 then hit the star".
 
-A linear model judges every word by its own shape and the words around it; `evals/train/secret_words.py` trained its weights.
+A linear model judges every word by its own shape and the words around it; its weights were trained by
+`evals/train/secret_words.py`.
 """
 
 from __future__ import annotations
