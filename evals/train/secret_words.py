@@ -320,11 +320,11 @@ def write_page(results: dict[str, list[tuple[SecretCase, bool]]], chosen: float)
         "`python -m evals.train.secret_words` fits the detector of secrets in talk without one list at a time and "
         f"measures redaction on that list; the threshold is {chosen}. A secret is caught when neither it nor a half "
         "of it of 6 or more characters is left. A text without a secret that changes at all is a false alarm. The "
-        "rules for machine formats were tuned on these lists, and some of the lines in `talk` were written after their errors "
-        "were read, so that these figures are kinder than those of a list held back: before such lines were written, "
-        "0.90 of the secrets in talk of `development_4` were caught with 0.013 false alarms. `talk` is measured with "
-        "what the other lists alone teach. `development_chat` and `development_forms` are "
-        "mostly texts made to mislead.\n\n"
+        "rules for machine formats were tuned on these lists, and some of the lines in `talk` were written after "
+        "their errors were read, so that these figures are kinder than those of a list held back: "
+        "before such lines were written, 0.90 of the secrets in talk of `development_4` were caught with 0.013 "
+        "false alarms. `talk` is measured with what the other lists alone teach. `development_chat` and "
+        "`development_forms` are mostly texts made to mislead.\n\n"
         + "\n".join(lines)
         + "\n\nBy family, over "
         + ", ".join(f"`{name}`" for name in HELD_OUT)
