@@ -19,3 +19,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew", action="store_true", help="write the golden files anew in place of comparing them")
+
+
+SLOW_FOLDERS = ("processes", "property", "e2e", "third_party", "scenarios", "conformance", "adapters")
+"""Slowest files first: workers take one file after another, and the last one should not keep the others waiting."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        folder = item.nodeid.split("/")[1]
+        return SLOW_FOLDERS.index(folder) if folder in SLOW_FOLDERS else len(SLOW_FOLDERS)
+
+    items.sort(key=rank)
