@@ -119,8 +119,8 @@ class DocumentWorker:
 
     async def _next(self, who: Who) -> bool:
         """Parse one document; False when there is none to parse now."""
-        store = await self._vault.open(*who, create=False)
-        async with self._turns:
+        async with self._turns:  # first, so that profiles without documents do not fill the cache of open files
+            store = await self._vault.open(*who, create=False)
             until = self.clock() + LEASE
             document = await store.documents.claim(self.clock(), until)
             if document is None:

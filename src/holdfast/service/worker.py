@@ -86,6 +86,8 @@ class Worker:
         self._due: dict[Who, PendingProfile] = {}
         self._wake = asyncio.Event()
         self._marked: set[Who] = set()
+        self._quiet_since: dict[Who, float] = {}
+        """When the work of a marked profile was finished, by the monotonic clock, earliest first."""
         self._writing: Counter[Who] = Counter()
         self._marking = asyncio.Lock()
         self._lanes: list[asyncio.Task[None]] = []
@@ -174,6 +176,7 @@ class Worker:
         """Drop the work of a deleted profile."""
         self._marked.discard(who)
         self._finish(who)
+        self._quiet_since.pop(who, None)
 
     async def stop(self) -> None:
         """Finish the current batch. Work that still waits is durable and continues at the next start."""
@@ -209,15 +212,15 @@ class Worker:
                     await self._work(who)
                 finally:
                     self._in_work.discard(who)
+                await self._rest_quiet()
                 continue
             if self._to_visit:
                 await self._visit(self._to_visit.pop())
                 continue
             self._wake.clear()
-            try:
-                await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS if self._marked else None)
-            except TimeoutError:
-                await self._rest(set(self._marked))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS if self._quiet_since else None)
+            await self._rest_quiet()
 
     async def _work(self, who: Who) -> None:
         due = self._due[who]
@@ -317,6 +320,9 @@ class Worker:
         due = self._due.pop(who, None)
         if due is not None:
             due.done.set()
+        if who in self._marked:
+            self._quiet_since.pop(who, None)
+            self._quiet_since[who] = time.monotonic()
 
     async def _mark(self, who: Who) -> None:
         async with self._marking:
@@ -324,8 +330,17 @@ class Worker:
                 await self._vault.expect_work(*who)
                 self._marked.add(who)
 
+    async def _rest_quiet(self) -> None:
+        """Rest profiles that have been quiet for a while: one of them when others have work, all of them otherwise."""
+        before = time.monotonic() - IDLE_SECONDS
+        while self._quiet_since and self._quiet_since[who := next(iter(self._quiet_since))] <= before:
+            del self._quiet_since[who]
+            await self._rest({who})
+            if self._due:
+                return
+
     async def _rest(self, quiet: set[Who]) -> None:
-        """Unmark the profiles in the catalogue that have no work left; check the others again later."""
+        """Unmark the profiles in the catalogue that have no work left; `_look` notifies the others again."""
         for who in quiet:
             async with self._marking:
                 if self._writing[who] or who in self._due:
@@ -341,6 +356,8 @@ class Worker:
 
     async def _look(self) -> None:
         for who in await self._vault.waiting(self._embedder.model):
+            if who in self._quiet_since:
+                continue  # this process finished its work and will rest it
             self.reading(who)
             if who not in self._due:
                 await self._mark(who)

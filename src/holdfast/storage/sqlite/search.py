@@ -56,7 +56,7 @@ SELECT group_concat(DISTINCT beside.n)
 """
 _AGENTS = """
 WITH RECURSIVE known (agent) AS (
-  SELECT min(agent) FROM {table}
+  SELECT min(agent) FROM {table} WHERE agent IS NOT NULL
   UNION ALL SELECT (SELECT min(agent) FROM {table} WHERE agent > known.agent) FROM known WHERE known.agent IS NOT NULL
 ) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
 """
