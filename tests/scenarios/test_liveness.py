@@ -18,6 +18,7 @@ import pytest
 from holdfast import AsyncHoldfast, Closed, Holdfast, NotFound
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.types import Draft, Floats, Message
+from holdfast.service import worker
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from holdfast.testing.conformance import message
@@ -337,3 +338,17 @@ async def test_what_stands_for_the_rules_has_everything_they_have(tmp_path: Path
     parts = wire(tmp_path, embedder=HashingEmbedder())
     assert {name for name in dir(RuleExtractor) if name[0] != "_"} <= set(dir(parts.extractor))
     await parts.vault.close()
+
+
+async def test_a_quiet_profile_rests_while_another_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else every profile that was ever written would be visited again and again under steady traffic."""
+    monkeypatch.setattr(worker, "IDLE_SECONDS", 0.5)
+    vault = SqliteVault(tmp_path)
+    async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor()) as memory:
+        await memory.profile("app", "quiet").ingest(messages_of("hello"), session_id="s")
+        for n in range(1000):
+            await memory.profile("app", "busy").ingest(messages_of(f"said {n}"), session_id="s")
+            if ("app", "quiet") not in await vault.waiting(HashingEmbedder().model):
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("the quiet profile still waits after a thousand writes to another")
