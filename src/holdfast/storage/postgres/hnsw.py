@@ -80,10 +80,11 @@ class HnswIndexes:
 def distance_ordering(profile: int, model: str, memory: bool, indexed: bool) -> tuple[str, str]:
     """The ORDER BY expression and the condition of a vector search, in the form that the HNSW index needs if `indexed`.
 
-    Only messages are in the index: even a large profile has few memories.
+    Only messages are in the index: even a large profile has few memories. Every part with a vector is one to embed; the
+    condition says so because the index by model has only those.
     """
     which = "part.memory" if memory else "NOT part.memory"
-    mine = f"part.profile = {int(profile)} AND part.model = {_sql_literal(model)} AND {which}"
+    mine = f"part.profile = {int(profile)} AND part.model = {_sql_literal(model)} AND {which} AND part.embed"
     return (f"(part.near::halfvec({_dimensions(model)}))" if indexed else "part.near"), mine
 
 

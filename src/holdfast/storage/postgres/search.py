@@ -72,9 +72,11 @@ WITH RECURSIVE known (agent) AS (
 ) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT %(limit)s
 """
 _POSTINGS = """
-SELECT wanted.n, held.word, held.times FROM unnest(%(parts)s::bigint[]) AS wanted (n),
-  LATERAL (SELECT word, times FROM posting WHERE profile = %(p)s AND part = wanted.n OFFSET 0) AS held
- WHERE held.word = ANY(%(words)s::text[])
+SELECT held.part, asked.word, held.times
+  FROM unnest(%(words)s::text[]) AS asked (word), (VALUES (false), (true)) AS of (memory),
+  LATERAL (SELECT part, times FROM posting
+            WHERE profile = %(p)s AND word = asked.word AND memory = of.memory AND part = ANY(%(parts)s::bigint[])
+            OFFSET 0) AS held
 """
 
 
