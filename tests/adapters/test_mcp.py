@@ -32,6 +32,7 @@ from support.mcp_clients import (
     stdio_server,
     token_client,
 )
+from support.waiting import until
 
 TRANSPORTS = ("modern", "legacy", "sse", "stdio")
 BUDGET = 2200
@@ -100,8 +101,11 @@ async def test_every_tool_over_every_transport(here: Site, tmp_path: Path, trans
         assert "Marta works-at Acme Robotics" in marta["links"]
         assert [each["content"] for each in marta["memories"]] == ["The user's sister Marta works at Acme Robotics."]
         assert (await call_tool(client, "about", name="Zorblax"))["memories"] == []
-        await asyncio.sleep(0.5)  # a moment for the digestion of what was said
-        assert "Porto" in (await call_tool(client, "recall", query="Where do I live?"))["answer"]
+
+        async def known() -> bool:  # once what was said is digested
+            return "Porto" in (await call_tool(client, "recall", query="Where do I live?"))["answer"]
+
+        await until(known)
         block = await call_tool(client, "get_context", query="ferns", tokens=60)
         assert block["tokens"] <= 60
         assert "ferns" in block["context"]
@@ -288,7 +292,7 @@ async def beside(data: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     )
     try:
         assert server.stdout is not None
-        await asyncio.wait_for(server.stdout.readline(), 60)
+        await asyncio.wait_for(server.stdout.readline(), 120)
         while load_address(data) is None:  # noqa: ASYNC110  (it is a file)
             await asyncio.sleep(0.05)
         yield server

@@ -483,7 +483,7 @@ CHILD = CHILDREN / "migrate_kind.py"
 
 
 def run_until_killed(folder: Path, step: int, back: str) -> bool:
-    done = subprocess.run([sys.executable, CHILD, folder, str(step), back], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, CHILD, folder, str(step), back], capture_output=True, text=True, timeout=400)
     assert done.returncode in (0, -9), done.stderr
     return done.returncode == -9
 
@@ -504,7 +504,7 @@ def prepare_folder(folder: Path, back: bool = False) -> None:
         alice.register_kind("preference", NEW, version=2)
         if back:
             alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
-        alice.settle(10)
+        alice.settle(120)
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["forth", "back"])

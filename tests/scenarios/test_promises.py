@@ -155,7 +155,7 @@ async def test_what_was_acknowledged_is_in_a_copy_of_the_folder_taken_that_momen
         alice = memory.profile("app", "alice")
         assert texts(await alice.messages("s1")) == ["I moved to Lisbon."]
         assert texts((await alice.list()).items) == ["Loves trams"]
-        assert await alice.settle(10)
+        assert await alice.settle(120)
         assert (await alice.stats()).pending == 0
         assert (await alice.search("Lisbon"))[0].content == "I moved to Lisbon."
 
@@ -538,7 +538,7 @@ async def test_a_write_while_the_worker_goes_to_rest_survives_a_crash(
         gate.open.set()
     async with open_memory(tmp_path / "crashed") as memory:
         alice = memory.profile("app", "alice")
-        await alice.settle(5)
+        await alice.settle(120)
         assert (await alice.stats()).pending == 0
 
 
@@ -585,7 +585,7 @@ async def test_work_in_hand_at_closing_goes_on_at_the_next_open(tmp_path: Path) 
         tmp_path, extractor=ScriptedExtractor({"I live in Porto": [fact("Lives in Porto")]})
     ) as memory:
         alice = memory.profile("app", "alice")
-        await alice.settle(10)
+        await alice.settle(120)
         assert texts((await alice.list()).items) == ["Lives in Porto"]
 
 

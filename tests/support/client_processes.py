@@ -19,7 +19,7 @@ import httpx2 as httpx
 from .paths import ROOT
 
 WORKERS = ROOT / "integrations" / "workers"
-READY_SECONDS = 90
+READY_SECONDS = 300
 """Seconds that a process may take to get ready."""
 
 
@@ -33,7 +33,7 @@ class AgentMemoryServer:
     def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         """A call of the Agent Memory contract."""
         url = f"{self.base}/client/v4/accounts/local/agent-memory{path}"
-        return httpx.request(method, url, headers={"authorization": f"Bearer {self.token}"}, timeout=30, **more)
+        return httpx.request(method, url, headers={"authorization": f"Bearer {self.token}"}, timeout=120, **more)
 
 
 @contextmanager

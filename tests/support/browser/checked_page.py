@@ -24,7 +24,7 @@ WAIT_FOR_ANIMATIONS = """
   .filter((each) => each.effect.getComputedTiming().endTime !== Infinity)
   .map((each) => each.finished.catch(() => null))).then(() => null)
 """
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = 120_000
 
 
 class CheckedPage:
