@@ -229,7 +229,7 @@ async def test_what_is_pending_stays_pending_with_the_shorter_text(tmp_path: Pat
         store = await holdfast.runtime.vault.open("app", "ana", create=False)
         await store.apply(Change(redo=(boat.sources[0],)))
         holdfast.runtime.worker.notify(("app", "ana"))
-        await asyncio.wait_for(reached.wait(), 10)
+        await asyncio.wait_for(reached.wait(), 120)
         gone = await ana.forget(boat.id)
         assert gone.shortened == boat.sources
         (message,) = await ana.messages()

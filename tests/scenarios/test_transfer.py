@@ -103,7 +103,7 @@ async def run_transfer(
 
 async def run_transfer_once_free(source: Vault, target: Vault) -> TransferResult:
     """As somebody would who is told to try again: the database may still end the transaction of a killed process."""
-    for _ in range(20):
+    for _ in range(120):
         try:
             return await run_transfer(source, target)
         except Busy:

@@ -39,7 +39,7 @@ class Inspector:
             "sse": ["--transport", "sse", "--server-url", f"{server.base}/sse/{made}"],
             "stdio": ["--transport", "stdio"],
         }[way]
-        self._target = [*reached, "--protocol-era", era, "--connect-timeout", "60000"]
+        self._target = [*reached, "--protocol-era", era, "--connect-timeout", "120000"]
         if way == "bearer":
             self._target += ["--header", f"Authorization: Bearer {made}"]
         if way == "stdio":
