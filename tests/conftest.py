@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,6 +27,17 @@ def patient_reads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     """A read waits for the digestion of recent writes, however busy the machine is; in use, for half a second."""
     if request.node.get_closest_marker("short_waits") is None:
         monkeypatch.setattr("holdfast.service.profile.context.CATCH_UP_SECONDS", 60.0)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """Commands run in this process log to the stderr of their test, which is closed after it."""
+    logs = [logging.getLogger(name) for name in ("holdfast", "holdfast.access")]
+    before = [(log, log.handlers[:], log.level, log.propagate) for log in logs]
+    yield
+    for log, handlers, level, propagate in before:
+        log.handlers, log.propagate = handlers, propagate
+        log.setLevel(level)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

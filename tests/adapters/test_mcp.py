@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -32,6 +31,7 @@ from support.mcp_clients import (
     stdio_server,
     token_client,
 )
+from support.server_process import free_port
 from support.waiting import until
 
 TRANSPORTS = ("modern", "legacy", "sse", "stdio")
@@ -283,10 +283,7 @@ async def test_two_processes_of_ours_share_the_folder_that_a_server_has_open(tmp
 @asynccontextmanager
 async def beside(data: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     """`holdfast serve` on the folder, in a process of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = ["-m", "holdfast", "serve", "--quiet", "--data", str(data), "--port", str(port)]
+    command = ["-m", "holdfast", "serve", "--quiet", "--data", str(data), "--port", str(free_port())]
     server = await asyncio.create_subprocess_exec(
         sys.executable, *command, env=plain_env(), stdout=asyncio.subprocess.PIPE
     )

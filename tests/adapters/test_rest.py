@@ -71,7 +71,7 @@ async def _run(folder: Path, service: Service, ready: threading.Event, stopped: 
         await _issue(holdfast, service)
         app = app_of(holdfast)
         service.routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off", timeout_keep_alive=600))
         serving = asyncio.create_task(server.serve())
         while not server.started:  # noqa: ASYNC110  (uvicorn has no event for it)
             await asyncio.sleep(0.01)

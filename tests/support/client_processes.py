@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from typing import Any
 import httpx2 as httpx
 
 from .paths import ROOT
+from .server_process import free_port
 
 WORKERS = ROOT / "integrations" / "workers"
 READY_SECONDS = 300
@@ -82,10 +82,3 @@ def answers_with(url: str, *statuses: int) -> bool:
     with suppress(httpx.TransportError):
         return httpx.get(url, timeout=10).status_code in statuses
     return False
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

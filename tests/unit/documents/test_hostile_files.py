@@ -48,7 +48,7 @@ def test_no_input_harms_its_reader(hostile: Hostile, tmp_path: Path) -> None:
     found = parse_bytes(data, tmp_path, hostile.name, hostile.limits)
     check(found, hostile.ends)
     assert not [word for word in hostile.never if word in found.text]
-    assert time.monotonic() - began < 25
+    assert time.monotonic() - began < hostile.limits.wall_seconds
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - here < 200 * 1024, "the reader itself grew"
     assert [path.name for path in tmp_path.iterdir()] == [
         path.name for path in tmp_path.iterdir() if len(path.name) == 16
