@@ -67,7 +67,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
         await holdfast.create_namespace("app")
         token = await holdfast.access.admin() or ""
         async with (
-            http_server(holdfast, ServiceLimits("20/second", ("https://app.example",))) as url,
+            http_server(holdfast, ServiceLimits("20/hour", ("https://app.example",))) as url,
             httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=120) as http,
         ):
             yield Site(holdfast, url, http, token)
@@ -221,9 +221,8 @@ async def test_one_who_asks_too_much_is_told_when_to_come_back(site: Site) -> No
     await site.call_json("POST", OF + "/remember", json={"content": "x"})
     headers = {"authorization": f"Bearer {token}"}
     answers = [await site.ask("GET", OF + "/stats", headers=headers) for _ in range(30)]
-    refused = [answer for answer in answers if answer.status_code == 429]
-    assert refused
-    assert refused[0].headers["retry-after"] == "1"
+    assert [answer.status_code for answer in answers] == [200] * 20 + [429] * 10
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 3600
     assert (await site.ask("GET", OF + "/stats")).status_code == 200  # an admin may
 
 

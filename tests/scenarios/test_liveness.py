@@ -248,6 +248,7 @@ def test_a_script_ends_quietly(script: str, tmp_path: Path) -> None:
 def test_a_profile_keeps_its_holdfast_open(tmp_path: Path) -> None:
     alice = Holdfast.open(tmp_path, embedder=HashingEmbedder(), extractor=ScriptedExtractor()).profile("app", "alice")
     assert alice.remember("x").content == "x"
+    alice._holdfast.close()
 
 
 def test_the_synchronous_front_works_inside_a_running_loop_and_from_many_threads(tmp_path: Path) -> None:
