@@ -309,7 +309,7 @@ async def test_the_remote_client_names_what_stands_in_its_way(site: Site) -> Non
     async with RemoteHoldfast(site.url, token) as far:
         await site.call_json("POST", OF + "/remember", json={"content": "x"})
         alice = far.profile("app", "alice")
-        with pytest.raises(TooMany, match="retry in 1 s"):
+        with pytest.raises(TooMany, match=r"retry in \d+ s"):
             await asyncio.gather(*(alice.stats() for _ in range(30)))
     async with RemoteHoldfast("http://127.0.0.1:9", token) as far:
         with pytest.raises(Unreachable, match="holdfast serve"):
