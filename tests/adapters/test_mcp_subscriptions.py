@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,10 +187,11 @@ async def test_who_was_told_that_it_listens_misses_nothing(
     here: Site, transport: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when finding the newest event takes long."""
-    reach = Subscriptions._reach
+    reach, written = Subscriptions._reach, asyncio.Event()
 
     async def slowly(self: Subscriptions, who: tuple[str, str]) -> tuple[int, int]:
-        await asyncio.sleep(0.2)
+        with suppress(TimeoutError):  # if word was given before this, the write is made and would be missed
+            await asyncio.wait_for(written.wait(), 2)
         return await reach(self, who)
 
     monkeypatch.setattr(Subscriptions, "_reach", slowly)
@@ -199,8 +200,10 @@ async def test_who_was_told_that_it_listens_misses_nothing(
         uri = f"{ALICE}/summary"
         async with Client(await here.url()) as client, client.listen(resource_subscriptions=[uri]) as listening:
             await here.profile().remember("Has a dog")
+            written.set()
             assert await next_notifications(listening, 1) == [ResourceUpdated(uri)]
     else:
         async with subscribed_client(here, transport, "alice", told):
             await here.profile().remember("Has a dog")
+            written.set()
             await until(lambda: told == [f"{ALICE}/summary"])

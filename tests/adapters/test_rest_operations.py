@@ -7,6 +7,7 @@ import itertools
 import json
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,10 +122,11 @@ async def test_a_stream_says_that_it_listens_once_nothing_is_missed(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when finding the newest event takes long: what is written after the word is told."""
-    reach = Subscriptions._reach
+    reach, written = Subscriptions._reach, asyncio.Event()
 
     async def slowly(self: Subscriptions, who: tuple[str, str]) -> tuple[int, int]:
-        await asyncio.sleep(0.2)
+        with suppress(TimeoutError):  # if word was given before this, the write is made and would be missed
+            await asyncio.wait_for(written.wait(), 2)
         return await reach(self, who)
 
     monkeypatch.setattr(Subscriptions, "_reach", slowly)
@@ -132,6 +134,7 @@ async def test_a_stream_says_that_it_listens_once_nothing_is_missed(
         lines = answer.aiter_lines()
         assert await anext(lines) == ": listening"
         kept = await site.holdfast.profile("app", "alice").remember("Said at once")
+        written.set()
         told = [line async for line in aslice(lines, 4)]
         assert kept.id in told[-1]
 
