@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 pytest.register_assert_rewrite("support")
 
 # The same examples in every run, so that a change passes or fails for what it does; `make prove` looks at other ones.
+# Neither is about the time that an example takes.
+TIMELESS: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile(
-    "same", derandomize=True, database=None, phases=(Phase.explicit, Phase.generate, Phase.shrink)
+    "same", derandomize=True, database=None, phases=(Phase.explicit, Phase.generate, Phase.shrink), **TIMELESS
 )
-settings.register_profile("random", print_blob=True)
+settings.register_profile("random", print_blob=True, **TIMELESS)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+@pytest.fixture(autouse=True)
+def patient_reads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read waits for the digestion of recent writes, however busy the machine is; in use, for half a second."""
+    if request.node.get_closest_marker("short_waits") is None:
+        monkeypatch.setattr("holdfast.service.profile.context.CATCH_UP_SECONDS", 60.0)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """Commands run in this process log to the stderr of their test, which is closed after it."""
+    logs = [logging.getLogger(name) for name in ("holdfast", "holdfast.access")]
+    before = [(log, log.handlers[:], log.level, log.propagate) for log in logs]
+    yield
+    for log, handlers, level, propagate in before:
+        log.handlers, log.propagate = handlers, propagate
+        log.setLevel(level)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

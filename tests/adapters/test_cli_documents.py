@@ -136,7 +136,7 @@ def test_a_watched_folder_is_followed(data: Path, tmp_path: Path) -> None:
         time.sleep(0.2)
     finally:
         child.terminate()  # a shell's background processes ignore an interrupt
-        child.wait(20)
+        child.wait(400)
         child.stdout.close()
 
 

@@ -102,7 +102,7 @@ def exported_by_process(data: Path, name: str, out: Path) -> subprocess.Complete
     command = [sys.executable, "-m", "holdfast", "export", name, "--data", str(data)]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     with out.open("ab") as file:
-        return subprocess.run(command, stdout=file, stderr=subprocess.PIPE, env=environment, timeout=60)
+        return subprocess.run(command, stdout=file, stderr=subprocess.PIPE, env=environment, timeout=400)
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="there is no /dev/stdout")

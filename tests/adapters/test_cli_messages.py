@@ -25,7 +25,7 @@ def shell(tmp_path: Path) -> Shell:
 
     def shell(line: str) -> subprocess.CompletedProcess[str]:
         script = f'holdfast() {{ "{sys.executable}" -m holdfast "$@"; }}\nset -o pipefail\n{line}'
-        return subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=100)
+        return subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=400)
 
     return shell
 

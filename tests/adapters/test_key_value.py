@@ -27,7 +27,7 @@ async def served(tmp_path: Path) -> AsyncIterator[tuple[AsyncHoldfast, str]]:
 
 async def client(holdfast: AsyncHoldfast, url: str, *rights: str, **bound: Any) -> httpx.AsyncClient:
     _, token = await holdfast.access.issue("key", "test", rights, **bound)
-    return httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=60)
+    return httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=120)
 
 
 async def test_every_answer_shows_when_an_item_expires(served: tuple[AsyncHoldfast, str]) -> None:

@@ -27,6 +27,8 @@ from holdfast.models.llm.retry import RetryingChat, RetryPolicy
 from holdfast.models.llm.tasks.parse_answer import ask_for_json
 from holdfast.testing import Asked, Fault, ModelServer
 from holdfast.testing.llm_faults import HOSTILE_ANSWERS
+from support.loop_clock import LoopClock
+from support.waiting import until
 
 KEY = "T0pS3cret-0123"
 SPECS = {"openai": "openai:gpt-test", "anthropic": "anthropic:claude-test", "custom": ""}
@@ -38,7 +40,9 @@ SCHEMA = {
     "required": ["items"],
     "additionalProperties": False,
 }
-ASK = ChatRequest("extract.full", "Read what was said. " * 10, "Ana lives in Lisbon.", SCHEMA, tokens=300, seconds=5.0)
+ASK = ChatRequest(
+    "extract.full", "Read what was said. " * 10, "Ana lives in Lisbon.", SCHEMA, tokens=300, seconds=120.0
+)
 GOOD = '{"items": ["Ana lives in Lisbon", "Ana has a dog called Rex"]}'
 Script = Callable[[Asked], Any]
 
@@ -69,6 +73,18 @@ def in_turn(*said: Any) -> Script:
     """Says one after the other, and the last one for ever."""
     waiting = list(said)
     return lambda _: waiting.pop(0) if len(waiting) > 1 else waiting[0]
+
+
+def timed_out_of(said: Script, clock: LoopClock, seconds: float) -> Script:
+    """The same, but as soon as a request that gets no answer has come, so much time has passed."""
+
+    def script(asked: Asked) -> Any:
+        answer = said(asked)
+        if answer is Fault.SLOW:
+            clock.advance(seconds)
+        return answer
+
+    return script
 
 
 async def pieces_of(chat: Chat, ask: ChatRequest = ASK) -> tuple[list[str], ChatReply]:
@@ -142,8 +158,9 @@ IN_THE_TEXT = [Fault.TRUNCATED, Fault.EMPTY, Fault.NOT_JSON, Fault.WRONG_SHAPE, 
 )
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_a_fault_that_passes_is_waited_out(dialect: str, fault: Fault, stream: bool) -> None:
-    async with chat_with(in_turn(fault, GOOD), dialect) as (server, chat):
-        reply = await ask_chat(RetryingChat(chat, replace(QUICK, patience=0.3)), replace(ASK, seconds=1.0), stream)
+    script = timed_out_of(in_turn(fault, GOOD), LoopClock(), 401)  # more than two thirds, for the first attempt
+    async with chat_with(script, dialect) as (server, chat):
+        reply = await ask_chat(RetryingChat(chat, QUICK), replace(ASK, seconds=600), stream)
         assert reply.text == GOOD
         assert len(server.seen) == 2
 
@@ -155,7 +172,7 @@ async def test_a_fault_that_stays_ends_as_unavailable_in_time(dialect: str, faul
         began = time.perf_counter()
         with pytest.raises(ModelUnavailable) as raised:
             await RetryingChat(chat, QUICK).reply(replace(ASK, seconds=1.5))
-        assert time.perf_counter() - began < 20
+        assert time.perf_counter() - began < 120
         assert KEY not in str(raised.value)
         assert len(server.seen) <= QUICK.tries
 
@@ -349,19 +366,25 @@ async def test_retry_after_in_seconds_is_waited_for() -> None:
 
 
 async def test_retry_after_as_a_date_is_waited_for() -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
-    async with chat_with(in_turn(Fault.STATUS_429, GOOD), retry_after=date) as (_, chat):
-        began = time.perf_counter()
-        await RetryingChat(chat, QUICK).reply(ASK)
-        assert time.perf_counter() - began >= 0.5
+    date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    async with chat_with(in_turn(Fault.STATUS_429, GOOD), retry_after=date) as (server, chat):
+        clock = LoopClock()
+        began = clock.time()
+        call = asyncio.create_task(RetryingChat(chat, QUICK).reply(replace(ASK, seconds=7200)))
+        await until(lambda: bool(server.seen))
+        while not call.done():
+            assert len(server.seen) == 1 or clock.time() - began > 3400
+            clock.advance(100)
+            await asyncio.sleep(0.01)
+        assert (await call).text == GOOD
 
 
 async def test_a_wait_longer_than_the_call_may_take_is_not_begun() -> None:
-    async with chat_with(lambda _: Fault.STATUS_429, retry_after="60") as (server, chat):
+    async with chat_with(lambda _: Fault.STATUS_429, retry_after="3600") as (server, chat):
         began = time.perf_counter()
         with pytest.raises(ModelUnavailable, match="429"):
             await RetryingChat(chat, QUICK).reply(ASK)
-        assert time.perf_counter() - began < 30
+        assert time.perf_counter() - began < ASK.seconds
         assert len(server.seen) == 1
 
 
@@ -371,14 +394,17 @@ async def test_no_call_takes_longer_than_its_seconds(stream: bool) -> None:
         began = time.perf_counter()
         with pytest.raises(ModelUnavailable, match="in time"):
             await ask_chat(RetryingChat(chat), replace(ASK, seconds=0.4), stream)
-        assert 0.35 < time.perf_counter() - began < 20
+        assert 0.35 < time.perf_counter() - began < 120
 
 
 async def test_a_stream_that_trickles_ends_with_its_seconds() -> None:
     async with chat_with(lambda _: GOOD * 500, pace=0.05) as (_, chat):
-        began = time.perf_counter()
-        assert await until_it_breaks(RetryingChat(chat, QUICK), replace(ASK, seconds=0.5))
-        assert time.perf_counter() - began < 20
+        clock = LoopClock()
+        async with aclosing(RetryingChat(chat, QUICK).stream(ASK)) as stream:
+            assert isinstance(await anext(stream), str)
+            clock.advance(ASK.seconds)
+            with pytest.raises(ModelUnavailable, match="in time"):
+                [piece async for piece in stream]
 
 
 @pytest.mark.parametrize("fault", BEGUN)
@@ -404,7 +430,8 @@ async def until_it_breaks(chat: Chat, ask: ChatRequest) -> list[str | ChatReply]
 
 async def test_at_most_four_calls_are_under_way_at_once() -> None:
     async def slowly(_: Asked) -> str:
-        await asyncio.sleep(0.1)
+        await until(lambda: len(server.seen) >= 4)
+        await asyncio.sleep(0.1)  # a fifth would come by then
         return GOOD
 
     async with chat_with(slowly) as (server, chat):
@@ -417,7 +444,7 @@ async def test_at_most_four_calls_are_under_way_at_once() -> None:
 async def test_waiting_for_a_place_counts_as_waiting() -> None:
     async with chat_with(lambda _: Fault.SLOW) as (server, chat):
         steady = RetryingChat(chat, RetryPolicy(at_once=1))
-        busy = asyncio.create_task(steady.reply(replace(ASK, seconds=5)))
+        busy = asyncio.create_task(steady.reply(ASK))
         await until(lambda: len(server.seen) == 1)
         with pytest.raises(ModelUnavailable, match="Too many calls"):
             await steady.reply(replace(ASK, seconds=0.2))
@@ -426,15 +453,10 @@ async def test_waiting_for_a_place_counts_as_waiting() -> None:
             await busy
 
 
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not true():  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
-
-
 async def test_a_server_that_is_down_is_left_alone_and_asked_again_later() -> None:
     async with chat_with(lambda _: Fault.STATUS_503) as (server, chat):
-        steady = RetryingChat(chat, RetryPolicy(tries=1), CircuitBreaker(chat.name, rest=0.2))
+        now = 0.0
+        steady = RetryingChat(chat, RetryPolicy(tries=1), CircuitBreaker(chat.name, rest=0.2, clock=lambda: now))
         for _ in range(5):
             with pytest.raises(ModelUnavailable, match="503"):
                 await steady.reply(ASK)
@@ -444,7 +466,7 @@ async def test_a_server_that_is_down_is_left_alone_and_asked_again_later() -> No
             await pieces_of(steady)
         assert len(server.seen) == 5
         server.script = lambda _: GOOD
-        await asyncio.sleep(0.25)
+        now = 0.25
         assert (await steady.reply(ASK)).text == GOOD
         assert not steady.line.breaker.open
 
@@ -499,14 +521,17 @@ async def test_a_stream_left_early_hangs_up_and_frees_its_place() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-async def test_after_hundreds_of_faults_at_once_everything_is_as_before(dialect: str) -> None:
+async def test_after_hundreds_of_faults_at_once_everything_is_as_before(
+    dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.models.llm.retry._FIRST_ATTEMPT_SHARE", 0.2)  # no answer: wait for a second attempt
     faults = [fault for fault in Fault if fault is not Fault.STATUS_400]
     said = iter(faults[n % len(faults)] if n % 3 else GOOD for n in range(10_000))
     async with chat_with(lambda _: next(said), dialect) as (server, chat):
         manners = RetryPolicy(at_once=32, first_wait=0.001, patience=0.05)
         steady = RetryingChat(chat, manners, CircuitBreaker(chat.name, after=10_000))
         tasks = asyncio.all_tasks()
-        ask = replace(ASK, seconds=2.0)
+        ask = replace(ASK, seconds=5)
         calls = [ask_for_json(steady, ask, items) if n % 2 else pieces_of(steady, ask) for n in range(400)]
         done = await asyncio.gather(*calls, return_exceptions=True)
         assert not [each for each in done if isinstance(each, Exception) and not isinstance(each, ModelError)]
@@ -601,9 +626,9 @@ async def test_accounts_of_concurrent_calls_are_kept_apart() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_the_key_is_in_no_error_and_no_log(dialect: str, fault: Fault, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    async with chat_with(lambda _: fault, dialect) as (server, chat):
+    async with chat_with(timed_out_of(lambda _: fault, LoopClock(), ASK.seconds), dialect) as (server, chat):
         seen = []
-        for call in (chat.reply(replace(ASK, seconds=0.3)), pieces_of(chat, replace(ASK, seconds=0.3))):
+        for call in (chat.reply(ASK), pieces_of(chat)):
             try:
                 await call
             except ModelError as error:
@@ -621,7 +646,7 @@ async def test_the_key_is_in_no_error_and_no_log(dialect: str, fault: Fault, cap
 async def test_an_answer_larger_than_the_limit_is_not_read() -> None:
     async with chat_with(lambda _: "A" * (17 * 1024 * 1024)) as (_, chat):
         with pytest.raises(ModelError, match="16 MB"):
-            await chat.reply(replace(ASK, seconds=20))
+            await chat.reply(ASK)
 
 
 async def test_a_redirect_is_not_followed() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -32,6 +31,8 @@ from support.mcp_clients import (
     stdio_server,
     token_client,
 )
+from support.server_process import free_port
+from support.waiting import until
 
 TRANSPORTS = ("modern", "legacy", "sse", "stdio")
 BUDGET = 2200
@@ -100,8 +101,11 @@ async def test_every_tool_over_every_transport(here: Site, tmp_path: Path, trans
         assert "Marta works-at Acme Robotics" in marta["links"]
         assert [each["content"] for each in marta["memories"]] == ["The user's sister Marta works at Acme Robotics."]
         assert (await call_tool(client, "about", name="Zorblax"))["memories"] == []
-        await asyncio.sleep(0.5)  # a moment for the digestion of what was said
-        assert "Porto" in (await call_tool(client, "recall", query="Where do I live?"))["answer"]
+
+        async def known() -> bool:  # once what was said is digested
+            return "Porto" in (await call_tool(client, "recall", query="Where do I live?"))["answer"]
+
+        await until(known)
         block = await call_tool(client, "get_context", query="ferns", tokens=60)
         assert block["tokens"] <= 60
         assert "ferns" in block["context"]
@@ -279,16 +283,13 @@ async def test_two_processes_of_ours_share_the_folder_that_a_server_has_open(tmp
 @asynccontextmanager
 async def beside(data: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     """`holdfast serve` on the folder, in a process of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = ["-m", "holdfast", "serve", "--quiet", "--data", str(data), "--port", str(port)]
+    command = ["-m", "holdfast", "serve", "--quiet", "--data", str(data), "--port", str(free_port())]
     server = await asyncio.create_subprocess_exec(
         sys.executable, *command, env=plain_env(), stdout=asyncio.subprocess.PIPE
     )
     try:
         assert server.stdout is not None
-        await asyncio.wait_for(server.stdout.readline(), 60)
+        await asyncio.wait_for(server.stdout.readline(), 120)
         while load_address(data) is None:  # noqa: ASYNC110  (it is a file)
             await asyncio.sleep(0.05)
         yield server

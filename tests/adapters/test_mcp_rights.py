@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ from mcp.client.sse import sse_client
 
 from holdfast.api.mcp.tools import NAMED
 from holdfast.api.rest.app import ServiceLimits
+from holdfast.service.credentials import Access
+from support.expired import issue_expired
 from support.mcp_clients import ACCEPT, ALL_RIGHTS, LEGACY, Site, call, legacy_session, modern_request, site
 
 PLACE = "/v1/namespaces/team/profiles/alice"
@@ -177,11 +178,9 @@ async def status_of_use(here: Site, url: str, session: str, **headers: str) -> i
 
 async def issue_url(here: Site, name: str) -> str:
     rights, namespace, profile = KEYS[name]
-    soon = here.holdfast.runtime.clock() + timedelta(milliseconds=1) if name == "expired" else None
     kind = "admin" if name == "admin" else "key"
-    made, token = await here.holdfast.access.issue(
-        kind, name, rights, namespace=namespace, profile=profile, expires_at=soon
-    )
+    issue = issue_expired if name == "expired" else Access.issue
+    made, token = await issue(here.holdfast.access, kind, name, rights, namespace=namespace, profile=profile)
     if name == "revoked":
         await here.holdfast.access.revoke(made.id)
     return token

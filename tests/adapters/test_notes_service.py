@@ -37,7 +37,7 @@ async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 class Http:
     def __init__(self, url: str) -> None:
-        self._client = httpx.AsyncClient(base_url=url + PLACE, trust_env=False, timeout=60)
+        self._client = httpx.AsyncClient(base_url=url + PLACE, trust_env=False, timeout=120)
 
     async def __call__(self, method: str, path: str, **more: Any) -> Any:
         answer = await self._client.request(method, path, headers={"authorization": f"Bearer {TOKEN}"}, **more)

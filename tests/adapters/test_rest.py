@@ -9,7 +9,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,10 @@ from holdfast.api.rest.app import ROUTERS, app_of
 from holdfast.api.rest.server import serve
 from holdfast.domain.credentials import Credential
 from holdfast.domain.errors import Busy
+from holdfast.service.credentials import Access
 from holdfast.service.settings import Settings
 from holdfast.testing import HashingEmbedder
+from support.expired import issue_expired
 
 CONTRACT = "/client/v4/accounts/any/agent-memory"
 PLACE = CONTRACT + "/namespaces/support/profiles/alice"
@@ -37,7 +38,7 @@ class Service:
     """A running server, and what a test may ask of it."""
 
     base: str
-    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=30))
+    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=120))
     tokens: dict[str, str] = field(default_factory=dict)
     credentials: dict[str, Credential] = field(default_factory=dict)
     routes: list[Route] = field(default_factory=list)
@@ -57,11 +58,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     ready, stopped, made = threading.Event(), threading.Event(), Service("")
     thread = threading.Thread(target=lambda: asyncio.run(_run(tmp_path_factory.mktemp("data"), made, ready, stopped)))
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(120)
     yield made
     made.client.close()
     stopped.set()
-    thread.join(30)
+    thread.join(120)
     assert not thread.is_alive()
 
 
@@ -70,7 +71,7 @@ async def _run(folder: Path, service: Service, ready: threading.Event, stopped: 
         await _issue(holdfast, service)
         app = app_of(holdfast)
         service.routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off", timeout_keep_alive=600))
         serving = asyncio.create_task(server.serve())
         while not server.started:  # noqa: ASYNC110  (uvicorn has no event for it)
             await asyncio.sleep(0.01)
@@ -100,10 +101,8 @@ async def _issue(holdfast: AsyncHoldfast, service: Service) -> None:
     }
     service.tokens["admin"] = await holdfast.access.admin() or ""
     for name, (kind, rights, namespace, profile) in places.items():
-        soon = holdfast.runtime.clock() + timedelta(milliseconds=1) if name == "expired" else None
-        made, token = await holdfast.access.issue(
-            kind, name, rights, namespace=namespace, profile=profile, expires_at=soon
-        )
+        issue = issue_expired if name == "expired" else Access.issue
+        made, token = await issue(holdfast.access, kind, name, rights, namespace=namespace, profile=profile)
         service.tokens[name], service.credentials[name] = token, made
     await holdfast.access.revoke(service.credentials["revoked"].id)
 

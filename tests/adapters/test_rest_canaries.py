@@ -189,7 +189,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with (
         await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder()) as holdfast,
         http_server(holdfast) as url,
-        httpx.AsyncClient(timeout=60) as client,
+        httpx.AsyncClient(timeout=120) as client,
     ):
         yield Site(url, holdfast, client)
 

@@ -50,7 +50,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
         _, reader = await memory.access.issue("key", "reader", ["read"], **place)
         async with http_server(memory) as base:
             headers = {"authorization": f"Bearer {key}"}
-            async with httpx.AsyncClient(base_url=base, headers=headers, timeout=30) as http:
+            async with httpx.AsyncClient(base_url=base, headers=headers, timeout=120) as http:
                 yield Site(http, {"url": url}, memory.profile("app", "ana"), reader)
 
 
@@ -64,7 +64,7 @@ async def test_a_file_is_taken_read_downloaded_and_forgotten(site: Site) -> None
     assert sent.status_code == 202
     assert (sent.json()["name"], sent.json()["metadata"]) == ("hérons.md", {"shelf": "B"})
     at = f"{PLACE}/{sent.json()['id']}"
-    assert await site.ana.settle(20)
+    assert await site.ana.settle(120)
     told = (await site.ask("GET", at)).json()
     assert (told["state"], told["title"], told["chunks"], told["bytes"]) == ("done", "Herons", 1, len(text))
     listed = (await site.ask("GET", PLACE)).json()["documents"]
@@ -91,7 +91,7 @@ async def test_a_parser_that_was_killed_is_told_in_plain_words(
 ) -> None:
     killed_parsers(signal.SIGKILL)
     sent = await site.ask("POST", PLACE, **form(b"# Herons", "page.md"))
-    assert await site.ana.settle(20)
+    assert await site.ana.settle(120)
     told = (await site.ask("GET", f"{PLACE}/{sent.json()['id']}")).json()
     assert told["state"] == "failed"
     assert told["error"].startswith("The parser was killed by signal 9 (SIGKILL) while reading page.md: ")
@@ -149,7 +149,7 @@ async def test_the_text_of_a_path_is_never_a_file_of_the_server(site: Site, tmp_
     secret.write_text("the zorblax is hidden here")
     sent = await site.ask("POST", PLACE, json={"text": str(secret)})
     assert sent.status_code == 202
-    await site.ana.settle(20)
+    await site.ana.settle(120)
     said = [message.content for message in await site.ana.messages()]
     assert said == [str(secret)]
 
@@ -170,7 +170,7 @@ async def test_the_secret_url_takes_files_and_pages_as_jobs(site: Site, door: st
     assert sent.status_code == 202, sent.text
     job = sent.json()
     assert (job["status"], job["name"], job["error"]) == ("processing", "heron.md", None)
-    await site.ana.settle(20)
+    await site.ana.settle(120)
     done = (await site.ask("GET", f"{api}/job/{job['jobId']}/status")).json()
     assert (done["status"], done["stage"], done["progress"], done["chunks"]) == ("completed", "done", 100, 1)
     assert (await site.ask("GET", f"{api}/job/nothing/status")).status_code == 404
@@ -181,7 +181,7 @@ async def test_the_secret_url_takes_files_and_pages_as_jobs(site: Site, door: st
         assert (refused.status_code, refused.json()["error"]["field"]) == (400, "url")
     page = await site.ask("POST", api + "/memory", json={"content": "http://localhost/page"})
     assert page.status_code == 202
-    await site.ana.settle(20)
+    await site.ana.settle(120)
     failed = (await site.ask("GET", f"{api}/job/{page.json()['jobId']}/status")).json()
     assert failed["status"] == "failed"
     assert "public" in failed["error"]

@@ -27,7 +27,7 @@ async def http(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         await memory.create_namespace("app")
         await memory.profile("app", "ana").remember("Prefers window seats")
         headers = {"authorization": f"Bearer {TOKEN}"}
-        async with http_server(memory) as url, httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as client:
+        async with http_server(memory) as url, httpx.AsyncClient(base_url=url, headers=headers, timeout=120) as client:
             yield client
 
 

@@ -19,6 +19,7 @@ from holdfast.testing import HashingEmbedder, ModelServer
 from support.http_server import http_server
 from support.postgres import database
 from support.scripted_llm import ScriptedLlm
+from support.waiting import until
 
 SAID = [{"role": "user", "content": "I live in Porto."}]
 ANSWER = {"supported": True, "answer": "You live in Porto — by the river.", "cited": [1]}
@@ -76,23 +77,24 @@ async def test_a_stream_that_is_left_early_leaves_nothing_running(tmp_path: Path
     async with far(str(tmp_path), mind) as (holdfast, base):
         await holdfast.profile("app", "ana").ingest(SAID, wait=True)
         before = {task.get_name() for task in asyncio.all_tasks()}
-        async with httpx.AsyncClient(headers={"authorization": f"Bearer {TOKEN}"}, timeout=60) as http:
+        async with httpx.AsyncClient(headers={"authorization": f"Bearer {TOKEN}"}, timeout=120) as http:
             asked = {"json": {"query": "Where do I live?"}}
             async with http.stream("POST", f"{base}{PLACE}/recall/stream", **asked) as answer:
                 async for line in answer.aiter_lines():
                     if line.startswith("data:"):
                         assert "text" in json.loads(line[5:])
                         break
-        for _ in range(50):
+
+        def ended() -> bool:
             left = {task.get_name() for task in asyncio.all_tasks()} - before
-            if not any("holdfast" in name for name in left):
-                break
-            await asyncio.sleep(0.05)
+            return not any("holdfast" in name for name in left)
+
+        await until(ended)
         assert (await holdfast.profile("app", "ana").recall("Where do I live?")).answer.startswith("word")
 
 
 async def test_a_question_that_is_wrong_is_an_error_and_no_stream(tmp_path: Path) -> None:
-    async with far(str(tmp_path), ScriptedLlm()) as (holdfast, base), httpx.AsyncClient(timeout=60) as http:
+    async with far(str(tmp_path), ScriptedLlm()) as (holdfast, base), httpx.AsyncClient(timeout=120) as http:
         await holdfast.profile("app", "ana").ingest(SAID, wait=True)
         answer = await http.post(
             f"{base}{PLACE}/recall/stream", json={"query": ""}, headers={"authorization": f"Bearer {TOKEN}"}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from holdfast import (
 from holdfast.api.client.holdfast import RemoteHoldfast
 from holdfast.api.rest.app import ServiceLimits
 from holdfast.api.rest.request_body import MAX_BODY_BYTES
+from holdfast.service.subscriptions import Subscriptions
 from holdfast.testing import HashingEmbedder
 from support.http_server import http_server
 
@@ -65,17 +68,22 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
         await holdfast.create_namespace("app")
         token = await holdfast.access.admin() or ""
         async with (
-            http_server(holdfast, ServiceLimits("20/second", ("https://app.example",))) as url,
-            httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=60) as http,
+            http_server(holdfast, ServiceLimits("20/hour", ("https://app.example",))) as url,
+            httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=120) as http,
         ):
             yield Site(holdfast, url, http, token)
 
 
-async def next_events(site: Site, path: str, count: int, headers: dict[str, str] | None = None) -> list[dict[str, Any]]:
+async def next_events(
+    site: Site, path: str, count: int, headers: dict[str, str] | None = None, listening: asyncio.Event | None = None
+) -> list[dict[str, Any]]:
+    """The next events of a stream, which sets `listening` once the server said that it listens."""
     found: list[dict[str, Any]] = []
     async with site.http.stream("GET", path, headers=headers) as answer:
         assert answer.status_code == 200, await answer.aread()
         async for line in answer.aiter_lines():
+            if line == ": listening" and listening is not None:
+                listening.set()
             if line.startswith("data:"):
                 found.append(json.loads(line[5:]))
             if len(found) == count:
@@ -86,11 +94,17 @@ async def next_events(site: Site, path: str, count: int, headers: dict[str, str]
 async def test_a_write_reaches_every_listener_of_its_profile_and_no_other(site: Site) -> None:
     secret = await site.key("read", kind="url")
     paths = (OF + "/events", f"/s/{secret}/events")
-    near = [asyncio.create_task(next_events(site, path, 1)) for path in paths for _ in range(3)]
-    other = asyncio.create_task(next_events(site, "/v1/namespaces/app/profiles/bob/events", 1))
-    await asyncio.sleep(0.2)
+    listening = [asyncio.Event() for _ in range(7)]
+    places = [path for path in paths for _ in range(3)]
+    near = [
+        asyncio.create_task(next_events(site, *each))
+        for each in zip(places, [1] * 6, [None] * 6, listening[:6], strict=True)
+    ]
+    bob = "/v1/namespaces/app/profiles/bob/events"
+    other = asyncio.create_task(next_events(site, bob, 1, listening=listening[-1]))
+    await asyncio.gather(*(each.wait() for each in listening))
     kept = await site.call_json("POST", OF + "/remember", json={"content": "Prefers window seats"})
-    events = await asyncio.wait_for(asyncio.gather(*near), 1)
+    events = await asyncio.wait_for(asyncio.gather(*near), 120)
     assert {event["id"] for (event,) in events} == {kept["id"]}
     assert not other.done()
     other.cancel()
@@ -104,6 +118,32 @@ async def test_a_write_reaches_every_listener_of_its_profile_and_no_other(site: 
     assert (await site.ask("GET", OF + "/events", headers={"last-event-id": "x"})).status_code == 400
 
 
+async def test_a_stream_says_that_it_listens_once_nothing_is_missed(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when finding the newest event takes long: what is written after the word is told."""
+    reach, written = Subscriptions._reach, asyncio.Event()
+
+    async def slowly(self: Subscriptions, who: tuple[str, str]) -> tuple[int, int]:
+        with suppress(TimeoutError):  # if word was given before this, the write is made and would be missed
+            await asyncio.wait_for(written.wait(), 2)
+        return await reach(self, who)
+
+    monkeypatch.setattr(Subscriptions, "_reach", slowly)
+    async with site.http.stream("GET", OF + "/events") as answer:
+        lines = answer.aiter_lines()
+        assert await anext(lines) == ": listening"
+        kept = await site.holdfast.profile("app", "alice").remember("Said at once")
+        written.set()
+        told = [line async for line in aslice(lines, 4)]
+        assert kept.id in told[-1]
+
+
+async def aslice(lines: AsyncIterator[str], count: int) -> AsyncIterator[str]:
+    for _ in range(count):
+        yield await asyncio.wait_for(anext(lines), 120)
+
+
 async def test_a_stream_ends_when_its_credential_does(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.api.rest.routes.journal.HEARTBEAT_SECONDS", 0.05)
     secret = await site.key("read", kind="url")
@@ -113,7 +153,7 @@ async def test_a_stream_ends_when_its_credential_does(site: Site, monkeypatch: p
         listed = await site.call_json("GET", "/v1/credentials")
         id = next(each["id"] for each in listed["credentials"] if each["kind"] == "url")
         await site.call_json("DELETE", f"/v1/credentials/{id}")
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(120):
             async for _ in lines:
                 pass
 
@@ -184,9 +224,8 @@ async def test_one_who_asks_too_much_is_told_when_to_come_back(site: Site) -> No
     await site.call_json("POST", OF + "/remember", json={"content": "x"})
     headers = {"authorization": f"Bearer {token}"}
     answers = [await site.ask("GET", OF + "/stats", headers=headers) for _ in range(30)]
-    refused = [answer for answer in answers if answer.status_code == 429]
-    assert refused
-    assert refused[0].headers["retry-after"] == "1"
+    assert [answer.status_code for answer in answers] == [200] * 20 + [429] * 10
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 3600
     assert (await site.ask("GET", OF + "/stats")).status_code == 200  # an admin may
 
 
@@ -217,7 +256,7 @@ async def test_administration_is_audited_and_no_log_prints_a_secret(
 
 
 async def test_metrics_count_and_health_answers(site: Site) -> None:
-    assert (await httpx.AsyncClient(base_url=site.url, timeout=60).get("/metrics")).status_code == 401
+    assert (await httpx.AsyncClient(base_url=site.url, timeout=120).get("/metrics")).status_code == 401
     await site.ask("GET", "/v1/namespaces")
     text = (await site.ask("GET", "/metrics")).text
     assert 'holdfast_requests_total{method="GET",route="/v1/namespaces",status="200"} 1.0' in text
@@ -273,7 +312,7 @@ async def test_the_remote_client_names_what_stands_in_its_way(site: Site) -> Non
     async with RemoteHoldfast(site.url, token) as far:
         await site.call_json("POST", OF + "/remember", json={"content": "x"})
         alice = far.profile("app", "alice")
-        with pytest.raises(TooMany, match="retry in 1 s"):
+        with pytest.raises(TooMany, match=r"retry in \d+ s"):
             await asyncio.gather(*(alice.stats() for _ in range(30)))
     async with RemoteHoldfast("http://127.0.0.1:9", token) as far:
         with pytest.raises(Unreachable, match="holdfast serve"):
@@ -324,12 +363,12 @@ async def test_a_busy_stream_ends_with_its_credential_too(site: Site, monkeypatc
         await site.holdfast.access.revoke(made.id)
 
         async def write() -> None:
-            for n in range(30):
+            for n in itertools.count():
                 await site.holdfast.profile("app", "alice").remember(f"thing {n}")
                 await asyncio.sleep(0.05)
 
         writing = asyncio.create_task(write())
-        async with asyncio.timeout(1.4):  # the writing goes on for longer
+        async with asyncio.timeout(120):  # the writing goes on for longer
             async for _ in answer.aiter_lines():
                 pass
         assert not writing.done()
@@ -351,9 +390,9 @@ async def test_an_idempotency_key_belongs_to_its_caller(site: Site) -> None:
 
 async def test_strangers_are_not_listened_to_for_long(site: Site) -> None:
     large = {"content": "x" * 100_000}
-    answer = await httpx.AsyncClient(base_url=site.url, timeout=60).post(OF + "/remember", json=large)
+    answer = await httpx.AsyncClient(base_url=site.url, timeout=120).post(OF + "/remember", json=large)
     assert answer.status_code == 401  # nothing of the body was read
-    answer = await httpx.AsyncClient(base_url=site.url, timeout=60).post("/ui/session", json={"token": "x" * 100_000})
+    answer = await httpx.AsyncClient(base_url=site.url, timeout=120).post("/ui/session", json={"token": "x" * 100_000})
     assert answer.status_code == 413
     assert (await site.ask("POST", OF + "/remember", json=large)).status_code == 400  # known, and told the real limit
 

@@ -22,7 +22,7 @@ async def test_a_page_does_not_speak_for_the_user_over_http(tmp_path: Path) -> N
         headers = {"authorization": f"Bearer {key}"}
         async with (
             http_server(memory) as base,
-            httpx.AsyncClient(base_url=base, headers=headers, timeout=30) as http,
+            httpx.AsyncClient(base_url=base, headers=headers, timeout=120) as http,
         ):
 
             async def post(path: str, **body: Any) -> Any:

@@ -20,9 +20,10 @@ from mcp.shared.subscriptions import ResourceUpdated
 from holdfast import Holdfast
 from holdfast.cli import main, shared_folder
 from holdfast.storage.sqlite.server_address import ADDRESS_FILE, last_owner, load_address
+from support.cli import PATIENT_HOLDFAST
 from support.mcp_clients import plain_env, stdio_server
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(600)
 HOLDER = """
 import sys, holdfast
 with holdfast.Holdfast.open(sys.argv[1]):
@@ -121,11 +122,11 @@ async def test_a_listener_hears_of_changes_before_and_after_a_host_goes(tmp_path
         async with second.listen(resource_subscriptions=[uri]) as listening:
             coming = aiter(listening)
             await call_tool(first, "remember", content="Has a dog")
-            assert await asyncio.wait_for(anext(coming), 30) == ResourceUpdated(uri)
+            assert await asyncio.wait_for(anext(coming), 120) == ResourceUpdated(uri)
             await host.leave()
-            assert await asyncio.wait_for(anext(coming), 60) == ResourceUpdated(uri)
+            assert await asyncio.wait_for(anext(coming), 120) == ResourceUpdated(uri)
             await call_tool(second, "remember", content="Has a parrot")
-            assert await asyncio.wait_for(anext(coming), 30) == ResourceUpdated(uri)
+            assert await asyncio.wait_for(anext(coming), 120) == ResourceUpdated(uri)
 
 
 async def test_commands_and_hooks_work_beside_a_client(tmp_path: Path) -> None:
@@ -154,15 +155,15 @@ async def command(
 ) -> subprocess.CompletedProcess[bytes]:
     data = () if arguments[0] == "hook" else ("--data", str(folder))
     return await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-m", "holdfast", *arguments, *data], env=plain_env() | environment,
-        input=stdin, capture_output=True, timeout=120,
+        subprocess.run, [sys.executable, "-c", PATIENT_HOLDFAST, *arguments, *data], env=plain_env() | environment,
+        input=stdin, capture_output=True, timeout=400,
     )  # fmt: skip
 
 
 def test_commands_that_run_at_once_all_succeed(tmp_path: Path) -> None:
     running = [start(tmp_path, "remember", f"Number {n}", "--json") for n in range(4)]
     for each in running:
-        out, err = each.communicate(timeout=150)
+        out, err = each.communicate(timeout=400)
         assert each.returncode == 0, err
         assert json.loads(out)["content"].startswith("Number ")
     with Holdfast.open(tmp_path, embedder="potion") as memory:

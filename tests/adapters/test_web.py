@@ -41,7 +41,7 @@ async def browser(tmp_path: Path) -> AsyncIterator[Browser]:
         tokens = {"admin": await holdfast.access.admin() or ""}
         tokens["url"] = (await holdfast.access.issue("url", "link", rights, **place))[1]
         tokens["key"] = (await holdfast.access.issue("key", "app", rights, **place))[1]
-        async with http_server(holdfast) as base, httpx.AsyncClient(base_url=base, timeout=30) as http:
+        async with http_server(holdfast) as base, httpx.AsyncClient(base_url=base, timeout=120) as http:
             yield Browser(http, tokens)
 
 

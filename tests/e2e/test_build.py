@@ -22,7 +22,7 @@ def test_the_built_files_are_those_of_the_source(tmp_path: Path) -> None:
         SKIP_REASONS.append(f"the build could not be compared: {missing}")
         pytest.skip(missing)
     for command in (["npx", "tsc", "--noEmit"], ["npx", "vite", "build", "--outDir", str(tmp_path), "--emptyOutDir"]):
-        done = subprocess.run(command, cwd=UI, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, cwd=UI, capture_output=True, text=True, timeout=400, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     made, shipped = contents(tmp_path), contents(STATIC)
     assert sorted(made) == sorted(shipped), "run `make ui` and commit what it writes"

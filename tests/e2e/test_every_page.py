@@ -71,7 +71,7 @@ def test_light_and_dark_follow_the_system_until_chosen(browser: Browser, server:
         page = ui.go("home")
         page.get_by_role("heading", name="What is known").wait_for()
         dark, light = (page.locator(f"html[data-theme={theme}]") for theme in ("dark", "light"))
-        assert dark.count() == 1
+        dark.wait_for()
         page.emulate_media(color_scheme="light")
         light.wait_for()
         page.get_by_role("button", name="Light or dark").click()

@@ -11,6 +11,7 @@ import pytest
 from support.browser.checked_page import CheckedPage
 from support.browser.chromium import chromium
 from support.server_process import ADMIN_TOKEN, ServerProcess
+from support.waiting import block_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -75,11 +76,16 @@ def test_a_click_on_the_picture_chooses_what_lies_there(ui: CheckedPage, own: Ow
     page = ui.go("graph/marta", own.name)
     page.get_by_role("heading", name="Marta").wait_for()
     page.wait_for_timeout(SETTLED_MS)  # it has come to rest, with her in the middle
-    page.keyboard.press("Escape")
-    page.get_by_role("heading", name="Graph").wait_for()
-    box: Any = page.locator(".graph-canvas").bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.get_by_role("heading", name="Marta").wait_for()
+
+    def chosen() -> bool:
+        page.keyboard.press("Escape")
+        page.get_by_role("heading", name="Graph").wait_for()
+        box: Any = page.locator(".graph-canvas").bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(1000)
+        return page.get_by_role("heading", name="Marta").count() == 1
+
+    block_until(chosen)  # a busy machine may still move it
 
 
 def test_the_way_between_two_is_told_and_can_be_cleared(ui: CheckedPage, own: Own) -> None:
@@ -89,7 +95,7 @@ def test_the_way_between_two_is_told_and_can_be_cleared(ui: CheckedPage, own: Ow
     page.get_by_role("dialog").get_by_role("link", name="Bolt").click()
     way = page.locator(".graph-way")
     way.get_by_text("From Marta to Bolt").wait_for()
-    assert way.locator("li").count() == 2
+    ui.expect(way.locator("li")).to_have_count(2)
     page.reload()
     way.get_by_text("From Marta to Bolt").wait_for()
     ui.expect_accessible()

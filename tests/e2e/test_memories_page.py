@@ -75,12 +75,13 @@ def test_a_memory_is_linked_to_whom_it_names_and_what_is_near(ui: CheckedPage) -
 def test_the_keyboard_alone_walks_the_list(ui: CheckedPage) -> None:
     page = ui.go("memories")
     page.get_by_text("Coffee without sugar").wait_for()
+    current = page.locator(".row[aria-current] .memory-row-text")
     page.keyboard.press("j")
-    first = page.locator(".row[aria-current] .memory-row-text").inner_text()
+    first = current.inner_text()
     page.keyboard.press("j")
-    second = page.locator(".row[aria-current] .memory-row-text").inner_text()
+    ui.expect(current).not_to_have_text(first, use_inner_text=True)
     page.keyboard.press("k")
-    assert page.locator(".row[aria-current] .memory-row-text").inner_text() == first != second
+    ui.expect(current).to_have_text(first, use_inner_text=True)
     page.keyboard.press("Escape")
     page.get_by_text("Choose a memory").wait_for()
     page.keyboard.press("Control+k")
@@ -212,7 +213,7 @@ def test_what_another_client_writes_and_forgets_is_seen_at_once(ui: CheckedPage,
     own.remember("Here before")
     page = ui.go("memories", own.name)
     page.get_by_text("Here before").wait_for()
-    assert page.locator(".row").count() == 1
+    ui.expect(page.locator(".row")).to_have_count(1)
     id = own.remember("Written by somebody else")
     page.get_by_text("Written by somebody else").wait_for()
     own.server.call_json("DELETE", f"{own.place}/memories/{id}")

@@ -53,11 +53,11 @@ def test_a_session_is_shown_turn_by_turn_with_what_each_read_and_wrote(ui: Check
     desk.take("2")
     page = ui.go("traces?session=desk", desk.name)
     page.get_by_role("heading", name="Turn 1").wait_for()
-    assert page.locator(".traces-turn h2").all_inner_texts() == ["Turn 2", "Turn 1"]
+    ui.expect(page.locator(".traces-turn h2")).to_have_text(["Turn 2", "Turn 1"])
     first = page.locator(".traces-turn").first
     assert first.locator(".traces-said p").inner_text() == "I work as architect number 2 in Braga."
+    ui.expect(first.locator("svg.traces-strip")).to_have_count(4)
     assert {*first.locator(".verb").all_inner_texts()} == {"Context", "Recall", "Ingest", "Digest"}
-    assert first.locator("svg.traces-strip").count() == 4
     ui.expect_accessible()
     page.get_by_label("Show").select_option("read")
     page.get_by_text("Ingest").first.wait_for(state="detached")
@@ -78,8 +78,8 @@ def test_a_context_tells_what_went_in_what_did_not_and_why(ui: CheckedPage, desk
     page.keyboard.press("Enter")
     page.locator(".traces-reasons").first.wait_for()
     page.locator(".traces-chip", has_text="Meaning").click()
-    places = page.locator(".traces-candidates .place").all_inner_texts()
-    assert places == [str(n + 1) for n in range(len(places))]
+    places = page.locator(".traces-candidates .place")
+    ui.expect(places).to_have_text([str(n + 1) for n in range(places.count())])
     ui.expect_accessible()
     assert fits(ui)
 
@@ -98,7 +98,7 @@ def test_a_recall_is_asked_again_and_both_are_compared(ui: CheckedPage, desk: De
     page.get_by_role("button", name="Compare…").click()
     page.get_by_role("dialog").get_by_role("link").first.click()
     page.get_by_role("dialog").wait_for(state="detached")
-    assert page.locator(".traces-two .card").count() == 2
+    ui.expect(page.locator(".traces-two .card")).to_have_count(2)
     assert fits(ui)
 
 

@@ -17,7 +17,7 @@ def failing_start(folder: Path) -> str:
     environment = server_environment()
     del environment["HOLDFAST_ADMIN_TOKEN"]
     command = [sys.executable, "-m", "holdfast", "serve", "--data", str(folder), "--port", str(free_port())]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 7, done
     assert "token" not in done.stdout
     return done.stderr

@@ -34,11 +34,12 @@ MANY = 400
 
 @dataclass(frozen=True)
 class Pair:
-    """Two servers on one database, and within how many seconds one of them knows what the other did."""
+    """Two servers on one database, and within how many seconds one of them knows what the other did: far more than it
+    takes, since only word from the other makes it known at all."""
 
     one: FleetMember
     two: FleetMember
-    soon: float = 1.0
+    soon: float = 60.0
 
     def becomes(self, holds: Callable[[], bool]) -> None:
         until = time.monotonic() + self.soon
@@ -80,8 +81,7 @@ def test_a_listener_hears_what_another_server_writes(pair: Pair) -> None:
 
     listening = threading.Thread(target=listen, daemon=True)
     listening.start()
-    assert heard.wait(10)
-    time.sleep(0.3)  # it has begun to answer; now it must also have looked where the profile is
+    assert heard.wait(120)
     kept = pair.one.call_json("POST", place("heard") + "/remember", json={"content": "after"})
     listening.join(pair.soon)
     assert ids == [kept["id"]]
@@ -121,18 +121,20 @@ def test_a_repeat_at_another_server_is_no_second_write(pair: Pair) -> None:
 def test_a_job_is_known_everywhere(pair: Pair) -> None:
     said = [{"role": "user", "content": "I bought a lamp at the market."}]
     job = pair.one.call_json("POST", place("job") + "/ingest", json={"messages": said})["job"]
-    assert pair.two.call_json("POST", place("job") + "/settle", params={"timeout": 10}) == {"settled": True}
+    assert pair.two.call_json("POST", place("job") + "/settle", params={"timeout": 60}) == {"settled": True}
     found = pair.two.call_json("GET", f"{place('job')}/jobs/{job}")
     assert (found["state"], found["total"], len(found["memories"])) == ("done", 1, 1)
 
 
 def test_a_limit_is_one_limit(pair: Pair) -> None:
-    if time.time() % HOUR > HOUR - 10:
-        time.sleep(10)  # the count begins anew with every hour
-    _, token = issue_key(pair, rights=["read"])
-    answers = [
-        each.ask("GET", "/v1/namespaces", token).status_code for _ in range(LIMIT) for each in (pair.one, pair.two)
-    ]
+    for _ in range(2):  # the count begins anew with every hour
+        began = time.time()
+        _, token = issue_key(pair, rights=["read"])
+        answers = [
+            each.ask("GET", "/v1/namespaces", token).status_code for _ in range(LIMIT) for each in (pair.one, pair.two)
+        ]
+        if began // HOUR == time.time() // HOUR:
+            break
     assert answers.count(200) == LIMIT
     assert set(answers) == {200, 429}
     assert int(pair.two.ask("GET", "/v1/namespaces", token).headers["retry-after"]) > 0

@@ -32,7 +32,7 @@ class Prepared:
         self.folder, self.archive = path / "data", path / "ana.jsonl"
         with open_memory(self.folder) as memory:
             self.kept = write(memory, 0, ITEMS)
-            memory.profile("app", "ana").settle(30)
+            memory.profile("app", "ana").settle(120)
             memory.profile("app", "ana").export_to(self.archive)
         self.old = previous_version.unpack_folder(path / "old")
         self.kept_of_old = {name: previous_version.expected_texts(name) for name in previous_version.PROFILES}

@@ -47,9 +47,9 @@ def _asked(server: ServerProcess, folder: Path) -> subprocess.CompletedProcess[s
             "--checks", CHECKS, "--max-examples", "8", "--phases", "examples,coverage,fuzzing", "--workers", "1",
             "--exclude-path-regex", r"(events|{namespace}|{profile})$",  # endless; and those that delete the place
             "--suppress-health-check", "all", "--generation-database", "none", "--no-color",
-            "--request-timeout", "60",
+            "--request-timeout", "120",
         ],
-        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=500, check=False,
     )  # fmt: skip
 
 

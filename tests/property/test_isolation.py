@@ -86,7 +86,7 @@ async def town(vault: Any, dice: random.Random) -> AsyncIterator[Town]:
             owner.far = await stack.enter_async_context(AsyncHoldfast.connect(url, owner.token))
         yield Town(
             holdfast,
-            await stack.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False, timeout=60)),
+            await stack.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False, timeout=120)),
             owners,
         )
 

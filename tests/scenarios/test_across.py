@@ -220,6 +220,24 @@ async def test_several_profiles_are_asked_as_of_a_moment(tmp_path: Path) -> None
         assert "Lisbon" in {word for hit in await both.search("Where is the office?") for word in hit.content.split()}
 
 
+async def test_five_profiles_asked_together_embed_the_question_once(tmp_path: Path) -> None:
+    class Counting(HashingEmbedder):
+        asked = 0
+
+        async def embed_query(self, text: str) -> Floats:
+            self.asked += 1
+            return await super().embed_query(text)
+
+    embedder = Counting()
+    async with AsyncHoldfast(SqliteVault(tmp_path), embedder, ScriptedExtractor()) as holdfast:
+        names = [f"p{n}" for n in range(5)]
+        for name in names:
+            await holdfast.profile("app", name).ingest(messages_of(*ADA, *TEAM), session_id="s", wait=True)
+        await holdfast.across("app", names).search(QUESTIONS[0])
+        assert embedder.asked == 1
+
+
+@pytest.mark.slow
 async def test_asking_five_profiles_costs_no_more_than_half_as_much_again_as_each_alone(tmp_path: Path) -> None:
     """CPU of both in one run, in turns; benchmarks/across.py measures it at size."""
     async with AsyncHoldfast(SqliteVault(tmp_path), HashingEmbedder(), ScriptedExtractor()) as holdfast:

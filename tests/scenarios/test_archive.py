@@ -184,7 +184,7 @@ async def test_undigested_messages_wait_in_the_new_place_and_are_digested_there(
         alice = holdfast.profile("app", "p")
         done = await alice.import_from(path)
         assert (done.messages, done.memories, done.waiting, done.conflicts) == (1, 1, 1, ())
-        assert await alice.settle(10)
+        assert await alice.settle(120)
         history = await alice.history(old.id)
         assert [each.content for each in history] == ["Lives in Rome.", "Lives in Porto."]
 
@@ -446,7 +446,7 @@ async def test_an_import_that_is_killed_at_any_step_goes_on(
     while True:  # until one child lives to its end
         count += 1
         child = await asyncio.create_subprocess_exec(sys.executable, CHILD, where, tmp_path / "p.jsonl", str(count))
-        ended = await asyncio.wait_for(child.wait(), 50)
+        ended = await asyncio.wait_for(child.wait(), 400)
         target = place("two" if end == "folder" else "base")
         async with open_vaults(target):
             if ended == 0:

@@ -113,7 +113,7 @@ async def test_an_archive_brings_documents_and_originals_back_byte_for_byte(plac
     await source.close()
     async with holdfast_on(target) as memory:
         ana = memory.profile("app", "ana")
-        assert await ana.settle(20)
+        assert await ana.settle(120)
         states = {document.name: document.state for document in await ana.documents()}
         assert states["half.txt"] == states["manual.md"] == "done", "what was half read is read to its end"
         assert states["broken.pdf"] == "failed"

@@ -159,13 +159,13 @@ def test_a_folder_that_a_process_writes_to_is_backed_up_verified_and_restored(
         counts.append(found["messages"])
     assert counts == sorted(counts)
     assert counts[-1] > counts[0] >= 20
-    writer.communicate("pause\nend\n", timeout=30)
+    writer.communicate("pause\nend\n", timeout=400)
     shutil.copytree(tmp_path / "kept3", tmp_path / "back")
     shutil.copy(tmp_path / "data" / "keyring", tmp_path / "back" / "keyring")
     with open_memory(tmp_path / "back") as memory:
         alice = memory.profile("app", "alice")
         assert len(alice.messages(limit=100_000)) == counts[-1]
-        assert alice.settle(20)
+        assert alice.settle(120)
         alice.remember("It goes on here", key="k")
 
 

@@ -368,4 +368,4 @@ async def test_a_closed_asynchronous_holdfast_says_so(tmp_path: Path) -> None:
     await memory.close()
     for work in (alice.stats(), alice.ingest([SAID]), alice.search("x"), memory.namespaces(), memory.profiles("app")):
         with pytest.raises(Closed):
-            await asyncio.wait_for(work, 5)
+            await asyncio.wait_for(work, 120)

@@ -27,12 +27,12 @@ async def test_writes_and_supersession_follow_the_order_of_calls(backend: str, t
             clock.advance(-3 * DAY)
             second = await ana.remember("Lives in Braga", key="home")
             await ana.ingest([{"role": "user", "content": "hello again"}], session_id="s")
-            assert await ana.settle(30)
+            assert await ana.settle(120)
             assert [each.content for each in (await ana.list(key="home")).items] == ["Lives in Braga"]
             assert [each.content for each in await ana.history(second.id)] == ["Lives in Braga", "Lives in Porto"]
             assert [each.content for each in await ana.messages("s")] == ["hello", "hello again"]
             await ana.ingest([{"role": "user", "content": "We moved to Lisbon"}], session_id="s")
-            assert await ana.settle(30)
+            assert await ana.settle(120)
             assert (await ana.stats()).pending == 0
             assert (await ana.search("again", limit=1))[0].content == "hello again"
 
@@ -69,5 +69,5 @@ async def test_a_lease_of_a_dead_process_ends_even_when_the_clock_was_set_back(t
     clock.advance(-30 * DAY)
     async with AsyncHoldfast(SqliteVault(tmp_path), HashingEmbedder(), ScriptedExtractor(), clock) as holdfast:
         ana = holdfast.profile("app", "ana")
-        assert await ana.settle(30)
+        assert await ana.settle(120)
         assert (await ana.stats()).pending == 0

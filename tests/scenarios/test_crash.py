@@ -80,7 +80,7 @@ def one_memory_per_key_is_current(alice: Profile, told: Acknowledged) -> None:
 
 
 def digestion_comes_to_its_end(alice: Profile) -> None:
-    assert alice.settle(30)
+    assert alice.settle(120)
     stats = alice.stats()
     assert (stats.pending, stats.set_aside, stats.unembedded) == (0, 0, 0)
 

@@ -96,7 +96,7 @@ async def test_every_format_is_found_where_it_was_planted(tmp_path: Path) -> Non
         for n, sample in enumerate(corpus):
             (folder / f"{n}-{sample.name}").write_bytes(sample.data)
             ids[n] = (await ana.add(folder / f"{n}-{sample.name}", name=sample.name)).id
-        assert await ana.settle(50)
+        assert await ana.settle(120)
         found = {document.id: document for document in await ana.documents()}
         assert [(each.name, each.error) for each in found.values() if each.state != "done"] == []
         for n, sample in enumerate(corpus):
@@ -187,7 +187,7 @@ async def test_pages_are_looked_at_again_after_a_while(tmp_path: Path) -> None:
             for days, version in ((6, 1), (2, 2), (6, 2)):
                 clock.advance(timedelta(days=days))
                 await memory.runtime.worker.tour()
-                assert await ana.settle(20)
+                assert await ana.settle(120)
                 assert (await ana.document(first.id)).version == version
             assert len(asked) == 2
 
@@ -203,7 +203,7 @@ async def test_what_cannot_be_read_stays_in_sight_and_leaves_nothing_half(tmp_pa
         assert {each.id: each.state for each in await ana.documents()} == {bad.id: "failed", good.id: "done"}
         retried = await ana.retry_document(bad.id)
         assert (retried.state, retried.error, retried.tries) == ("waiting", None, 0)
-        await ana.settle(20)
+        await ana.settle(120)
         assert (await ana.document(bad.id)).state == "failed"
         assert await ana.original(bad.id) == b"%PDF-1.7 and then nothing"
 
@@ -227,7 +227,7 @@ async def test_a_server_that_is_down_is_tried_again_later(tmp_path: Path, monkey
         assert late.retry_at is not None
         down[0], texts["/tides"] = False, page("High water is at seven in the morning.")
         await ana.retry_document(late.id)
-        await ana.settle(20)
+        await ana.settle(120)
         done = await ana.document(late.id)
         assert (done.state, done.error, done.version) == ("done", None, 1)
 
@@ -309,7 +309,7 @@ async def test_one_forgotten_while_it_is_read_leaves_nothing(tmp_path: Path, mon
         while not await ana.messages():  # noqa: ASYNC110  (it is another task that reads)
             await asyncio.sleep(0.01)
         await ana.forget_document(kept.id)
-        assert await ana.settle(20)
+        assert await ana.settle(120)
         assert not await ana.messages()
         assert not await ana.documents()
 
@@ -348,7 +348,7 @@ async def test_reading_goes_on_after_a_stop(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.undo()
     async with open_memory(tmp_path) as memory:
         ana = memory.profile("app", "ana")
-        assert await ana.settle(30)
+        assert await ana.settle(120)
         done = await ana.document(kept.id)
         assert (done.state, done.tries) == ("done", 2)
         assert len(await ana.messages()) == done.chunks == 60

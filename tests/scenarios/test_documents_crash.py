@@ -35,7 +35,7 @@ def make_files(folder: Path, count: int) -> dict[str, str]:
 @pytest.fixture(params=["folder", "database"])
 def data(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Where the profile lies, as `Holdfast.open` takes it."""
-    monkeypatch.setattr("holdfast.storage.postgres.processes.PROCESS_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr("holdfast.storage.postgres.processes.PROCESS_TIMEOUT_SECONDS", 5)
     monkeypatch.setattr("holdfast.service.worker.POLL_SECONDS", 0.5)
     if request.param == "folder":
         yield str(tmp_path / "data")

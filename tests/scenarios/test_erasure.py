@@ -326,15 +326,16 @@ async def test_an_operation_that_runs_while_something_is_forgotten_leaves_a_bare
         await plant.harmless()
         known = await plant.write()
         embedder: Any = plant.holdfast.runtime.embedder
-        embed, forgetting = embedder.embed_query, asyncio.Event()
+        embed, reached, forgetting = embedder.embed_query, asyncio.Event(), asyncio.Event()
 
         async def slow(text: str) -> Any:
+            reached.set()
             await forgetting.wait()
             return await embed(text)
 
         embedder.embed_query = slow
         asking = asyncio.create_task(plant.ana.search(f"do I like {SECRET}content?"))
-        await asyncio.sleep(0)
+        await asyncio.wait_for(reached.wait(), 120)
         await plant.ana.forget(known.id)
         forgetting.set()
         await asking

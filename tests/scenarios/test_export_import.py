@@ -47,7 +47,7 @@ async def lived_in(profile: Any) -> None:
     await profile.ingest([{"role": "user", "content": "I live in Rome.", "speaker": "Ana \u2028"}], session_id="s")
     await profile.remember("Likes tea", key="drink", value={"tea": "green"})
     await profile.remember("Likes coffee", key="drink")
-    assert await profile.settle(20)
+    assert await profile.settle(120)
 
 
 async def test_far_away_gives_the_same_archive_and_takes_it_back(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ async def test_other_exports_come_in_from_far_away_too(tmp_path: Path) -> None:
         assert (done.messages, done.known) == (4, 0)
         assert (await far.profile("app", "ana").import_from(VENDOR_EXPORTS / "notes")).memories == 3
         _, admin = await here.access.issue("admin", "test", RIGHTS)
-        async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {admin}"}, timeout=60) as web:
+        async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {admin}"}, timeout=120) as web:
             place = "/v1/namespaces/app/profiles/ana/import"
             body = (VENDOR_EXPORTS / "claude.json").read_bytes()
             answer = await web.post(place, content=body, params={"format": "claude"})

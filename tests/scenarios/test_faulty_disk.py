@@ -55,7 +55,7 @@ class Promises:
             assert [content for content, times in found.items() if times > 1] == [], "doubled"
             assert set(found) - self.acknowledged - self.unsure == set(), "from nowhere"
             assert ana.remember("it goes on", key="after").content == "it goes on"
-            assert ana.settle(30)
+            assert ana.settle(120)
 
 
 def run_on_faulty_disk(folder: Path, seed: int) -> FaultyDisk:

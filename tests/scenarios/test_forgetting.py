@@ -54,7 +54,7 @@ class Place:
     async def delete_by_contract(self, dry_run: bool) -> Forgotten:
         if dry_run or self.url is None:
             return await self.ana.forget(self.ids[BOAT], dry_run=dry_run, sources=True)
-        async with httpx.AsyncClient(headers={"authorization": f"Bearer {TOKEN}"}, timeout=60) as client:
+        async with httpx.AsyncClient(headers={"authorization": f"Bearer {TOKEN}"}, timeout=120) as client:
             answer = await client.delete(f"{self.url}{CONTRACT}/memories/{self.ids[BOAT]}")
         assert answer.json()["result"]["id"] == self.ids[BOAT]
         return Forgotten((self.ids[BOAT],), (self.ids[SAID],))
@@ -229,7 +229,7 @@ async def test_what_is_pending_stays_pending_with_the_shorter_text(tmp_path: Pat
         store = await holdfast.runtime.vault.open("app", "ana", create=False)
         await store.apply(Change(redo=(boat.sources[0],)))
         holdfast.runtime.worker.notify(("app", "ana"))
-        await asyncio.wait_for(reached.wait(), 10)
+        await asyncio.wait_for(reached.wait(), 120)
         gone = await ana.forget(boat.id)
         assert gone.shortened == boat.sources
         (message,) = await ana.messages()

@@ -19,6 +19,7 @@ from holdfast import (
     Stale,
     acting,
 )
+from holdfast.domain.identifiers import LAST_EVENT
 from holdfast.domain.types import Draft, Memory
 from holdfast.service import recorder
 from holdfast.storage.sqlite.vault import SqliteVault
@@ -38,6 +39,20 @@ async def next_events(alice: LocalProfile, count: int, after: int | None = None)
         if len(events) == count:
             break
     return events
+
+
+async def begin_listening(alice: LocalProfile, count: int) -> asyncio.Task[list[Event]]:
+    """The next events, however soon they come."""
+    events = alice.events(after=LAST_EVENT, heartbeat=600)
+    await anext(events)  # a reset, since no event has that number: it listens from here on
+
+    async def heard() -> list[Event]:
+        found: list[Event] = []
+        while len(found) < count and (event := await anext(events, None)) is not None:
+            found.append(event)
+        return found
+
+    return asyncio.create_task(heard())
 
 
 # Twice is once
@@ -146,11 +161,10 @@ async def test_a_job_tells_how_far_digestion_is(tmp_path: Path) -> None:
 async def test_listeners_hear_what_changes_and_only_in_their_profile(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         alice, bob = memory.profile("app", "alice"), memory.profile("app", "bob")
-        listening = asyncio.create_task(next_events(alice, 1))
-        await asyncio.sleep(0.05)
+        listening = await begin_listening(alice, 1)
         await bob.remember("bob's")
         old = await alice.remember("a", key="k")
-        events = await asyncio.wait_for(listening, 2)
+        events = await asyncio.wait_for(listening, 120)
         assert [(event.type, event.data["id"]) for event in events] == [("memory.added", old.id)]
         new = await alice.remember("b", key="k")
         later = await next_events(alice, 2, after=events[0].n)
@@ -169,7 +183,7 @@ async def test_a_listener_hears_digestion_and_quiet_and_waits_for_a_profile_to_a
         listening = asyncio.create_task(next_events(alice, 3, after=0))
         await asyncio.sleep(0.05)
         await alice.ingest([{"role": "user", "content": "I live in Porto"}])
-        types = [event.type for event in await asyncio.wait_for(listening, 5)]
+        types = [event.type for event in await asyncio.wait_for(listening, 120)]
         assert types == ["message.added", "memory.added", "digestion.progress"]
 
 
@@ -286,23 +300,23 @@ async def test_a_listener_hears_a_profile_that_was_deleted_and_begun_anew(tmp_pa
         alice = memory.profile("app", "alice")
         for n in range(3):
             await alice.remember(f"old {n}")
-        listening = asyncio.create_task(next_events(alice, 2))
-        await asyncio.sleep(0.05)
+        listening = await begin_listening(alice, 2)
         await memory.delete_profile("app", "alice")
         await alice.remember("anew")
-        assert [event.type for event in await asyncio.wait_for(listening, 2)] == ["reset", "memory.added"]
+        assert [event.type for event in await asyncio.wait_for(listening, 120)] == ["reset", "memory.added"]
 
 
 async def test_a_listener_hears_at_once_that_its_profile_was_deleted(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         alice = memory.profile("app", "alice")
         await alice.remember("old")
-        listening = asyncio.create_task(next_events(alice, 2))
-        await asyncio.sleep(0.05)
+        events = alice.events(after=LAST_EVENT, heartbeat=600)
+        await anext(events)
         await memory.delete_profile("app", "alice")
-        await asyncio.sleep(0.05)
+        gone = await asyncio.wait_for(anext(events), 120)
         await alice.remember("anew")  # the first event again: the number alone would not tell
-        assert [event.type for event in await asyncio.wait_for(listening, 2)] == ["reset", "memory.added"]
+        added = await asyncio.wait_for(anext(events), 120)
+        assert [event and event.type for event in (gone, added)] == ["reset", "memory.added"]
 
 
 async def test_what_was_set_by_hand_is_not_outdated_by_chatter(tmp_path: Path) -> None:
@@ -346,9 +360,8 @@ def test_a_blocking_listener_may_be_left_open(tmp_path: Path) -> None:
 async def test_a_listener_ends_when_its_holdfast_is_closed(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         await memory.profile("app", "alice").remember("x")
-        listening = asyncio.create_task(next_events(memory.profile("app", "alice"), 1))
-        await asyncio.sleep(0.05)
-    assert await asyncio.wait_for(listening, 1) == []
+        listening = await begin_listening(memory.profile("app", "alice"), 1)
+    assert await asyncio.wait_for(listening, 120) == []
 
 
 async def test_failures_leave_a_trace_and_traces_survive_a_restart(tmp_path: Path) -> None:

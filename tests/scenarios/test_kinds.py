@@ -39,6 +39,7 @@ from support.children.migrate_kind import RENAMED
 from support.http_server import http_server
 from support.paths import CHILDREN
 from support.postgres import database
+from support.waiting import until
 
 OLD = {
     "type": "object",
@@ -374,15 +375,21 @@ async def test_a_repeated_request_is_answered_although_the_schema_has_changed(ru
         assert (await alice.remember(**asked)).id == first.id
 
 
-async def test_a_writer_of_old_values_during_the_migration_loses_nothing(running: Running) -> None:
+async def test_a_writer_of_old_values_during_the_migration_loses_nothing(running: Running, unhurried: None) -> None:
     async with running() as memory:
         await migrated_under_writers(await with_schemas(memory, 300), memory.profile("app", "alice"))
 
 
 @pytest.mark.parametrize("running", ["postgres"], indirect=True)
-async def test_writers_of_another_server_lose_nothing_either(running: Running) -> None:
+async def test_writers_of_another_server_lose_nothing_either(running: Running, unhurried: None) -> None:
     async with running() as here, running() as there:
         await migrated_under_writers(await with_schemas(here, 300), there.profile("app", "alice"))
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take a second for a write that began by the old schema."""
+    monkeypatch.setattr("holdfast.service.runtime.PROPAGATION_MARGIN_SECONDS", 5.0)
 
 
 async def migrated_under_writers(alice: Any, same: Any) -> None:
@@ -405,9 +412,9 @@ async def migrated_under_writers(alice: Any, same: Any) -> None:
             await asyncio.sleep(0.002)
 
     writers = [asyncio.create_task(write(who)) for who in range(2)]
-    await asyncio.sleep(0.05)
+    await until(lambda: len(written) > 2)
     result = await alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
-    await asyncio.sleep(0.3)
+    await until(lambda: refused > 2)
     done.set()
     await asyncio.gather(*writers)
     assert result.failed == 0
@@ -437,8 +444,15 @@ async def test_two_servers_hold_to_one_schema_and_migrate_together(running: Runn
             with pytest.raises(InvalidInput):
                 await each.remember(value={"colour": "y"}, kind="preference", key="y")
         await alice.drop_kind("preference", force=True)
-        await asyncio.sleep(0.3)
-        await same.remember("anything goes", kind="preference", key="y")
+
+        async def allowed() -> bool:  # as soon as the other server knows
+            try:
+                await same.remember("anything goes", kind="preference", key="y")
+            except InvalidInput:
+                return False
+            return True
+
+        await until(allowed)
 
 
 async def test_over_http_a_migration_is_a_mapping_and_takes_the_right_to_administer(tmp_path: Path) -> None:
@@ -483,7 +497,7 @@ CHILD = CHILDREN / "migrate_kind.py"
 
 
 def run_until_killed(folder: Path, step: int, back: str) -> bool:
-    done = subprocess.run([sys.executable, CHILD, folder, str(step), back], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, CHILD, folder, str(step), back], capture_output=True, text=True, timeout=400)
     assert done.returncode in (0, -9), done.stderr
     return done.returncode == -9
 
@@ -504,7 +518,7 @@ def prepare_folder(folder: Path, back: bool = False) -> None:
         alice.register_kind("preference", NEW, version=2)
         if back:
             alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
-        alice.settle(10)
+        alice.settle(120)
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["forth", "back"])
@@ -601,6 +615,7 @@ def test_a_migration_and_its_rollback_are_nothing(kept: list[Any], mapping: Any)
     asyncio.run(run())
 
 
+@pytest.mark.slow
 async def test_a_thousand_memories_are_migrated_in_seconds(running: Running, capsys: Any) -> None:
     async with running() as memory:
         alice = await with_schemas(memory, 1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,13 +30,13 @@ SAID = {
 
 
 @pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory) -> Holdfast:
-    memory = Holdfast.open(tmp_path_factory.mktemp("data"))
-    profile = memory.profile("app", "polyglot")
-    for language, (text, _) in SAID.items():
-        profile.ingest([{"role": "user", "content": text}], session_id=language)
-    profile.settle()
-    return memory
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holdfast]:
+    with Holdfast.open(tmp_path_factory.mktemp("data")) as memory:
+        profile = memory.profile("app", "polyglot")
+        for language, (text, _) in SAID.items():
+            profile.ingest([{"role": "user", "content": text}], session_id=language)
+        profile.settle()
+        yield memory
 
 
 @pytest.mark.parametrize("language", SAID)

@@ -155,7 +155,7 @@ async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
     async with (
         await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder()) as holdfast,
         http_server(holdfast) as url,
-        httpx.AsyncClient(timeout=60) as http,
+        httpx.AsyncClient(timeout=120) as http,
     ):
         await holdfast.profile("app", "sample").remember("x")
         lines = [json.loads(line) async for line in holdfast.profile("app", "sample").exported()]

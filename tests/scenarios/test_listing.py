@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from holdfast import AsyncHoldfast
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
@@ -21,6 +23,7 @@ async def closed_after(memory: AsyncHoldfast) -> AsyncIterator[AsyncHoldfast]:
         await memory.close()
 
 
+@pytest.mark.short_waits
 async def test_superseded_and_expired_memories_are_listed_when_asked_for(tmp_path: Path) -> None:
     clock = FrozenClock()
     vault = SqliteVault(tmp_path / "data")

@@ -160,7 +160,7 @@ async def test_without_the_model_the_offline_extractor_steps_in_and_the_messages
     def extract(asked: Asked) -> Any:
         return Fault.STATUS_503 if down[0] else ScriptedLlm(KNOWN, KEYS)._extract(asked)
 
-    async with memory_with_llm(tmp_path, ScriptedLlm(KNOWN, KEYS, extract=extract), llm_seconds=1) as holdfast:
+    async with memory_with_llm(tmp_path, ScriptedLlm(KNOWN, KEYS, extract=extract), llm_seconds=60) as holdfast:
         profile = holdfast.profile("app", "ana")
         receipt = await profile.ingest(SAID, wait=True)
         assert receipt.pending == 1

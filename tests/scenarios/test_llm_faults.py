@@ -58,7 +58,7 @@ async def run(path: Path, fault: Fault, times: int) -> None:
     async with (
         ModelServer(failing) as server,
         await AsyncHoldfast.open(
-            path, embedder=HashingEmbedder(), llm=f"{server.url}#scripted", llm_seconds=1
+            path, embedder=HashingEmbedder(), llm=f"{server.url}#scripted", llm_seconds=1 if fault is Fault.SLOW else 60
         ) as holdfast,
     ):
         holdfast.runtime.worker._clock = lambda: timestamps.now() + ahead
@@ -182,7 +182,7 @@ async def test_an_answer_from_makeshift_memories_says_that_it_is_pending(tmp_pat
     async with (
         ModelServer(script) as server,
         await AsyncHoldfast.open(
-            tmp_path, embedder=HashingEmbedder(), llm=f"{server.url}#scripted", llm_seconds=1
+            tmp_path, embedder=HashingEmbedder(), llm=f"{server.url}#scripted", llm_seconds=60
         ) as holdfast,
     ):
         holdfast.runtime.worker._clock = lambda: timestamps.now() + ahead

@@ -7,7 +7,6 @@ import inspect
 import random
 import shutil
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -40,6 +39,7 @@ from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from support.http_server import http_server
 from support.postgres import database
+from support.waiting import until
 
 
 @asynccontextmanager
@@ -128,6 +128,7 @@ class Gate:
 # Acknowledged is durable, and found at once
 
 
+@pytest.mark.short_waits
 async def test_what_ingest_acknowledged_is_found_before_it_is_digested(tmp_path: Path) -> None:
     gate = Gate()
     async with open_memory(tmp_path, extractor=gate) as memory:
@@ -155,7 +156,7 @@ async def test_what_was_acknowledged_is_in_a_copy_of_the_folder_taken_that_momen
         alice = memory.profile("app", "alice")
         assert texts(await alice.messages("s1")) == ["I moved to Lisbon."]
         assert texts((await alice.list()).items) == ["Loves trams"]
-        assert await alice.settle(10)
+        assert await alice.settle(120)
         assert (await alice.stats()).pending == 0
         assert (await alice.search("Lisbon"))[0].content == "I moved to Lisbon."
 
@@ -164,11 +165,15 @@ async def cancelled_at_commit(memory: AsyncHoldfast, work: Coroutine[Any, Any, A
     """Do it, and cancel it at the moment its transaction commits."""
     store = await memory.runtime.vault.open("app", "alice", create=False)
     task, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
+    cancelled = threading.Event()
+
+    def cancel() -> None:
+        task.cancel()
+        cancelled.set()
 
     def hook() -> bool:
-        loop.call_soon_threadsafe(task.cancel)
-        time.sleep(0.05)
-        return False
+        loop.call_soon_threadsafe(cancel)
+        return not cancelled.wait(120)
 
     def hooked(db: apsw.Connection) -> None:
         db.set_commit_hook(hook)
@@ -447,14 +452,6 @@ async def test_a_message_whose_extraction_fails_waits_is_tried_again_and_is_set_
         assert (await memory.profile("app", "alice").search("zebra"))[0].message_id == id
 
 
-async def eventually(true: Callable[[], Any], seconds: float = 5.0) -> bool:
-    for _ in range(int(seconds / 0.05)):
-        if await true():
-            return True
-        await asyncio.sleep(0.05)
-    return False
-
-
 async def test_failed_work_is_tried_again_without_a_further_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -465,13 +462,13 @@ async def test_failed_work_is_tried_again_without_a_further_write(
     async with open_memory(tmp_path, extractor=extractor) as memory:
         alice = memory.profile("app", "alice")
         await alice.ingest(messages_of("hello"), session_id="s1")
-        await eventually(lambda: asyncio.sleep(0, extractor.seen), 2)
+        await until(lambda: bool(extractor.seen))
         extractor.script["hello"] = [fact("Said hello")]
 
         async def digested() -> bool:
             return bool((await alice.list()).items)
 
-        assert await eventually(digested)
+        await until(digested)
 
 
 async def test_a_poisonous_message_does_not_take_its_neighbours_along(tmp_path: Path) -> None:
@@ -532,13 +529,13 @@ async def test_a_write_while_the_worker_goes_to_rest_survives_a_crash(
         monkeypatch.setattr(SqliteVault, "rested", write_then_rest)
         gate.open.set()
         await alice.ingest(messages_of("hello"), session_id="s1", wait=True)
-        await asyncio.wait_for(resting.wait(), 5)
-        await asyncio.wait_for(writes[0], 5)
+        await asyncio.wait_for(resting.wait(), 120)
+        await asyncio.wait_for(writes[0], 120)
         shutil.copytree(tmp_path / "data", tmp_path / "crashed")
         gate.open.set()
     async with open_memory(tmp_path / "crashed") as memory:
         alice = memory.profile("app", "alice")
-        await alice.settle(5)
+        await alice.settle(120)
         assert (await alice.stats()).pending == 0
 
 
@@ -585,7 +582,7 @@ async def test_work_in_hand_at_closing_goes_on_at_the_next_open(tmp_path: Path) 
         tmp_path, extractor=ScriptedExtractor({"I live in Porto": [fact("Lives in Porto")]})
     ) as memory:
         alice = memory.profile("app", "alice")
-        await alice.settle(10)
+        await alice.settle(120)
         assert texts((await alice.list()).items) == ["Lives in Porto"]
 
 
@@ -597,7 +594,7 @@ async def test_closing_does_not_leave_anybody_waiting(tmp_path: Path) -> None:
         waiting = asyncio.create_task(memory.profile("app", "alice").ingest(messages_of("hello"), wait=True))
         await gate.reached.wait()
         await memory.close()
-        done, _ = await asyncio.wait([waiting], timeout=2)
+        done, _ = await asyncio.wait([waiting], timeout=120)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         assert done
@@ -607,6 +604,13 @@ class Other(HashingEmbedder):
     """Another model, of other dimensions."""
 
     model = "test/other/32"
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+
+    async def embed(self, texts: Sequence[str]) -> list[Floats]:
+        await self.go.wait()
+        return await super().embed(texts)
 
     def _vector(self, text: str) -> Floats:
         folded = super()._vector(text).reshape(2, 32).sum(0) + np.float32(1e-3)
@@ -637,12 +641,14 @@ async def test_another_model_embeds_anew_in_the_background_while_searches_go_on(
         alice = memory.profile("app", "alice")
         await alice.ingest(messages_of(*(f"tale{n} of the harbour" for n in range(30))), session_id="s1", wait=True)
         await alice.settle()
-    async with open_memory(tmp_path, embedder=Other()) as memory:
+    other = Other()
+    async with open_memory(tmp_path, embedder=other) as memory:
         alice = memory.profile("app", "alice")
         assert (await alice.stats()).unembedded == 30
+        other.go.set()
         if written:
             await alice.ingest(messages_of("one more line"), session_id="s1")
-        assert await eventually(lambda: with_meaning(alice, 30), 3)
+        await until(lambda: with_meaning(alice, 30))
 
 
 # Forgotten is gone

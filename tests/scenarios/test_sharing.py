@@ -43,7 +43,7 @@ class Office:
         return made.id, await self.connect(token)
 
     async def http(self, method: str, path: str, token: str, **more: Any) -> httpx.Response:
-        async with httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=120) as client:
             headers = {"authorization": f"Bearer {token}"} | more.pop("headers", {})
             return await client.request(method, path, headers=headers, **more)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,12 @@ CHANGE = "Backups go to a disk at my mother's since we cancelled Backblaze."
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Profile:
-    profile = Holdfast.open(tmp_path).profile("app", "shop")
-    for day, text in (("2025-10-01", SHOP), ("2025-10-11", CHANGE)):
-        profile.ingest([{"role": "user", "content": text, "timestamp": day}], session_id=day, wait=True)
-    return profile
+def shop(tmp_path: Path) -> Iterator[Profile]:
+    with Holdfast.open(tmp_path) as memory:
+        profile = memory.profile("app", "shop")
+        for day, text in (("2025-10-01", SHOP), ("2025-10-11", CHANGE)):
+            profile.ingest([{"role": "user", "content": text, "timestamp": day}], session_id=day, wait=True)
+        yield profile
 
 
 def test_the_rest_stays_current_and_the_whole_stays_history(shop: Profile) -> None:

@@ -143,10 +143,10 @@ async def test_memories_of_a_kind_follow_their_cadence_without_any_message(where
         for n in range(9):
             clock.advance(timedelta(seconds=1))
             await turns.remember(f"{TALK[n % 6]} Noted as number {n}.", kind="turn")
-        assert await turns.settle(20)
+        assert await turns.settle(120)
         made = (await turns.list(kind="summary")).items
         assert [len(memory.metadata["covers"]) for memory in made] == [4, 4]
-        assert await turns.settle(20)
+        assert await turns.settle(120)
         assert (await turns.list(kind="summary")).items == made
 
 
@@ -181,7 +181,7 @@ async def test_turns_of_fields_are_rolled_up_into_what_was_asked_and_answered(tm
         for turn in SPOKEN_TURNS:
             clock.advance(timedelta(seconds=1))
             await desk.write("turn", None, turn)
-        assert await ana.settle(20)
+        assert await ana.settle(120)
         (made,) = await summaries(ana)
         lines = made.content.splitlines()
         assert lines[:3] == [

@@ -91,7 +91,7 @@ async def lived_in(vault: Vault) -> str:
         await bob.remember("Unrelated", metadata={"ü": [None, True]})
         await memory.create_namespace("empty")
         _, token = await memory.access.issue("key", "ci", ["read"], namespace="app")
-        assert await alice.settle(20)
+        assert await alice.settle(120)
     return token
 
 
@@ -103,7 +103,7 @@ async def run_transfer(
 
 async def run_transfer_once_free(source: Vault, target: Vault) -> TransferResult:
     """As somebody would who is told to try again: the database may still end the transaction of a killed process."""
-    for _ in range(20):
+    for _ in range(120):
         try:
             return await run_transfer(source, target)
         except Busy:
@@ -271,7 +271,7 @@ async def test_what_changed_since_the_last_run_follows(place: Place) -> None:
             await alice.remember("Likes coffee", key="drink")
             await alice.forget_session("s1")
             await alice.ingest([{"role": "user", "content": "Something new"}], session_id="s0", wait=True)
-            assert await alice.settle(20)
+            assert await alice.settle(120)
         source = place("one")
         async with open_vaults(source):
             done = await run_transfer(source, target)
@@ -293,7 +293,7 @@ async def test_a_message_that_was_shortened_since_the_last_run_follows(place: Pl
         async with open_vaults(target):
             await run_transfer(source, target)
             await alice.forget((await alice.list(key="boat"))[0].id)
-            assert await alice.settle(20)
+            assert await alice.settle(120)
             done = await run_transfer(source, target)
             assert done.forgotten
             stores = [await vault.open("app", "alice", create=False) for vault in (source, target)]
@@ -447,7 +447,7 @@ async def test_a_killed_transfer_goes_on_and_ends_in_the_same_checksum(
         child = await asyncio.create_subprocess_exec(
             sys.executable, CHILD, "move", tmp_path / "one", target, str(count)
         )
-        assert await asyncio.wait_for(child.wait(), 50) == -signal.SIGKILL
+        assert await asyncio.wait_for(child.wait(), 400) == -signal.SIGKILL
     source, copy = place("one"), place("two" if end == "folder" else "base")
     async with open_vaults(source, copy):
         partly = [len(await take_inventory(await copy.open("app", name, create=True))) for name in ("alice", "bob")]
@@ -487,7 +487,7 @@ def test_a_folder_that_a_process_has_open_is_followed_while_it_writes(
     assert done["messages"] == count
     with pytest.raises(Busy):
         SqliteVault(tmp_path / "one")
-    writer.communicate("end\n", timeout=20)
+    writer.communicate("end\n", timeout=400)
     assert writer.returncode == 0
     assert main(["transfer", *places, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["checksum"] == done["checksum"]

@@ -14,6 +14,12 @@ import pytest
 
 from holdfast.cli import main
 
+PATIENT_HOLDFAST = (
+    "import sys; from holdfast.cli import main; from holdfast.cli.hooks import run; "
+    "run.MAX_SECONDS = run.MAX_PROMPT_SECONDS = 300.0; run._HookCall.left.__defaults__ = (300.0,); sys.exit(main())"
+)
+"""The program of `python -m holdfast` for a machine on which a hook would give up before it has an answer."""
+
 
 @dataclass
 class CliResult:
@@ -44,6 +50,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr("holdfast.cli.commands.memories.SETTLE_SECONDS", 120.0)
+
     def run(*arguments: str, stdin: str | bytes = b"") -> CliResult:
         given = stdin.encode() if isinstance(stdin, str) else stdin
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))

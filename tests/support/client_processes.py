@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,9 +16,10 @@ from typing import Any
 import httpx2 as httpx
 
 from .paths import ROOT
+from .server_process import free_port
 
 WORKERS = ROOT / "integrations" / "workers"
-READY_SECONDS = 90
+READY_SECONDS = 300
 """Seconds that a process may take to get ready."""
 
 
@@ -33,7 +33,7 @@ class AgentMemoryServer:
     def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         """A call of the Agent Memory contract."""
         url = f"{self.base}/client/v4/accounts/local/agent-memory{path}"
-        return httpx.request(method, url, headers={"authorization": f"Bearer {self.token}"}, timeout=30, **more)
+        return httpx.request(method, url, headers={"authorization": f"Bearer {self.token}"}, timeout=120, **more)
 
 
 @contextmanager
@@ -82,10 +82,3 @@ def answers_with(url: str, *statuses: int) -> bool:
     with suppress(httpx.TransportError):
         return httpx.get(url, timeout=10).status_code in statuses
     return False
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -29,7 +29,7 @@ class WriteOutcomes:
     cut: list[str] = field(default_factory=list)
     """Responses that began and did not come whole: none of them in a stop that was asked for."""
 
-    def wait_until_acknowledged(self, count: int, timeout: float = 60.0) -> None:
+    def wait_until_acknowledged(self, count: int, timeout: float = 300.0) -> None:
         """Wait for this many acknowledgements, so that a test does the same work on a slow machine as on a fast one."""
         until = time.monotonic() + timeout
         while len(self.acknowledged) < count:
@@ -53,11 +53,11 @@ class Writers:
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         """The server is gone by now, or soon."""
         for thread in self._threads:
-            thread.join(30)
+            thread.join(300)
             assert not thread.is_alive()
 
     def _write(self, name: str) -> None:
-        with httpx.Client(base_url=self._base, timeout=30) as client:
+        with httpx.Client(base_url=self._base, timeout=120) as client:
             for n in range(1_000_000):
                 item = f"{name}-{n}"
                 if not write_item(client, item, self._promises):
@@ -122,6 +122,6 @@ def repeat_writes(server: ServerProcess, promises: WriteOutcomes) -> None:
 
 
 def assert_digestion_ends(server: ServerProcess) -> None:
-    assert server.call_json("POST", PROFILE_PATH + "/settle", params={"timeout": 30}) == {"settled": True}
+    assert server.call_json("POST", PROFILE_PATH + "/settle", params={"timeout": 60}) == {"settled": True}
     stats = server.call_json("GET", PROFILE_PATH + "/stats")
     assert (stats["pending"], stats["set_aside"], stats["unembedded"]) == (0, 0, 0)

@@ -9,8 +9,13 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 
 from holdfast import AsyncHoldfast
+from holdfast.api.rest import connections
 from holdfast.api.rest.app import ServiceLimits, app_of
 from holdfast.api.rest.connections import LimitedProtocol
+
+KEEP_ALIVE_SECONDS = 600
+"""Else a client on a busy machine finds its connection closed, as the default of uvicorn is 5 s."""
+connections.HEAD_SECONDS = 120.0
 
 
 class _Server(uvicorn.Server):
@@ -22,8 +27,11 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def http_server(holdfast: AsyncHoldfast, limits: ServiceLimits = ServiceLimits()) -> AsyncIterator[str]:
     """The address at which this Holdfast answers, as long as the block lasts."""
+    app = app_of(holdfast, limits)
     server = _Server(
-        uvicorn.Config(app_of(holdfast, limits), port=0, log_level="error", lifespan="off", http=LimitedProtocol)
+        uvicorn.Config(
+            app, port=0, log_level="error", lifespan="off", http=LimitedProtocol, timeout_keep_alive=KEEP_ALIVE_SECONDS
+        )
     )
     serving = asyncio.create_task(server.serve())
     while not server.started:  # noqa: ASYNC110  (uvicorn has no event for it)

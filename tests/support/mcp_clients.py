@@ -37,7 +37,7 @@ class Site:
 
     holdfast: AsyncHoldfast
     base: str
-    http: httpx.AsyncClient = field(default_factory=lambda: httpx.AsyncClient(timeout=30, trust_env=False))
+    http: httpx.AsyncClient = field(default_factory=lambda: httpx.AsyncClient(timeout=120, trust_env=False))
 
     async def secret(self, profile: str = "alice", rights: tuple[str, ...] = ALL_RIGHTS) -> str:
         _, token = await self.holdfast.access.issue("url", profile, rights, namespace="team", profile=profile)
@@ -77,7 +77,9 @@ async def connected_client(transport: str, site: Site, folder: Path, **more: Any
 @asynccontextmanager
 async def token_client(url: str, token: str, mode: str, **headers: str) -> AsyncIterator[Client]:
     async with (
-        httpx.AsyncClient(headers={"authorization": f"Bearer {token}", **headers}, trust_env=False, timeout=60) as http,
+        httpx.AsyncClient(
+            headers={"authorization": f"Bearer {token}", **headers}, trust_env=False, timeout=120
+        ) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
     ):
         yield client

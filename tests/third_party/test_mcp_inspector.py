@@ -32,14 +32,14 @@ class Inspector:
             issue["kind"] = "key"
             issue["rights"] = ["read", "write", "forget"]  # type: ignore[assignment]
         bearer = {"authorization": f"Bearer {server.token}"}
-        made = httpx.post(f"{server.base}/v1/credentials", json=issue, headers=bearer, timeout=30).json()["token"]
+        made = httpx.post(f"{server.base}/v1/credentials", json=issue, headers=bearer, timeout=120).json()["token"]
         reached = {
             "http": ["--transport", "http", "--server-url", f"{server.base}/s/{made}/mcp"],
             "bearer": ["--transport", "http", "--server-url", f"{server.base}/mcp"],
             "sse": ["--transport", "sse", "--server-url", f"{server.base}/sse/{made}"],
             "stdio": ["--transport", "stdio"],
         }[way]
-        self._target = [*reached, "--protocol-era", era, "--connect-timeout", "60000"]
+        self._target = [*reached, "--protocol-era", era, "--connect-timeout", "120000"]
         if way == "bearer":
             self._target += ["--header", f"Authorization: Bearer {made}"]
         if way == "stdio":
@@ -50,7 +50,7 @@ class Inspector:
         command = [*self._command, "--format", "json", "--method", method, *more, *self._target]
         kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         env = kept | {"HOME": str(self._folder), "HOLDFAST_EMBEDDER": "potion", "NO_COLOR": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, cwd=self._folder)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=400, env=env, cwd=self._folder)
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return json.loads(done.stdout)["result"]
 

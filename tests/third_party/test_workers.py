@@ -36,7 +36,7 @@ def wrangler_dev(workers: Path, env: dict[str, str], url: str, token: str, *stat
     command = [workers / "node_modules" / ".bin" / "wrangler", "dev", *configs, "--ip", "127.0.0.1", "--port", port]
     with (
         background_process(command, workers, env, lambda: answers_with(f"{base}/nobody/summary", *statuses)),
-        httpx.Client(base_url=base, timeout=30) as client,
+        httpx.Client(base_url=base, timeout=120) as client,
     ):
         yield client
 
@@ -152,7 +152,7 @@ def test_a_refused_token_and_a_silent_server_are_told(
 def settle(server: AgentMemoryServer, profile: str) -> None:
     """Wait until everything said has become memories."""
     url = f"{server.base}/v1/namespaces/chat/profiles/{profile}/settle"
-    assert httpx.post(url, headers={"authorization": f"Bearer {server.token}"}, timeout=60).json()["settled"]
+    assert httpx.post(url, headers={"authorization": f"Bearer {server.token}"}, timeout=120).json()["settled"]
 
 
 def pages_of(worker: httpx.Client, path: str, **asked: Any) -> Iterator[list[dict[str, Any]]]:

@@ -21,7 +21,7 @@ def wrangler(server: AgentMemoryServer, modules: Path, node_env: dict[str, str],
         base = {"CLOUDFLARE_API_BASE_URL": f"{server.base}/client/v4", "CLOUDFLARE_ACCOUNT_ID": "local"}
         return subprocess.run(
             [str(modules / ".bin" / "wrangler"), "agent-memory", "namespace", *words], cwd=tmp_path,
-            env=node_env | base | {"CLOUDFLARE_API_TOKEN": token}, capture_output=True, text=True, timeout=60,
+            env=node_env | base | {"CLOUDFLARE_API_TOKEN": token}, capture_output=True, text=True, timeout=400,
         )  # fmt: skip
 
     return run

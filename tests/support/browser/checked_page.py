@@ -11,7 +11,7 @@ import pytest
 from .node_packages import UI, missing_packages
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, LocatorAssertions, Page
 
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 COLLECT_BREACHES = """
@@ -24,7 +24,7 @@ WAIT_FOR_ANIMATIONS = """
   .filter((each) => each.effect.getComputedTiming().endTime !== Infinity)
   .map((each) => each.finished.catch(() => null))).then(() => null)
 """
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = 120_000
 
 
 class CheckedPage:
@@ -75,6 +75,13 @@ class CheckedPage:
     def expects(self, *signs: str) -> None:
         """What contains one of these is not wrong here, whenever the browser tells of it."""
         self._expected += signs
+
+    def expect(self, locator: Locator) -> LocatorAssertions:
+        """What becomes true of it, as long as a busy machine takes for that."""
+        from playwright.sync_api import expect
+
+        expect.set_options(timeout=TIMEOUT_MS)
+        return expect(locator)
 
     def expect_nothing_wrong(self) -> None:
         noticed = self.wrong + [f"policy: {each}" for each in self.page.evaluate("window.__breaches")]

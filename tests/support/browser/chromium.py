@@ -14,7 +14,7 @@ FLAGS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 INSTALL = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
-INSTALL_SECONDS = 300
+INSTALL_SECONDS = 250
 SKIP_REASONS: list[str] = []
 """Why browser tests could not run; printed once at the end."""
 

@@ -56,4 +56,4 @@ def fill_profile(server: ServerProcess) -> None:
                                                    "key": "seat-preference", "kind": "preference"})  # fmt: skip
     for question in ("Where do I live?", "Who signs the invoices?"):
         server.call_json("POST", PROFILE_PATH + "/recall", json={"query": question})
-    server.call_json("POST", PROFILE_PATH + "/settle?timeout=30")
+    server.call_json("POST", PROFILE_PATH + "/settle?timeout=60")

@@ -17,8 +17,8 @@ from holdfast.testing import HashingEmbedder, ScriptedExtractor
 
 
 def be_quick() -> None:
-    """Take over from processes that are gone within a second; there is one at a time."""
-    processes.PROCESS_TIMEOUT_SECONDS, worker.POLL_SECONDS = 0.5, 0.5  # type: ignore[assignment]
+    """Take over from processes that are gone soon; there is one at a time."""
+    processes.PROCESS_TIMEOUT_SECONDS, worker.POLL_SECONDS = 5, 0.5  # type: ignore[assignment]
 
 
 def main(data: str, files: str) -> None:

@@ -48,7 +48,7 @@ def main(folder: str, last: str, back: str) -> None:
     kinds.Migration.__init__ = small  # type: ignore[method-assign]
     with Holdfast.open(folder, embedder=HashingEmbedder(), extractor=ScriptedExtractor()) as memory:
         alice = memory.profile("app", "alice")
-        alice.settle(10)
+        alice.settle(120)
         SqliteStore.apply = killing(SqliteStore.apply, int(last))  # type: ignore[method-assign,assignment]
         SqliteJournal.put_setting = killing(SqliteJournal.put_setting, int(last))  # type: ignore[method-assign,assignment]
         if back == "back":

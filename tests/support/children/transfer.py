@@ -35,7 +35,7 @@ def write(folder: str) -> None:
             n += 1
             if n == 20:
                 print("under way", flush=True)
-        alice.settle(20)
+        alice.settle(120)
         print(len(alice.messages(limit=100_000)), flush=True)
         while told.get() != "end":
             pass

@@ -64,7 +64,7 @@ def main(folder: str, variant: str, at: str = "0") -> None:
     for name, contents in write(memory, 0, 60 if variant == "large" else 6).items():
         kept[name] += contents
     memory.access.revoke(revoked.id)
-    memory.profile("app", "ana").settle(30)
+    memory.profile("app", "ana").settle(120)
     if variant == "forgotten":
         memory.profile("app", "ana").forget(memory.profile("app", "ana").list(key="k1").items[0].id)
         kept["ana"].remove("note 1")

@@ -29,7 +29,7 @@ class Hostile:
     limits: ParseLimits = ParseLimits(  # noqa: RUF009 - frozen
         cpu_seconds=10,
         total_cpu_seconds=15,
-        wall_seconds=30,
+        wall_seconds=240,
         memory_bytes=512 << 20,
         unpacked_bytes=50_000_000,
         text_chars=20_000_000,
@@ -158,12 +158,12 @@ def html(body: str) -> bytes:
 TIGHT = ParseLimits(
     cpu_seconds=10,
     total_cpu_seconds=15,
-    wall_seconds=30,
+    wall_seconds=240,
     memory_bytes=512 << 20,
     unpacked_bytes=5_000_000,
     text_chars=2_000_000,
 )
-PICTURE = ParseLimits(cpu_seconds=20, total_cpu_seconds=20, wall_seconds=30)
+PICTURE = ParseLimits(cpu_seconds=20, total_cpu_seconds=20, wall_seconds=240)
 
 ARCHIVES = {
     "zip bomb": Hostile(packs.bomb, "error"),

@@ -48,7 +48,7 @@ def test_no_input_harms_its_reader(hostile: Hostile, tmp_path: Path) -> None:
     found = parse_bytes(data, tmp_path, hostile.name, hostile.limits)
     check(found, hostile.ends)
     assert not [word for word in hostile.never if word in found.text]
-    assert time.monotonic() - began < 25
+    assert time.monotonic() - began < hostile.limits.wall_seconds
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - here < 200 * 1024, "the reader itself grew"
     assert [path.name for path in tmp_path.iterdir()] == [
         path.name for path in tmp_path.iterdir() if len(path.name) == 16
@@ -71,7 +71,7 @@ MORE = ("zips of ten zips of ten zips", "a bomb in a bomb", "json with one key a
 def test_the_worst_inputs_stay_within_their_memory(worst: tuple[str, ...], tmp_path: Path) -> None:
     """Measured by the kernel, in a process of its own so that no other child counts."""
     command = [sys.executable, "-m", "support.children.parse_hostile_files", str(tmp_path), *worst]
-    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=100, check=True)
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=400, check=True)
     peaks = json.loads(done.stdout)
     assert max(peaks.values()) <= 512 * 1024, peaks
 

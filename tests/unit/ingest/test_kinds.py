@@ -50,7 +50,7 @@ def test_a_pattern_that_needs_backtracking_or_too_much_room_is_refused(text: str
 def test_no_pattern_hangs(text: str) -> None:
     start = time.perf_counter()
     assert pattern(text).found_in("a" * 30_000 + "!") is False
-    assert time.perf_counter() - start < 20
+    assert time.perf_counter() - start < 120
 
 
 # Schemas
@@ -177,7 +177,7 @@ PATHOLOGICAL: list[tuple[Any, Any]] = [
 def test_no_schema_takes_more_than_a_moment(schema: Any, value: Any) -> None:
     start = time.perf_counter()
     validation.validation_error(json_schema.validate_schema(schema), value, {})
-    assert time.perf_counter() - start < 40
+    assert time.perf_counter() - start < 120
 
 
 @settings(max_examples=100, deadline=None)

