@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from answer_spans import best_spans, listed_spans
 from reader_network import Layer, Norm, values
 from torch import nn
 from torch.nn import functional
@@ -210,30 +211,14 @@ def read(net: AnswerNet, lives: list[Any]) -> list[dict[str, Any]]:
             kinds, spans = run(net, [row for _, _, row in some])
             for n, (life, question, row) in enumerate(some):
                 chances = torch.softmax(kinds[n].float(), 0).tolist()
-                told = best_spans(spans[n].float().cpu().numpy(), row)
+                logits = spans[n].float().cpu().numpy()
                 found.append({
                     "life": life["name"], "question": question["text"], "category": question["category"],
                     "answer": question["answer"], "chances": [round(each, 4) for each in chances],
-                    "spans": told, "has": bool(row[2]), "read": [place for place, _ in row[3]],
+                    "spans": best_spans(logits, row[3], len(row[0]))[:6],
+                    "listed": listed_spans(logits, row[3], len(row[0])), "has": bool(row[2]),
                 })  # fmt: skip
     return found
-
-
-def best_spans(logits: Any, row: Context) -> list[Any]:
-    """The best span of each passage: (passage, first token, last token, log chance of both, mean chance of inside)."""
-    starts = logits[:, 0] - np.logaddexp.reduce(logits[:, 0])
-    ends = logits[:, 1] - np.logaddexp.reduce(logits[:, 1])
-    inside = 1 / (1 + np.exp(-logits[:, 2].clip(-30, 30)))
-    found = []
-    for k, (passage, first) in enumerate(row[3]):
-        last = row[3][k + 1][1] - 1 if k + 1 < len(row[3]) else len(row[0]) - 1
-        best = max(
-            ((starts[a] + ends[b], a, b) for a in range(first, last) for b in range(a, min(a + 24, last))),
-            default=(-99.0, first, first),
-        )
-        score, a, b = best
-        found.append([passage, a - first, b - first, round(float(score), 3), round(float(inside[a : b + 1].mean()), 3)])
-    return sorted(found, key=lambda each: -each[3])[:6]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Packs the lives of evals/data/lives for training a reader of answers. In steps:
+"""Trains a reader of answers on the lives of evals/data/lives. In steps:
 
-python -m evals.train.answers                   questions with what is found for them, into evals/.cache/answers
+python -m evals.train.answers pack              questions with what is found for them, into evals/.cache/answers
 python evals/train/answer_network.py FOLDER     trains on a GPU, with PyTorch alone
+python -m evals.train.answers report FOLDER     how well it does on the lives held back, by how sure it must be
+python -m evals.train.answers build FOLDER      answer_reader.npz and .onnx in FOLDER, with the package onnx
 """
 
 from __future__ import annotations
@@ -9,7 +11,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from datetime import UTC, datetime, time
+import sys
+from collections import Counter
+from datetime import UTC, date, datetime, time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +29,11 @@ from holdfast.text.static_vectors import weights_path
 from holdfast.text.wordpiece import WordPiece
 
 from ..data.life import FOLDER, Life, Question, Said, parse_lives
+from ..measure.lives import VERDICTS, judge
 from ..paths import CACHE
 from . import answer_input
 from .answer_input import LIST, NO, NONE, SPAN, YES, EncodedPassage, ReadPassage
-from .reader import small_numbers
+from .reader import network_graph, short_numbers, small_numbers
 
 HERE = CACHE / "answers"
 PASSAGE_CHARS = 240
@@ -101,6 +107,7 @@ def _packed_question(
         "ranked": ranked,
         "near": sorted(spans) if spans else near,
         "spans": [[n, *tokens] for n, some in spans.items() for tokens in some],
+        "told": question.spans,
     }
 
 
@@ -131,5 +138,71 @@ def _moment(day: Any) -> datetime:
     return datetime.combine(day, time(12), UTC)
 
 
+# report
+
+
+def report(found: Path) -> None:
+    """Counts right, wrong and empty answers on the lives held back, by the least confidence to answer with."""
+    with gzip.open(HERE / "lives.json.gz", "rt") as file:
+        lives = {life["name"]: life for life in json.load(file)}
+    asked = {(life["name"], q["text"]): q for life in lives.values() for q in life["questions"]}
+    rows = []
+    for each in json.loads((found / "read.json").read_text()):
+        question = asked[each["life"], each["question"]]
+        answer, confidence = told_answer(lives[each["life"]], each)
+        rows.append((question["category"], confidence, judge(_question(question), answer)))
+    print(
+        len(rows),
+        "questions; evidence read for",
+        sum(each["has"] for each in json.loads((found / "read.json").read_text())),
+    )
+    for least in (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        count = Counter[str]()
+        for category, confidence, verdict in rows:
+            empty = "rightly empty" if category == "never" else "wrongly empty"
+            count[verdict if confidence >= least else empty] += 1
+        shares = ", ".join(f"{verdict} {100 * count[verdict] / len(rows):.1f}" for verdict in VERDICTS)
+        print(f"at {least}: {shares}")
+
+
+def told_answer(life: dict[str, Any], read: dict[str, Any]) -> tuple[str, float]:
+    """What the reader answers, and how sure it is of it."""
+    kind = int(np.argmax(read["chances"]))
+    if kind == NONE or not read["spans"]:
+        return "", 0.0
+    passage, first, last, score, _ = read["spans"][0]
+    sure = read["chances"][kind] * float(np.exp(score / 2))
+    if kind in (YES, NO):
+        return ("Yes" if kind == YES else "No"), read["chances"][kind]
+    spans = read["listed"] if kind == LIST and read["listed"] else [(passage, first, last)]
+    return "; ".join(_text(life, *span) for span in spans), sure
+
+
+def _text(life: dict[str, Any], passage: int, first: int, last: int) -> str:
+    words, text = life["words"][passage], life["texts"][passage]
+    start, stop = answer_input.whole_words(text, words[first][0], words[last][1])
+    return str(text[start:stop])
+
+
+def _question(packed: dict[str, Any]) -> Question:
+    spans = tuple(packed["told"])
+    return Question(packed["category"], packed["text"], packed["answer"], spans, (), date.min)
+
+
+# build
+
+
+def build(found: Path) -> None:
+    import onnx
+
+    np.savez_compressed(found / "answer_reader.npz", **short_numbers(dict(np.load(found / "learned.npz"))))
+    (found / "answer_reader.onnx").write_bytes(network_graph(onnx, tokens=True).SerializeToString())
+    print({path.name: path.stat().st_size for path in found.glob("answer_reader.*")})
+
+
 if __name__ == "__main__":
-    asyncio.run(pack())
+    step, *folder = sys.argv[1:]
+    if step == "pack":
+        asyncio.run(pack())
+    else:
+        {"report": report, "build": build}[step](Path(*folder))

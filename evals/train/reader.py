@@ -189,12 +189,12 @@ def build(found: Path) -> None:
     import onnx
 
     home = Path(statement_reader.__file__).parent
-    np.savez_compressed(home / "reader.npz", **_short(dict(np.load(found / "learned.npz"))))
-    (home / "reader.onnx").write_bytes(_graph(onnx).SerializeToString())
+    np.savez_compressed(home / "reader.npz", **short_numbers(dict(np.load(found / "learned.npz"))))
+    (home / "reader.onnx").write_bytes(network_graph(onnx).SerializeToString())
     print({path.name: path.stat().st_size for path in home.glob("reader.*")})
 
 
-def _short(learned: dict[str, Any]) -> dict[str, Any]:
+def short_numbers(learned: dict[str, Any]) -> dict[str, Any]:
     """The two thin matrices of each difference in eight bits, with a scale for each row; the rest in sixteen."""
     held: dict[str, Any] = {}
     for name, values in learned.items():
@@ -206,7 +206,8 @@ def _short(learned: dict[str, Any]) -> dict[str, Any]:
     return held
 
 
-def _graph(onnx: Any) -> Any:
+def network_graph(onnx: Any, *, tokens: bool = False) -> Any:
+    """The network without its weights. It returns the state of the whole text, or with `tokens` that of each token."""
     helper, kinds, numpy_helper = onnx.helper, onnx.TensorProto, onnx.numpy_helper
     nodes: list[Any] = []
     held: list[Any] = []
@@ -270,13 +271,15 @@ def _graph(onnx: Any) -> Any:
         bent = op("Add", [op("Erf", [op("Mul", [up, "root"], f"root{n}")], f"erf{n}"), "one"], f"bent{n}")
         gelu = op("Mul", [op("Mul", [up, bent], f"twice{n}"), "half"], f"gelu{n}")
         x = norm(op("Add", [y, dense(gelu, f"{name}.down", f"down{n}")], f"all{n}"), f"{name}.n2", f"x{n + 1}")
-    whole = op("ReduceMean", [x], "mean", axes=[1], keepdims=0)
-    op("Concat", [op("Gather", [x, const("start", np.int64(0))], "cls", axis=1), whole], "state", axis=1)
+    if not tokens:
+        whole = op("ReduceMean", [x], "mean", axes=[1], keepdims=0)
+        op("Concat", [op("Gather", [x, const("start", np.int64(0))], "cls", axis=1), whole], "state", axis=1)
     inputs = [
         helper.make_tensor_value_info("words", kinds.FLOAT, ["b", "l", WIDTH]),
         helper.make_tensor_value_info("token_type_ids", kinds.INT64, ["b", "l"]),
     ]
-    outputs = [helper.make_tensor_value_info("state", kinds.FLOAT, ["b", 2 * WIDTH])]
+    state = helper.make_tensor_value_info("state", kinds.FLOAT, ["b", 2 * WIDTH])
+    outputs = [helper.make_tensor_value_info(x, kinds.FLOAT, ["b", "l", WIDTH]) if tokens else state]
     graph = helper.make_graph(nodes, "reader", inputs, outputs, held)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 

@@ -1,0 +1,59 @@
+"""Decodes what the reader of answers returns for each token into spans. NumPy alone: the trainer uses it, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+MAX_SPAN_TOKENS = 24
+"""The longest answer that is looked for. Of the answers in evals/data/lives, one in a thousand is longer."""
+MIN_INSIDE = 0.5
+"""From which chance on a token belongs to one of several answers."""
+
+
+def best_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> list[list[Any]]:
+    """The best span of each passage, best first: passage, first token, last token, log chance, mean chance of inside.
+
+    `logits` has start, end and inside of each token; `places` has (passage, its first token) in order; `size` is the
+    number of tokens.
+    """
+    starts = logits[:, 0] - np.logaddexp.reduce(logits[:, 0])
+    ends = logits[:, 1] - np.logaddexp.reduce(logits[:, 1])
+    inside = inside_chances(logits)
+    found = []
+    for passage, first, last in _ranges(places, size):
+        chances = starts[first:last, None] + ends[None, first:last]
+        allowed = np.triu(np.ones_like(chances, bool)) & ~np.triu(np.ones_like(chances, bool), MAX_SPAN_TOKENS)
+        if not allowed.any():
+            continue
+        a, b = np.unravel_index(np.where(allowed, chances, -np.inf).argmax(), chances.shape)
+        mean = float(inside[first + a : first + b + 1].mean())
+        found.append([passage, int(a), int(b), round(float(chances[a, b]), 3), round(mean, 3)])
+    return sorted(found, key=lambda each: -each[3])
+
+
+def listed_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int, int]]:
+    """Every run of tokens that belongs to one of several answers: passage, first token, last token."""
+    inside = inside_chances(logits) >= MIN_INSIDE
+    found = []
+    for passage, first, last in _ranges(places, size):
+        start = None
+        for n in range(first, last + 1):
+            if n < last and inside[n]:
+                start = n if start is None else start
+            elif start is not None:
+                found.append((passage, start - first, n - 1 - first))
+                start = None
+    return found
+
+
+def inside_chances(logits: Any) -> Any:
+    return 1 / (1 + np.exp(-logits[:, 2].clip(-30, 30)))
+
+
+def _ranges(places: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int, int]]:
+    """Passage, its first token, and the token after its last."""
+    ends = [first - 1 for _, first in places[1:]] + [size - 1]
+    return [(passage, first, last) for (passage, first), last in zip(places, ends, strict=True)]
