@@ -20,6 +20,8 @@ Role = Literal["system", "user", "assistant", "tool", "document"]
 ROLES: tuple[str, ...] = ("system", "user", "assistant", "tool", "document")
 Trust = Literal["user", "agent", "document", "tool"]
 BUILT_IN_KINDS: tuple[str, ...] = ("fact", "event", "instruction", "task", "summary")
+MANUAL_PREFIX = "user/"
+"""Prefix of the `extractor` of every memory that a caller wrote or revised."""
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Json = Any
@@ -122,6 +124,11 @@ class Memory:
     @property
     def marked_wrong(self) -> bool:  # retired, or superseded since
         return self.marks < 0 and not self.current
+
+    @property
+    def written_by_hand(self) -> bool:
+        """Whether a caller wrote or revised it, as opposed to an extractor."""
+        return self.extractor.startswith(MANUAL_PREFIX)
 
     def with_marks(self, marks: int, reviewed_at: datetime | None) -> Memory:
         """The same with these marks: retired by marks below 0, else current, unless another version superseded it."""
