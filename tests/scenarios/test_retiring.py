@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import AsyncHoldfast, Holdfast
-from holdfast.domain.errors import AlreadyExists, CannotUndo
+from holdfast.domain.errors import AlreadyExists, CannotUndo, Stale
 from holdfast.domain.types import Draft
 from holdfast.models.rules import QuotingSummariser
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
@@ -99,6 +99,29 @@ async def test_it_comes_back_when_it_was_right_and_its_place_is_free(where: str,
         assert await contents(ana) == ["Ana lives in Lisbon"]
         assert [hit.content for hit in await ana.search("Lisbon")] == ["Ana lives in Lisbon"]
         assert (await ana.get(home.id)).marks == 0
+
+
+@everywhere
+@pytest.mark.parametrize("verb", ["pin", "unpin", "revise", "merge", "split"])
+async def test_other_verbs_do_not_bring_it_back(where: str, verb: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        home = await ana.remember("Ana lives in Lisbon", key="home", metadata={"pinned": verb == "unpin"})
+        bees = await ana.remember("Ana keeps bees")
+        await ana.mark(home.id, right=False)
+        acts = {
+            "pin": lambda: ana.pin(home.id),
+            "unpin": lambda: ana.unpin(home.id),
+            "revise": lambda: ana.revise(home.id, metadata={"n": 1}, trust="agent"),
+            "merge": lambda: ana.merge([home.id, bees.id]),
+            "split": lambda: ana.split(home.id, ["Ana lives", "In Lisbon"]),
+        }
+        with pytest.raises(Stale, match="marked wrong") as refused:
+            await acts[verb]()
+        assert "Mark it right first" in str(refused.value.fix)
+        assert await contents(ana) == ["Ana keeps bees"]
+        assert (await ana.get(home.id)).retired
+        await ana.revise(home.id, content="Ana lives in Porto")
+        assert "Ana lives in Porto" in await contents(ana)
 
 
 @everywhere

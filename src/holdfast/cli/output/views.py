@@ -136,7 +136,7 @@ def version_blocks(found: Iterable[Memory]) -> tuple[Block, ...]:
     return tuple(
         Entry(
             version.content,
-            _joined_parts(_version_state(version), minute_text(version.created_at), version.id),
+            _joined_parts(_version_state(version), minute_text(version.updated_at), version.id),
             f"v{version.version}",
         )
         for version in found

@@ -45,6 +45,7 @@ from holdfast.ingest.remember import (
     memory_from_request,
     memory_request,
     prepare_revision,
+    refuse_retired,
     with_schema_version,
 )
 from holdfast.lifecycle.retention import PINNED_FIELD
@@ -86,6 +87,9 @@ class Curator:
         if (done := await self._repeated()) is not None:
             return done
         heads = await self.heads(ids)
+        for head in heads:
+            if head.retired:
+                refuse_retired(head)
         chosen = best_memory(heads) if lead is None else next(head for head in heads if lead in (head.id, head.ref))
         return await self.write([await self.merge_replacement(heads, given, chosen)], "merge")
 
@@ -122,6 +126,8 @@ class Curator:
         (head,) = await self.heads([id], least=1)
         if not head.seen_as(seen):
             raise Stale(f"Memory {id} has changed since it was read.", fix="Read it again and decide again.")
+        if head.retired:
+            refuse_retired(head)
         if isinstance(into, str) or not isinstance(into, Sequence) or not 2 <= len(into) <= MAX_SPLIT_PIECES:
             raise InvalidInput(
                 f"into is {quoted_value(into)}; give a list of 2 to {MAX_SPLIT_PIECES} texts.", field="into"
