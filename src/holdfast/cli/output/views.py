@@ -144,11 +144,11 @@ def version_blocks(found: Iterable[Memory]) -> tuple[Block, ...]:
 
 
 def item_blocks(found: Memory | Message) -> tuple[Block, ...]:
-    """The content, then every other field that is not empty."""
+    """The content, then every other field that is not empty and not for programs only."""
     rows = []
     for name in type(found).__slots__:
         value = getattr(found, name)
-        if value in (None, (), {}, "") or name == "content":
+        if value in (None, (), {}, "") or name in ("content", "last_version"):
             continue
         if isinstance(value, datetime):
             value = iso_text(value)
