@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import thread
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +21,7 @@ import pytest
 from holdfast import AsyncHoldfast, Closed, Holdfast, NotFound
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.types import Draft, Floats, Message
+from holdfast.service import sync
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from holdfast.testing.conformance import message
@@ -337,3 +341,18 @@ async def test_what_stands_for_the_rules_has_everything_they_have(tmp_path: Path
     parts = wire(tmp_path, embedder=HashingEmbedder())
     assert {name for name in dir(RuleExtractor) if name[0] != "_"} <= set(dir(parts.extractor))
     await parts.vault.close()
+
+
+def test_collecting_a_holdfast_that_nobody_closed_waits_for_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "MAX_COLLECTED_SECONDS", 0.1)
+    memory = Holdfast.open(tmp_path)
+    memory.profile("app", "ana").remember("Likes tea")
+    with thread._global_shutdown_lock:  # type: ignore[attr-defined]  # as while another Holdfast submits work
+        del memory
+        gc.collect()
+    while any(each.name == "holdfast" for each in threading.enumerate()):  # it is closed once the lock is free
+        time.sleep(0.01)
+    with Holdfast.open(tmp_path) as again:
+        assert [each.content for each in again.profile("app", "ana").list()] == ["Likes tea"]
