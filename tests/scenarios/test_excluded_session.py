@@ -80,6 +80,39 @@ async def test_a_memory_that_another_session_states_too_stays(where: str, tmp_pa
             )
 
 
+HOMES: Any = {
+    "I live in Lisbon.": [Draft("fact", "Ana lives in Lisbon", (), key="home")],
+    "I live in Faro and I keep bees.": [
+        Draft("fact", "Ana lives in Faro", (), key="home"),
+        Draft("fact", "Ana keeps bees", ()),
+    ],
+    "I moved to Porto.": [Draft("fact", "Ana lives in Porto", (), key="home")],
+}
+
+
+@on_every_backend
+async def test_a_superseded_value_is_not_current_because_its_successor_is_left_out(
+    backend: str, tmp_path: Path
+) -> None:
+    clock = FrozenClock()
+    with open_vault(backend, tmp_path) as vault:
+        async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(HOMES), clock) as holdfast:
+            ana = holdfast.profile("app", "ana")
+            for n, text in enumerate(HOMES):
+                clock.advance(timedelta(hours=1))
+                await ana.ingest([{"role": "user", "content": text}], session_id=f"s{n}", wait=True)
+            await ana.remember("Ana's flight leaves at 9", key="flight", session_id="s0")
+            await ana.remember("Ana's flight leaves at 10", key="flight", session_id="s2")
+            for question in ("Where does Ana live?", "Lisbon Faro Porto bees", "When does Ana's flight leave?"):
+                hits = await ana.search(question, exclude_session="s2")
+                block = await ana.context(question, exclude_session="s2")
+                answer = await ana.recall(question, exclude_session="s2")
+                shown = " ".join([*(hit.content for hit in (*hits, *answer.hits)), block.text, answer.answer])
+                assert [word in shown for word in ("Lisbon", "Faro", "Porto", "flight")] == [False] * 4
+            assert any("bees" in hit.content for hit in await ana.search("bees", exclude_session="s2"))
+            assert "Porto" in repr(await ana.search("Where does Ana live?", exclude_session="s0"))
+
+
 @everywhere
 async def test_context_and_recall_leave_the_session_out_too(where: str, tmp_path: Path) -> None:
     async with two_sessions(where, tmp_path) as ana:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from holdfast import AsyncHoldfast, NotFound
+from holdfast import AsyncHoldfast, InvalidInput, NotFound
 from holdfast.domain.types import Change, Draft, Forgotten, Message
 from holdfast.models.rules import QuotingSummariser
 from holdfast.storage.postgres.vault import PostgresVault
@@ -118,6 +118,11 @@ async def _expire(place: Place, dry_run: bool) -> None:
     await place.expire()
 
 
+async def _forget_version(place: Place, dry_run: bool) -> None:
+    with pytest.raises(InvalidInput, match="all its versions"):
+        await place.ana.forget(f"{place.ids[BOAT]}@1", dry_run=dry_run)
+
+
 async def _mark_wrong(place: Place, dry_run: bool) -> None:
     await place.ana.mark(place.ids[BOAT], right=False)
 
@@ -134,6 +139,7 @@ ROWS = {
     "a memory of which the message says nothing else": Row(
         lambda place, dry: place.ana.forget(place.ids[DOCTOR], dry_run=dry), (DOCTOR,), (ALSO,)
     ),
+    "one version of a memory": Row(_forget_version),
     "a memory with its sources": Row(lambda place, dry: place.delete_by_contract(dry), (BOAT,), (SAID,)),
     "a message": Row(lambda place, dry: place.ana.forget(place.ids[SAID], dry_run=dry), (BOAT, GUITAR), (SAID,)),
     "a session": Row(
@@ -238,7 +244,7 @@ async def test_what_is_pending_stays_pending_with_the_shorter_text(tmp_path: Pat
         going_on.set()
         await ana.settle()
         assert {memory.content for memory in await ana.list()} == {GUITAR}
-        assert extractor.seen[-1].content == "[…] My guitar is Beta."
+        assert extractor.seen[-1].content == "My guitar is Beta."
 
 
 async def test_siblings_forgotten_at_the_same_time_both_go(tmp_path: Path) -> None:
@@ -313,3 +319,32 @@ async def test_a_hidden_sibling_stays_and_is_not_revealed(tmp_path: Path) -> Non
         assert gone == await view.forget(boat.id)
         assert (gone.memories, gone.shortened) == ((boat.id,), boat.sources)
         assert [memory.id for memory in await whole.list()] == [hidden.id]
+
+
+async def test_what_is_digested_from_a_shortened_message_has_no_mark(tmp_path: Path) -> None:
+    """The extractor that is part of the package reads each side of a mark separately."""
+    async with await AsyncHoldfast.open(tmp_path) as holdfast:
+        ana = holdfast.profile("app", "ana")
+        texts = [
+            "My sister lives in Porto and my brother works in Porto as a nurse.",
+            "I live in Porto and I work in Porto.",
+            "I'm allergic to peanuts. My son is allergic to peanuts too. My dog Rex is afraid of cats.",
+        ]
+        await ana.set_summaries("every 2 turns")
+        for n, text in enumerate(texts):
+            await ana.ingest([{"role": "user", "content": text}], session_id=f"s{n}", wait=True)
+        for words in ("brother", "works in Porto.", "son is"):
+            (memory,) = [each for each in await ana.list(limit=50, kind="fact") if words in each.content]
+            await ana.forget(memory.id)
+        left = {each.content for each in await ana.list(limit=50)}
+        assert {message.content for message in await ana.messages()} == {
+            "My sister lives in Porto […].",
+            "I live in Porto […].",
+            "I'm allergic to peanuts. […] My dog Rex is afraid of cats.",
+        }
+        await ana.redigest()
+        await ana.settle()
+        again = await ana.list(limit=50)
+        assert {each.content for each in again} == left
+        assert "[…]" not in repr([(e.content, e.summary, e.keywords, e.queries) for e in again])
+        assert "[…]" not in await ana.summary()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import thread
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +21,7 @@ import pytest
 from holdfast import AsyncHoldfast, Closed, Holdfast, NotFound
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.types import Draft, Floats, Message
-from holdfast.service import worker
+from holdfast.service import sync, worker
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from holdfast.testing.conformance import message
@@ -362,3 +365,18 @@ async def test_a_quiet_profile_rests_while_another_is_busy(tmp_path: Path, monke
                 return
             await asyncio.sleep(0.01)
         raise AssertionError("the quiet profile still waits after a thousand writes to another")
+
+
+def test_collecting_a_holdfast_that_nobody_closed_waits_for_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "MAX_COLLECTED_SECONDS", 0.1)
+    memory = Holdfast.open(tmp_path)
+    memory.profile("app", "ana").remember("Likes tea")
+    with thread._global_shutdown_lock:  # type: ignore[attr-defined]  # as while another Holdfast submits work
+        del memory
+        gc.collect()
+    while any(each.name == "holdfast" for each in threading.enumerate()):  # it is closed once the lock is free
+        time.sleep(0.01)
+    with Holdfast.open(tmp_path) as again:
+        assert [each.content for each in again.profile("app", "ana").list()] == ["Likes tea"]

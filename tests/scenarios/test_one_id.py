@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast import AsyncHoldfast
-from holdfast.domain.errors import NotFound, Stale
+from holdfast.domain.errors import InvalidInput, NotFound, Stale
 from holdfast.domain.types import Draft
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from support.http_server import http_server
@@ -69,6 +69,63 @@ async def test_writing_revising_and_saying_keep_the_id(where: str, tmp_path: Pat
 
 
 @everywhere
+async def test_created_at_is_that_of_the_first_version(where: str, tmp_path: Path) -> None:
+    clock = FrozenClock()
+    async with open_profile(where, tmp_path, clock) as ana:
+        first = await ana.remember("Likes tea", key="drink")
+        for _ in range(2):
+            clock.advance(timedelta(hours=1))
+            last = await ana.remember(f"Likes coffee at {clock()}", key="drink")
+            assert (last.created_at, last.updated_at) == (first.created_at, clock())
+        clock.advance(timedelta(hours=1))
+        revised = await ana.revise(first.id, metadata={"n": 1})
+        assert (revised.created_at, revised.updated_at) == (first.created_at, clock())
+        assert {each.created_at for each in await ana.history(first.id)} == {first.created_at}
+        for n, text in enumerate(SCRIPT):
+            clock.advance(timedelta(hours=1))
+            await ana.ingest([{"role": "user", "content": text}], session_id=f"s{n}", wait=True)
+        versions = await ana.history((await ana.list(key="home"))[0].id)
+        assert len(versions) == 3
+        assert {each.created_at for each in versions} == {versions[-1].updated_at}
+
+
+@everywhere
+async def test_no_version_number_is_given_twice(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path, FrozenClock()) as ana:
+        first = await ana.remember("Likes tea", key="drink")
+        seen = [first.version]
+        for n in range(3):
+            seen.append((await ana.remember(f"Likes coffee {n}", key="drink")).version)
+            await ana.undo()
+            assert (await ana.get(first.id)).content == "Likes tea"
+        await ana.ingest([{"role": "user", "content": "I live in Porto."}], session_id="s1", wait=True)
+        await ana.ingest([{"role": "user", "content": "I moved to Lisbon."}], session_id="s2", wait=True)
+        await ana.forget_session("s2")
+        await ana.ingest([{"role": "user", "content": "I moved to Madrid."}], session_id="s3", wait=True)
+        assert [each.version for each in await ana.list(key="home")] == [3]
+        await ana.export_to(tmp_path / "archive") if where != "remote" else None
+        seen.append((await ana.revise(first.id, content="Likes milk")).version)
+        assert seen == [1, 2, 3, 4, 5]
+    if where != "remote":
+        async with open_profile(where, tmp_path / "other", FrozenClock()) as ana:
+            await ana.import_from(tmp_path / "archive")
+            assert (await ana.remember("Likes milk", key="drink")).version == 5
+
+
+@everywhere
+async def test_one_version_cannot_be_forgotten_alone(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path, FrozenClock()) as ana:
+        drink = await ana.remember("Likes tea", key="drink")
+        await ana.remember("Likes coffee", key="drink")
+        for dry_run in (True, False):
+            for version in (1, 2):
+                with pytest.raises(InvalidInput, match="all its versions"):
+                    await ana.forget(f"{drink.id}@{version}", dry_run=dry_run)
+        assert [each.version for each in await ana.history(drink.id)] == [2, 1]
+        assert (await ana.forget(drink.id)).memories == (drink.id,)
+
+
+@everywhere
 async def test_several_values_of_a_key_in_one_batch_are_versions(where: str, tmp_path: Path) -> None:
     async with open_profile(where, tmp_path, FrozenClock()) as ana:
         await ana.ingest([{"role": "user", "content": text} for text in SCRIPT], session_id="s", wait=True)
@@ -97,5 +154,5 @@ async def test_merging_splitting_and_undoing_keep_the_id(where: str, tmp_path: P
         assert {(each.id, each.version) for each in await ana.list()} == {(one.id, 1), (two.id, 1)}
         clock.advance(timedelta(seconds=1))
         again = await ana.revise(two.id, content="Owns a blue bicycle")
-        assert (again.id, again.version) == (two.id, 2)
+        assert (again.id, again.version) == (two.id, 4)
         assert again.etag != done.memories[0].etag

@@ -694,7 +694,7 @@ async def test_forgetting_the_newest_message_makes_the_older_version_current_aga
         assert texts((await alice.list(key="home")).items) == ["Lives in Lisbon"]
         assert (await alice.search("home"))[0].content == "Lives in Lisbon"
         await alice.remember("Lives in Faro", key="home")
-        assert [each.version for each in await alice.history((await alice.list(key="home"))[0].id)] == [2, 1]
+        assert [each.version for each in await alice.history((await alice.list(key="home"))[0].id)] == [3, 1]
 
 
 async def test_forgetting_an_older_message_leaves_the_newer_version_current(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from holdfast import AsyncHoldfast, Holdfast
-from holdfast.domain.errors import AlreadyExists, CannotUndo
+from holdfast.domain.errors import AlreadyExists, CannotUndo, Stale
 from holdfast.domain.types import Draft
+from holdfast.models.rules import QuotingSummariser
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from support.http_server import http_server
 from support.vaults import open_vault
@@ -21,6 +22,9 @@ SCRIPT: Any = {
     "I live in Lisbon.": [LISBON],
     "i live in  lisbon": [LISBON],
     "Lisbon is my home.": [LISBON],
+    "As I said, I live in Lisbon. It rains.": [LISBON],
+    "Well, I live in Lisbon, but I work in Porto.": [Draft("fact", "Ana lives in Lisbon but works in Porto", ())],
+    "I moved out, and bought bees.": [],
     "I moved to Porto.": [Draft("fact", "Ana lives in Porto", (), key="home")],
     "I live in Lisbon and I keep bees.": [LISBON, Draft("fact", "Ana keeps bees", ())],
 }
@@ -33,7 +37,8 @@ async def open_profile(where: str, path: Path, extractor: str = "scripted/1") ->
     with open_vault("files" if where == "remote" else where, path) as vault:
         scripted = ScriptedExtractor(SCRIPT)
         scripted.name = extractor
-        async with AsyncHoldfast(vault, HashingEmbedder(), scripted, FrozenClock()) as holdfast:
+        by = QuotingSummariser()
+        async with AsyncHoldfast(vault, HashingEmbedder(), scripted, FrozenClock(), summariser=by) as holdfast:
             if where != "remote":
                 yield holdfast.profile("app", "ana")
                 return
@@ -97,6 +102,29 @@ async def test_it_comes_back_when_it_was_right_and_its_place_is_free(where: str,
 
 
 @everywhere
+@pytest.mark.parametrize("verb", ["pin", "unpin", "revise", "merge", "split"])
+async def test_other_verbs_do_not_bring_it_back(where: str, verb: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        home = await ana.remember("Ana lives in Lisbon", key="home", metadata={"pinned": verb == "unpin"})
+        bees = await ana.remember("Ana keeps bees")
+        await ana.mark(home.id, right=False)
+        acts = {
+            "pin": lambda: ana.pin(home.id),
+            "unpin": lambda: ana.unpin(home.id),
+            "revise": lambda: ana.revise(home.id, metadata={"n": 1}, trust="agent"),
+            "merge": lambda: ana.merge([home.id, bees.id]),
+            "split": lambda: ana.split(home.id, ["Ana lives", "In Lisbon"]),
+        }
+        with pytest.raises(Stale, match="marked wrong") as refused:
+            await acts[verb]()
+        assert "Mark it right first" in str(refused.value.fix)
+        assert await contents(ana) == ["Ana keeps bees"]
+        assert (await ana.get(home.id)).retired
+        await ana.revise(home.id, content="Ana lives in Porto")
+        assert "Ana lives in Porto" in await contents(ana)
+
+
+@everywhere
 async def test_a_reviewer_answers_what_was_marked_wrong(where: str, tmp_path: Path) -> None:
     async with open_profile(where, tmp_path) as ana:
         await say(ana, "I live in Lisbon.")
@@ -133,6 +161,86 @@ async def test_the_same_words_do_not_bring_it_back_and_others_do(where: str, tmp
         assert set(await contents(ana)) == {"Ana lives in Lisbon", "Ana keeps bees"}
         (said_otherwise,) = [each for each in await ana.list() if "Lisbon" in each.content]
         assert said_otherwise.id != home.id
+
+
+@everywhere
+@pytest.mark.parametrize("first", ["I live in Lisbon.", "I live in Lisbon and I keep bees."])
+async def test_a_longer_message_with_the_same_words_does_not_bring_it_back(
+    where: str, first: str, tmp_path: Path
+) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, first)
+        home = next(each for each in await ana.list() if "Lisbon" in each.content)
+        await ana.mark(home.id, right=False)
+        for text in SCRIPT:
+            if "live in" in text.lower():
+                await say(ana, text, session=f"other {len(text)}")
+        assert set(await contents(ana)) <= {"Ana keeps bees"}
+        assert "Lisbon" not in repr(await ana.search("Lisbon"))
+
+
+@everywhere
+async def test_what_was_merged_into_it_or_revised_does_not_come_back(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, "I live in Lisbon and I keep bees.")
+        found = await ana.list()
+        merged = await ana.merge([each.id for each in found], content="Ana keeps bees in Lisbon")
+        assert await contents(ana) == ["Ana keeps bees in Lisbon"]
+        await ana.redigest()
+        await ana.settle()
+        assert await contents(ana) == ["Ana keeps bees in Lisbon"]
+        await ana.mark(merged.memories[0].id, right=False)
+        await ana.redigest()
+        await ana.settle()
+        assert await contents(ana) == []
+
+
+@stored
+async def test_another_extractor_does_not_undo_a_revision(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, "I live in Lisbon.")
+        (home,) = await ana.list()
+        await ana.revise(home.id, content="Ana lives in Faro")
+        await ana.export_to(tmp_path / "archive")
+    async with open_profile(where, tmp_path / "other", "scripted/2") as ana:
+        await ana.import_from(tmp_path / "archive")
+        await ana.redigest()
+        await ana.settle()
+        assert [(each.id, each.content) for each in await ana.list()] == [(home.id, "Ana lives in Faro")]
+
+
+@everywhere
+async def test_summaries_lose_what_was_marked_wrong_until_it_is_undone(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await ana.set_summaries("every 2 turns")
+        await say(ana, "I live in Lisbon.")
+        await say(ana, "I moved out, and bought bees.")
+        await ana.settle()
+        (before,) = await ana.list(kind="summary")
+        assert ["Lisbon" in text for text in (before.content, await ana.summary())] == [True, True]
+        home = next(each for each in await ana.list(kind="fact"))
+        done = await ana.mark(home.id, right=False)
+        assert done.memories[0].id == home.id
+        (after,) = await ana.list(kind="summary")
+        assert (after.id, "Lisbon" in after.content, "bees" in after.content) == (before.id, False, True)
+        for page in (await ana.summary(), await ana.summary("s"), await ana.summary(tokens=500)):
+            assert ["Lisbon" in page, "bees" in page] == [False, True]
+        await ana.undo(done.undo)
+        assert [each.content for each in await ana.list(kind="summary")] == [before.content]
+        assert "Lisbon" in await ana.summary()
+
+
+@everywhere
+async def test_later_summaries_do_not_have_what_was_marked_wrong(where: str, tmp_path: Path) -> None:
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, "I live in Lisbon.")
+        (home,) = await ana.list()
+        await ana.mark(home.id, right=False)
+        await ana.set_summaries("every 2 turns")
+        await say(ana, "I moved out, and bought bees.")
+        await ana.settle()
+        (summary,) = await ana.list()
+        assert ["Lisbon" in summary.content, "bees" in summary.content] == [False, True]
 
 
 @everywhere

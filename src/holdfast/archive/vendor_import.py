@@ -45,7 +45,7 @@ async def import_vendor_export(
                 counts["messages"] += new
             else:
                 memory = None if dry_run else await _remember_statement(profile, item)
-                known = int(memory is not None and memory.created_at < start)
+                known = int(memory is not None and memory.updated_at < start)
                 new = 1 - known
                 counts["memories"] += new
             counts["known"] += known

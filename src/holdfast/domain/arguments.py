@@ -75,7 +75,7 @@ class Revision(TypedDict, total=False):
 
 
 def validate_id(id: object) -> str:
-    return identifiers.validate_text(id, "id", limit=limits.MAX_PROFILE_BYTES)
+    return identifiers.validate_addressable(identifiers.validate_text(id, "id", limit=limits.MAX_PROFILE_BYTES), "id")
 
 
 def validate_limit(limit: object, most: int = 1000) -> int:

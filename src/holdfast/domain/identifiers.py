@@ -42,7 +42,7 @@ def validate_namespace(name: object) -> str:
 
 
 def validate_profile(name: object) -> str:
-    return _addressable(validate_text(name, "profile", limit=limits.MAX_PROFILE_BYTES), "profile")
+    return validate_addressable(validate_text(name, "profile", limit=limits.MAX_PROFILE_BYTES), "profile")
 
 
 def validate_session(name: object, field: str = "session_id") -> str:
@@ -51,11 +51,16 @@ def validate_session(name: object, field: str = "session_id") -> str:
         raise InvalidInput(
             f"{field} is {len(checked)} characters long; the limit is {limits.MAX_SESSION_CHARACTERS}.", field=field
         )
-    return _addressable(checked, field)
+    return validate_addressable(checked, field)
 
 
-def _addressable(name: str, field: str) -> str:
-    """Refuse `.` and `..`: in a URL, clients and proxies would resolve them to another path."""
+def validate_addressable(name: object, field: str) -> str:
+    """Require a text that a URL's path can have as a segment.
+
+    Refuses `.` and `..`, which clients and proxies would resolve to another path.
+    """
+    if not isinstance(name, str) or not name.strip():
+        return validate_text(name, field, limit=0)
     if name in (".", ".."):
         raise InvalidInput(f"{field} is {name!r}, which cannot be part of a URL; use another name.", field=field)
     return name
@@ -74,7 +79,7 @@ def validate_kind(name: object) -> str:
 def validate_key(name: object) -> str:
     """Validate a user's key: trimmed, in composed Unicode (NFC), otherwise as given: paths and ids are keys too."""
     text = validate_text(name, "key", limit=limits.MAX_KEY_BYTES).strip()
-    return _addressable(unicodedata.normalize("NFC", text), "key")
+    return validate_addressable(unicodedata.normalize("NFC", text), "key")
 
 
 def topic_key(words: str) -> str:

@@ -20,6 +20,8 @@ Role = Literal["system", "user", "assistant", "tool", "document"]
 ROLES: tuple[str, ...] = ("system", "user", "assistant", "tool", "document")
 Trust = Literal["user", "agent", "document", "tool"]
 BUILT_IN_KINDS: tuple[str, ...] = ("fact", "event", "instruction", "task", "summary")
+MANUAL_PREFIX = "user/"
+"""Prefix of the `extractor` of every memory that a caller wrote or revised."""
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Json = Any
@@ -94,6 +96,8 @@ class Memory:
     origin: str | None = None
     """The id that this version was drafted with, where it is another one than `id`. It tells two writers' versions with
     the same number apart, and still finds the memory."""
+    last_version: int = field(default=0, compare=False)
+    """The highest number of a version of this memory that was removed; no number is given twice."""
 
     @property
     def ref(self) -> str:
@@ -106,9 +110,10 @@ class Memory:
         return self.origin or self.id
 
     def next_of(self, head: Memory) -> Memory:
-        """The same as the next version of `head`."""
+        """The same as the next version of `head`: with its id, the next number and the time it was created."""
         origin = None if self.draft_id == head.id else self.draft_id
-        return replace(self, id=head.id, version=head.version + 1, origin=origin)
+        number = max(head.version, head.last_version) + 1
+        return replace(self, id=head.id, version=number, origin=origin, created_at=head.created_at, last_version=0)
 
     @property
     def current(self) -> bool:
@@ -122,6 +127,11 @@ class Memory:
     @property
     def marked_wrong(self) -> bool:  # retired, or superseded since
         return self.marks < 0 and not self.current
+
+    @property
+    def written_by_hand(self) -> bool:
+        """Whether a caller wrote or revised it, as opposed to an extractor."""
+        return self.extractor.startswith(MANUAL_PREFIX)
 
     def with_marks(self, marks: int, reviewed_at: datetime | None) -> Memory:
         """The same with these marks: retired by marks below 0, else current, unless another version superseded it."""

@@ -35,6 +35,7 @@ from holdfast.ingest.reconcile.change import KnownMemories, reconcile
 from holdfast.ingest.reconcile.wrong_statements import find_repeated_wrong
 from holdfast.text import passages
 from holdfast.text.redaction import is_only_redacted
+from holdfast.text.shortening import unmarked_text
 
 log = logging.getLogger("holdfast")
 # The limits below were chosen by hand; none was measured.
@@ -61,8 +62,6 @@ MAX_OFFERED_MEMORIES = 200
 MAX_CONFLICT_RETRIES = 3
 """How often drafts are reconciled again because another writer committed first."""
 REDIGEST_BATCH_MESSAGES = 500
-MANUAL_PREFIX = "user/"
-"""Prefix of the `extractor` of every memory that a caller wrote or revised."""
 
 
 async def embed_missing_parts(store: Store, embedder: Embedder, limit: int = BATCH_SIZE) -> int:
@@ -142,8 +141,9 @@ async def digest_batch(work: Digestion) -> int:
 
 async def _try_digest(work: Digestion, claimed: list[Message], before: list[Message], *, last_try: bool) -> bool:
     try:
-        drafts = await work.extractor.extract(claimed, before, topic_key_loader(work.store, work.now))
-        drafts = [*drafts, *await _extract_completions(work, drafts, claimed, before)]
+        said, earlier = _unmarked(claimed), _unmarked(before)
+        drafts = await work.extractor.extract(said, earlier, topic_key_loader(work.store, work.now)) if said else []
+        drafts = [*drafts, *await _extract_completions(work, drafts, said, earlier)]
         await _write_memories(work, Extraction(drafts, work.extractor.name), claimed, before)
         return True
     except Exception as failure:  # whatever the model does, the message is kept and the reason stored
@@ -152,6 +152,12 @@ async def _try_digest(work: Digestion, claimed: list[Message], before: list[Mess
             deferrals = _deferrals(work, claimed, failure)
             await work.store.apply(Change(defer=deferrals, lease=work.now + work.lease))
         return False
+
+
+def _unmarked(messages: Sequence[Message]) -> list[Message]:
+    """The messages as extractors read them: what forgetting has left of a shortened one, without its marks."""
+    texts = [unmarked_text(each.content) if each.shortened else each.content for each in messages]
+    return [replace(each, content=text) for each, text in zip(messages, texts, strict=True) if text]
 
 
 @runtime_checkable
@@ -218,6 +224,9 @@ def _pieces(messages: list[Message]) -> list[list[Message]]:
 async def _extract_piece(
     work: Digestion, fallback: Extractor, piece: list[Message], before: list[Message]
 ) -> Extraction:
+    piece, before = _unmarked(piece), _unmarked(before)
+    if not piece:
+        return Extraction((), work.extractor.name)
     try:
         return Extraction(
             await work.extractor.extract(piece, before, topic_key_loader(work.store, work.now)), work.extractor.name
@@ -323,17 +332,20 @@ async def redigest(store: Store, which: MessageSelection, *, dry_run: bool = Fal
     """Digest messages again, with a better model or prompt: remove what was extracted from them before.
 
     Each batch is one change: its messages are queued again, and the memories that rest on nothing else are removed.
-    Memories that somebody wrote, revised by hand or marked wrong stay.
+    Memories that somebody wrote, revised by hand or marked wrong stay, with what they superseded. So do those that rest
+    on a shortened message, from which they could not all be extracted again.
     """
     selected = [message for message in await store.messages(which.session_id, limit=2**31) if which.covers(message)]
-    chosen = {message.id for message in selected}
+    whole = {message.id for message in selected if not message.shortened}
     messages = memories = 0
     for first in range(0, len(selected), REDIGEST_BATCH_MESSAGES):
         ids = [message.id for message in selected[first : first + REDIGEST_BATCH_MESSAGES]]
+        resting = await store.resting_on(ids)
+        kept = {memory.ref for memory in resting if memory.written_by_hand or memory.marked_wrong}
         extracted = [
             memory.ref
-            for memory in await store.resting_on(ids)
-            if not (memory.extractor.startswith(MANUAL_PREFIX) or memory.marked_wrong) and set(memory.sources) <= chosen
+            for memory in resting
+            if not {memory.ref, memory.superseded_by} & kept and set(memory.sources) <= whole
         ]
         done = await store.apply(Change(redo=tuple(ids), forget=tuple(extracted), dry_run=dry_run))
         messages, memories = messages + len(ids), memories + len(done.gone.memories)

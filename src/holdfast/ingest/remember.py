@@ -218,6 +218,8 @@ async def prepare_revision(
     request = _revision_request(head, given, now)
     if all(getattr(head, name) == getattr(request, name) for name in REVISABLE_FIELDS):
         return None
+    if head.retired and (head.content, head.value) == (request.content, request.value):
+        refuse_retired(head)
     same = (head.kind, head.value, head.metadata) == (request.kind, request.value, request.metadata)
     request = replace(request, schema=schema_version(head)) if same else with_schema_version(request, kinds)
     kept: dict[str, Any] = {"sources": head.sources}
@@ -233,6 +235,15 @@ async def prepare_revision(
         )
         raise AlreadyExists(f"{what} is taken by {other.id}.", field="key")
     return MemoryWrite(replace(memory_from_request(request, head, now), **kept), head, request, "revise")
+
+
+def refuse_retired(memory: Memory) -> None:
+    """Nothing but a right mark, an undo or a new text makes a memory current that was marked wrong."""
+    raise Stale(
+        f"Memory {memory.id} was marked wrong.",
+        field="id",
+        fix="Mark it right first, or undo the mark; or give it a new content.",
+    )
 
 
 async def load_answered_memory(store: Store, done: Once) -> Memory:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from holdfast.domain import identifiers
 from holdfast.domain.erasure import name_pattern, names_person
-from holdfast.domain.errors import Conflict, NotFound, Stale
+from holdfast.domain.errors import Conflict, InvalidInput, NotFound, Stale
 from holdfast.domain.idempotency import first_answer
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.records import Edit, Once
@@ -67,6 +67,12 @@ async def forget(store: Store, id: str, how: ForgetOptions) -> Forgotten:
     found = await store.get([id])
     if not found:
         raise NotFound(f"There is no memory or message {id!r} in this profile.", field="id")
+    if isinstance(found[0], Memory) and id == found[0].ref:
+        raise InvalidInput(
+            f"{id!r} is one version; a memory is forgotten with all its versions.",
+            field="id",
+            fix=f"Forget {found[0].id!r}. To take back only the last change, undo it.",
+        )
     if isinstance(found[0], Memory) and not found[0].seen_as(how.etag):
         raise Stale(f"Memory {id} has changed since it was read.", fix="Read it again and decide again.")
     if isinstance(found[0], Message):

@@ -15,6 +15,7 @@ from holdfast.domain.records import PROFILE_PAGE_SETTING
 from holdfast.domain.timestamps import iso_text
 from holdfast.domain.types import SECOND_HAND_TRUST, All, Memory, Message, Test
 from holdfast.lifecycle.retention import PINNED_FIELD
+from holdfast.lifecycle.shortened_messages import stated_text
 from holdfast.recall.context import BROUGHT_BY
 from holdfast.recall.context import token_count as counted
 from holdfast.text.lexicon.sentences import ENDS, WIDE_ENDS
@@ -129,8 +130,9 @@ async def _last_session(store: Store, session_id: str | None, tokens: int) -> li
     if not last:
         return []
     messages = await store.messages(last[0].session_id, before=2**62, limit=4)
-    texts = redacted_conversation([message.content for message in messages])
-    lines = [f"- {_author(each)}: {_excerpt(text)}" for each, text in zip(messages, texts, strict=True)]
+    drawn = await store.resting_on([message.id for message in messages])
+    texts = redacted_conversation([stated_text(message, drawn) for message in messages])
+    lines = [f"- {_author(each)}: {_excerpt(text)}" for each, text in zip(messages, texts, strict=True) if text]
     while lines and sum(counted(line) + 1 for line in lines) > tokens:
         lines.pop(0)
     return ["\n".join([f"## Last session ({iso_text(last[0].said_at)[:10]})", *lines])] if lines else []

@@ -11,8 +11,9 @@ from holdfast.domain.erasure import texts_in
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import Json, Memory, Message, Shortened
 from holdfast.storage.inventory import batched, load_indexed_parts
+from holdfast.storage.summary_cover import SUMMARY_KIND
 from holdfast.text.passages import index_parts
-from holdfast.text.shortening import distinctive_words, without_memories
+from holdfast.text.shortening import distinctive_words, unmarked_text, without_memories
 
 Versions = Sequence[Memory]
 """All versions of one memory."""
@@ -55,6 +56,22 @@ async def find_shortened_messages(
             if (left.content, left.metadata) != (message.content, message.metadata):
                 found.append(left)
     return tuple(found)
+
+
+def stated_text(message: Message, drawn: Sequence[Memory]) -> str:
+    """What a message states, for a summary: without marks, and without what only memories state that were marked wrong;
+    `drawn` has all memories that rest on it."""
+    own = [memory for memory in drawn if message.id in memory.sources and memory.kind != SUMMARY_KIND]
+    wrong = [memory for memory in own if memory.marked_wrong]
+    if not wrong:
+        return unmarked_text(message.content) if message.shortened else message.content
+    return text_without(message.content, wrong, [memory for memory in own if memory.current], message.speaker or "")
+
+
+def text_without(text: str, gone: Sequence[Memory], kept: Sequence[Memory], spared: str = "") -> str:
+    """What a text states, without what only the memories in `gone` state; empty when nothing is left."""
+    lost, staying = ([list(_texts(memory)) for memory in some] for some in (gone, kept))
+    return unmarked_text(without_memories(text, lost, staying, spared) or "")
 
 
 def _shortened(

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
 from holdfast.domain import identifiers
@@ -18,7 +19,14 @@ from holdfast.domain.errors import InvalidInput, quoted_value
 from holdfast.domain.ports.models import Summariser, Turn
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import All, Change, Json, Memory, Test
-from holdfast.storage.summary_cover import COVERED_FIELD, SUMMARY_EXTRACTOR, SUMMARY_KIND, covered_ids
+from holdfast.lifecycle.shortened_messages import stated_text, text_without
+from holdfast.storage.summary_cover import (
+    COVERED_FIELD,
+    SUMMARY_EXTRACTOR,
+    SUMMARY_KIND,
+    covered_ids,
+    find_covering_summaries,
+)
 from holdfast.text import passages
 
 log = logging.getLogger("holdfast")
@@ -80,11 +88,17 @@ async def _load_conversation_runs(store: Store) -> list[UncoveredRun]:
     resting = await store.resting_on([message.id for message in said])
     made = [memory for memory in resting if memory.current and memory.extractor.startswith(SUMMARY_EXTRACTOR)]
     covered = {source for memory in made for source in memory.sources}
+    drawn: dict[str, list[Memory]] = defaultdict(list)
+    for memory in resting:
+        for source in memory.sources:
+            drawn[source].append(memory)
     sessions: dict[str, list[Turn]] = {}
     for each in said:
         if each.role == "document":  # not part of the conversation; and a summary has the trust of an agent
             continue
-        turn = Turn(each.id, each.said_at, each.speaker or each.role, each.content, each.session_id)
+        turn = Turn(
+            each.id, each.said_at, each.speaker or each.role, stated_text(each, drawn[each.id]), each.session_id
+        )
         sessions.setdefault(each.session_id, []).append(turn)
     return [run for turns in sessions.values() for run in _uncovered_runs(turns, covered)]
 
@@ -162,15 +176,23 @@ def _due_parts(run: list[Turn], wanted: SummaryCadence, now: datetime, *, closed
     return [past[n : n + MAX_TURNS_PER_SUMMARY] for n in range(0, len(past), MAX_TURNS_PER_SUMMARY)]
 
 
+def _title(text: str) -> str:
+    return text.strip().splitlines()[0][:80]
+
+
+def no_news(turns: int) -> str:
+    return f"{turns} turns without news."
+
+
 async def _write_summary(store: Store, by: Summariser, covered: list[Turn], kind: str | None, now: datetime) -> bool:
     """Write one summary; False when it was written before and merged or revised since."""
-    text = await by.summarise(covered) or f"{len(covered)} turns without news."
+    text = await by.summarise(covered) or no_news(len(covered))
     ids = tuple(turn.id for turn in covered)
     memory = Memory(
         id=identifiers.memory_id(max(turn.at for turn in covered), SUMMARY_EXTRACTOR, *ids),  # one for all processes
         kind=SUMMARY_KIND,
         content=text,
-        summary=text.strip().splitlines()[0][:80],
+        summary=_title(text),
         created_at=now,
         updated_at=now,
         metadata={"of": "messages", "from": ids[0]} if kind is None else {"of": kind, COVERED_FIELD: list(ids)},
@@ -183,3 +205,22 @@ async def _write_summary(store: Store, by: Summariser, covered: list[Turn], kind
     )
     applied = await store.apply(Change(memories=(memory,), parts=passages.index_parts(memory)))
     return memory.id in applied.new
+
+
+async def summaries_without(store: Store, wrong: Sequence[Memory], now: datetime) -> list[tuple[Memory, Memory]]:
+    """Each current summary that repeats memories which are now marked wrong, and its next version without them."""
+    sources = [source for memory in wrong for source in memory.sources]
+    found = await store.get(await find_covering_summaries(store, sources, [memory.ref for memory in wrong]))
+    pairs = []
+    for summary in found:
+        if not isinstance(summary, Memory) or not summary.current:
+            continue
+        drawn = await store.resting_on(summary.sources) if summary.sources else []
+        drawn += [item for item in await store.get(covered_ids(summary)) if isinstance(item, Memory)]
+        gone = {memory.ref for memory in wrong} | {memory.ref for memory in drawn if memory.marked_wrong}
+        kept = [memory for memory in drawn if memory.current and memory.ref not in gone and memory.id != summary.id]
+        text = text_without(summary.content, wrong, kept) or no_news(len(summary.sources or covered_ids(summary)))
+        if text != summary.content:
+            new = replace(summary, id=identifiers.memory_id(now), origin=None, content=text, summary=_title(text))
+            pairs.append((summary, replace(new, updated_at=now).next_of(summary)))
+    return pairs

@@ -14,6 +14,8 @@ from typing import Any
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Hit
 from holdfast.domain.types import Item, Memory, Message
+from holdfast.storage.views.other_sessions import OtherSessionsStore
+from holdfast.storage.views.union import UnionStore
 from holdfast.text.redaction import may_be_secret, redacted_text
 from holdfast.text.shortening import without_memories
 
@@ -74,11 +76,18 @@ async def _text_before(store: Store, ids: Sequence[str]) -> dict[str, str]:
     return said
 
 
-def without_wrong_words(hits: Sequence[Hit], drawn: Sequence[Memory]) -> list[Hit]:
-    """Leaves out of messages and summaries what only memories state that were marked wrong; `drawn` are the memories
-    that rest on these messages, and on those that the summaries cover. A hit of which nothing is left gives way to a
-    memory that is still drawn from it."""
-    wrong = [memory for memory in drawn if memory.marked_wrong]
+async def superseded_unseen(store: Store, drawn: Sequence[Memory]) -> list[Memory]:
+    """Those of the memories that were superseded in the session that the question leaves out."""
+    if isinstance(store, OtherSessionsStore | UnionStore):
+        return await store.superseded_in_session(drawn)
+    return []
+
+
+def without_wrong_words(hits: Sequence[Hit], drawn: Sequence[Memory], ended: Sequence[Memory] = ()) -> list[Hit]:
+    """Leaves out of messages and summaries what only memories state that were marked wrong, or that are in `ended`;
+    `drawn` are the memories that rest on these messages, and on those that the summaries cover. A hit of which nothing
+    is left gives way to a memory that is still drawn from it."""
+    wrong = [*(memory for memory in drawn if memory.marked_wrong), *ended]
     if not wrong:
         return list(hits)
     kept: dict[str, Hit] = {}
@@ -116,7 +125,8 @@ async def verbatim_hits(store: Store, hits: Sequence[Hit], question: str = "") -
         for each in [hit_of(message, hit) for message in messages] or [hit]:
             by_id.setdefault(each.id, each)
     drawn = await store.resting_on(list(said)) if said else []
-    return await redacted_hits(store, without_wrong_words(list(by_id.values()), drawn), question)
+    shown = without_wrong_words(list(by_id.values()), drawn, await superseded_unseen(store, drawn))
+    return await redacted_hits(store, shown, question)
 
 
 async def rolled_up_hits(store: Store, hits: Sequence[Hit]) -> list[Hit]:

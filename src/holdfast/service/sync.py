@@ -6,6 +6,7 @@ logic is duplicated here.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import concurrent.futures.thread  # its exit hook must be registered before ours, so that ours runs first
 import functools
@@ -258,7 +259,7 @@ class Holdfast(BlockingFront):
 
     def __init__(self, inner: HoldfastPort, loop: LoopThread) -> None:
         super().__init__(inner, loop)
-        self._finalizer = weakref.finalize(self, _shut_down, inner, loop)
+        self._finalizer = weakref.finalize(self, _shut_down_collected, inner, loop)
         self._finalizer.atexit = False  # atexit is too late: thread pools no longer accept work by then; see _close_all
         _open_instances.add(self)
 
@@ -302,7 +303,9 @@ class Holdfast(BlockingFront):
 
     def close(self) -> None:
         """Finish the current batch and close. Work that still waits is durable and continues at the next open."""
-        self._finalizer()
+        if self._finalizer.detach() is not None:
+            here = threading.current_thread() is self._loop.thread  # which cannot wait for itself
+            (_shut_down_collected if here else _shut_down)(self._inner, self._loop)
 
     def __enter__(self) -> Self:
         return self
@@ -364,10 +367,27 @@ async def _made_on_loop(make: Callable[[], T]) -> T:
     return make()
 
 
+MAX_COLLECTED_SECONDS = 5.0
+"""How long the garbage collector waits until a Holdfast that nobody closed is closed. Chosen by hand; not measured."""
+
+
+def _shut_down_collected(inner: HoldfastPort, loop: LoopThread) -> None:
+    """Close what was never closed, in a thread of its own: the garbage collector runs in any thread, also in that of
+    the loop, or in one that holds a lock which closing needs."""
+    done = threading.Event()
+
+    def shut_down() -> None:
+        try:
+            _shut_down(inner, loop)
+        finally:
+            done.set()
+
+    _thread.start_new_thread(shut_down, ())  # `threading` takes locks that the collecting thread may hold
+    if threading.current_thread() is not loop.thread:
+        done.wait(MAX_COLLECTED_SECONDS)
+
+
 def _shut_down(inner: HoldfastPort, loop: LoopThread) -> None:
-    if threading.current_thread() is loop.thread:  # called by the garbage collector: a thread cannot join itself
-        threading.Thread(target=_shut_down, args=(inner, loop)).start()
-        return
     try:
         loop.run(inner.close())
     finally:

@@ -1,10 +1,11 @@
 """Takes the words of forgotten memories out of a message, and leaves the words of the memories that stay. Pure.
 
-A memory is grounded in the sentences with which it shares most of its words. A sentence that grounds only forgotten
+A forgotten memory is grounded in the sentences, and in their clauses, with which it shares most of its words; a memory
+that stays, in every clause with words of it that no other clause has as well. A sentence that grounds only forgotten
 memories goes wholly. One that grounds memories of both sorts is judged clause by clause, and a clause that grounds both
-loses the words that only the forgotten ones have. A forgotten memory that is grounded nowhere, because it was rewritten
-or translated, takes everything but the clauses of the memories that stay. In the end every word that is distinctive for
-the forgotten ones goes, wherever it stands. `MARK` stands where something was taken out.
+loses the words that none of those that stay there has. A forgotten memory that is grounded nowhere, because it was
+rewritten or translated, takes everything but the clauses of the memories that stay. In the end every word that is
+distinctive for the forgotten ones goes, wherever it stands. `MARK` stands where something was taken out.
 """
 
 from __future__ import annotations
@@ -46,13 +47,15 @@ _SENTENCE_BORDER = re.compile(
 _CONJUNCTIONS = (
     "and|or|but|because|so|then|while|whereas|although|though|since|plus|also|which|who|where|when|if|that|"
     "und|oder|aber|weil|denn|sondern|dass|während|obwohl|et|ou|mais|parce|car|donc|quand|y|pero|porque|cuando|aunque|"
-    "e|ed|ma|perché|quando|mas|pois|en|of|maar|want|omdat|og|men|fordi|och|eller|ale|bo|czy|i|и|или|а|но|потому|когда"
+    "e|ed|ma|perché|quando|mas|pois|en|maar|want|omdat|og|men|fordi|och|eller|ale|bo|czy|(?-i:i)|и|или|а|но|потому|когда"
 )
 _CLAUSE_BORDER = re.compile(
     rf"[,;:]\s+(?:(?:{_CONJUNCTIONS})\s+)?|\s+(?:{_CONJUNCTIONS})\s+|\s+[–—-]\s+|[()\[\]{{}}（）]|[，；、：،؛]\s*"
     r"|(?<=[\u0e00-\u0eff]) +(?=[\u0e00-\u0eff])",
     re.I,
 )
+
+_ENDED = re.compile(rf"\s*(?:$|\n|[{ENDS}{WIDE_ENDS}{_OTHER_ENDS}{_CLOSING}])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,43 @@ def without_memories(
     while spans := list(_word_spans(left, lost.__contains__)):
         left = _with_marks(left, _merged_spans(left, spans))
     return left if any(not word.small for word in _words(left)) else None
+
+
+def unmarked_text(text: str) -> str:
+    """What a shortened text still states, without its marks: each side of a mark on a line of its own, and without the
+    rest of a clause of which words were taken out."""
+    lines: list[str] = []
+    for piece in text.split(MARK):
+        if lines:
+            before, rest = _split_last_clause(lines[-1])
+            border = _CLAUSE_BORDER.match(piece)
+            ends = border is not None or _ENDED.match(piece) is not None
+            if any(not word.small for word in _words(rest)[-1:]) and ends:
+                before = lines[-1]
+            elif _words(rest) and not ends:
+                piece = _without_first_clause(piece)
+            lines[-1] = before if _words(rest) else lines[-1]
+            piece = piece[border.end() :] if border is not None else piece
+        lines.append(piece)
+    return "\n".join(line.strip() for line in lines if _words(line))
+
+
+def clauses(text: str) -> list[str]:
+    spans = [clause for sentence in _sentence_spans(text) for clause, _ in _clause_spans(text, sentence)]
+    return [text[slice(*span)] for span in spans]
+
+
+def stating_clauses(text: str, statement: str) -> frozenset[str]:
+    """The clauses of a text in which a statement is grounded, each by its words in lower case; all words of the text
+    together when it is grounded nowhere."""
+    found = clauses(text)
+    stems, memory = [_content_stems([clause]) for clause in found], _content_stems([statement])
+    places = _fullest_places(memory, stems, _telling_places(memory, stems))
+    return frozenset(_plain_words(found[place]) for place in places) or frozenset([_plain_words(text)])
+
+
+def _plain_words(text: str) -> str:
+    return " ".join(word.group().casefold() for word in _WORD.finditer(text))
 
 
 def distinctive_words(
@@ -116,63 +156,89 @@ class DistinctiveWords:
 def _grounded_spans(text: str, gone: Sequence[Sequence[str]], kept: Sequence[Sequence[str]]) -> list[Span]:
     """The sentences, clauses and words in which the forgotten memories are grounded and none that stays."""
     sentences = list(_sentence_spans(text))
-    forgotten = _grounding(text, sentences, gone, nowhere=True)
-    staying = _grounding(text, sentences, kept, nowhere=False)
-    shared = _content_stems(each for memory in kept for each in memory)
+    clauses = [list(_clause_spans(text, sentence)) for sentence in sentences]
+    forgotten = _forgotten_grounding(text, sentences, gone)
+    staying = iter(_staying_grounding(text, [clause for some in clauses for clause, _ in some], kept))
     found: list[Span] = []
-    for n, (start, stop) in enumerate(sentences):
-        if not forgotten[n]:
-            continue
-        if not staying[n]:
-            found.append((start, stop))
-            continue
-        here = [gone[each] for each in forgotten[n]]
-        found += _clauses_to_remove(text, (start, stop), here, [kept[each] for each in staying[n]], shared)
+    for sentence, inner, going in zip(sentences, clauses, forgotten, strict=True):
+        stay = [[kept[each] for each in next(staying)] for _ in inner]
+        if going and not any(stay):
+            found.append(sentence)
+        elif going:
+            found += _clauses_to_remove(text, inner, [gone[each] for each in sorted(going)], stay)
     return found
 
 
 def _clauses_to_remove(
-    text: str, sentence: Span, gone: Sequence[Sequence[str]], kept: Sequence[Sequence[str]], shared: frozenset[str]
+    text: str,
+    clauses: Sequence[tuple[Span, Span]],
+    gone: Sequence[Sequence[str]],
+    staying: Sequence[Sequence[Sequence[str]]],
 ) -> Iterator[Span]:
-    clauses = list(_clause_spans(text, sentence))
-    inner = [clause for clause, _ in clauses]
-    forgotten = _grounding(text, inner, gone, nowhere=True)
-    staying = _grounding(text, inner, kept, nowhere=False)
-    own = _content_stems(each for memory in gone for each in memory) - shared
-    for n, (clause, with_border) in enumerate(clauses):
-        if forgotten[n] and not staying[n]:
+    """Clauses of the forgotten memories only, and of clauses that others have too, the words that those do not have."""
+    forgotten = _forgotten_grounding(text, [clause for clause, _ in clauses], gone)
+    words = _content_stems(each for memory in gone for each in memory)
+    for (clause, with_border), going, kept in zip(clauses, forgotten, staying, strict=True):
+        if going and not kept:
             yield with_border
-        elif forgotten[n]:
+        elif going:
+            own = words - _content_stems(each for memory in kept for each in memory)
             yield from ((clause[0] + a, clause[0] + b) for a, b in _word_spans(text[slice(*clause)], own.__contains__))
 
 
-def _grounding(text: str, spans: Sequence[Span], memories: Sequence[Sequence[str]], *, nowhere: bool) -> list[set[int]]:
-    """For each span the memories, by index, that are grounded in it: no other span shares more words with them.
+def _forgotten_grounding(text: str, spans: Sequence[Span], memories: Sequence[Sequence[str]]) -> list[set[int]]:
+    """For each span the forgotten memories, by index, that are grounded in it: no other span has more of their words.
 
-    With `nowhere`, a memory that shares no word but everyday ones with the text is grounded in all spans.
+    A memory that shares no word but everyday ones with the text is grounded in all spans.
     """
     stems = [_content_stems([text[start:stop]]) for start, stop in spans]
     found: list[set[int]] = [set() for _ in spans]
     for n, versions in enumerate(memories):
         places: set[int] = set()
         for version in versions:
-            places |= _best_places(_content_stems([version]), stems, lenient=not nowhere)
-        if not places and nowhere:
-            places = set(range(len(spans)))
-        for place in places:
+            memory = _content_stems([version])
+            places |= _fullest_places(memory, stems, _telling_places(memory, stems))
+        for place in places or range(len(spans)):
             found[place].add(n)
     return found
 
 
-def _best_places(memory: frozenset[str], spans: Sequence[frozenset[str]], *, lenient: bool) -> set[int]:
-    telling = frozenset(stem for stem in memory if stem not in EVERYDAY_WORDS)
-    attempts = [telling] if telling and not lenient else [telling, memory]
-    for stems in attempts:
-        counts = [len(stems & each) for each in spans]
-        most = max(counts, default=0)
-        if most:
-            return {n for n, count in enumerate(counts) if count == most}
-    return set()
+def _staying_grounding(text: str, spans: Sequence[Span], memories: Sequence[Sequence[str]]) -> list[set[int]]:
+    """For each span the memories that stay, by index, that are grounded in it: it has words of theirs that no other
+    span has as well; of several with the same words of theirs, the one with the fewest others."""
+    stems = [_content_stems([text[start:stop]]) for start, stop in spans]
+    found: list[set[int]] = [set() for _ in spans]
+    for n, versions in enumerate(memories):
+        for version in versions:
+            memory = _content_stems([version])
+            telling = [place for place, each in enumerate(stems) if _telling_stems(memory) & each]
+            places = telling or [place for place, each in enumerate(stems) if memory & each]
+            fewest: dict[frozenset[str], int] = {}
+            for place in places:
+                shared, others = memory & stems[place], len(stems[place] - memory)
+                fewest[shared] = min(others, fewest.get(shared, others))
+            for place in _fullest_places(memory, stems, places):
+                if len(stems[place] - memory) == fewest[memory & stems[place]]:
+                    found[place].add(n)
+    return found
+
+
+def _telling_stems(memory: frozenset[str]) -> frozenset[str]:
+    return memory - EVERYDAY_WORDS
+
+
+def _telling_places(memory: frozenset[str], spans: Sequence[frozenset[str]]) -> list[int]:
+    """The places with most of the memory's telling words; none without any."""
+    counts = [len(_telling_stems(memory) & each) for each in spans]
+    most = max(counts, default=0)
+    return [place for place, count in enumerate(counts) if count and count == most]
+
+
+def _fullest_places(memory: frozenset[str], spans: Sequence[frozenset[str]], places: Sequence[int]) -> set[int]:
+    """The places of which no other has all the memory's words that they have, and more."""
+    shared = {memory & spans[place] for place in places}
+    full = {some for some in shared if not any(some < more for more in shared)}
+    return {place for place in places if memory & spans[place] in full}
 
 
 def _sentence_spans(text: str) -> Iterator[Span]:
@@ -186,6 +252,17 @@ def _sentence_spans(text: str) -> Iterator[Span]:
         start = border.end()
     if text[start:].strip():
         yield start, len(text.rstrip())
+
+
+def _split_last_clause(text: str) -> tuple[str, str]:
+    borders = (*_SENTENCE_BORDER.finditer(text), *_CLAUSE_BORDER.finditer(text))
+    at = max((border.end() for border in borders), default=0)
+    return text[:at], text[at:]
+
+
+def _without_first_clause(text: str) -> str:
+    borders = filter(None, (_SENTENCE_BORDER.search(text), _CLAUSE_BORDER.search(text)))
+    return text[min((border.end() for border in borders), default=len(text)) :]
 
 
 def _clause_spans(text: str, sentence: Span) -> Iterator[tuple[Span, Span]]:

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.text.shortening import MARK, distinctive_words, without_memories
+from holdfast.text.shortening import MARK, distinctive_words, stating_clauses, unmarked_text, without_memories
 
 PORTO, PEANUTS = "The user lives in Porto.", "The user is allergic to peanuts."
 CAT, WORK = "The user has a cat called Mimi.", "The user works at Siemens."
+BRIDGES = "The user loves Porto and its bridges."
 THREE = "I live in Porto. My cat is called Mimi. I work at Siemens."
 
 
@@ -44,6 +45,29 @@ def shortened(text: str, gone: list[str], kept: list[str]) -> str | None:
             [PORTO],
             ["The user moved from Porto to Lisbon."],
             "I moved to Lisbon from Porto.",
+        ),
+        ("I live in Porto and I work in Porto.", ["Works in Porto."], [PORTO], "I live in Porto […]."),
+        ("I live in Porto and I work in Porto.", [PORTO], ["Works in Porto."], "[…] I work in Porto."),
+        ("I live in Porto. I love Porto and its bridges.", [PORTO], [BRIDGES], "[…] I love Porto and its bridges."),
+        ("I live in Porto. I love Porto and its bridges.", [BRIDGES], [PORTO], "I live in Porto. […]"),
+        (
+            "I'm allergic to peanuts. My son is allergic to peanuts too.",
+            ["The user's son is allergic to peanuts too."],
+            [PEANUTS],
+            "I'm allergic to peanuts. […]",
+        ),
+        (
+            "I'm allergic to peanuts. My son is allergic to peanuts too.",
+            [PEANUTS],
+            ["The user's son is allergic to peanuts too."],
+            "[…] My son is allergic to peanuts too.",
+        ),
+        ("I like green tea and black tea.", ["Likes green tea"], ["Likes black tea"], "I like […] tea and black tea."),
+        (
+            "My dog is called Rex, and I have a cat. My dog Rex is afraid of my cat.",
+            ["The user's dog Rex is afraid of their cat."],
+            ["The user's dog's name is Rex.", "The user has a cat."],
+            "My dog is called Rex, and I have a cat. […]",
         ),
         (
             "Ich wohne in Berlin, arbeite bei Siemens und mag Katzen.",
@@ -108,6 +132,30 @@ def test_marks_of_an_earlier_time_are_joined() -> None:
     assert shortened(once, [WORK], [PORTO]) == "I live in Porto. […]"
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("My sister lives in Porto […].", "My sister lives in Porto"),
+        ("I live in Porto. […] I work at Siemens.", "I live in Porto.\nI work at Siemens."),
+        ("I live in Porto […] and I like tea.", "I live in Porto\nI like tea."),
+        ("I […] in Porto and I work in Porto.", "I work in Porto."),
+        ("I'm tall. My […] is allergic to peanuts. I live in Rome.", "I'm tall.\nI live in Rome."),
+        ("I work at Acme as a […].", ""),
+        ("- door: 1,500\n[…]", "- door: 1,500"),
+        ("我住在里斯本，[…]。我喜欢喝咖啡。", "我住在里斯本，\n。我喜欢喝咖啡。"),
+        ("[…]", ""),
+    ],
+)
+def test_what_a_shortened_text_still_states(text: str, left: str) -> None:
+    assert unmarked_text(text) == left
+
+
+def test_the_clauses_that_state_something() -> None:
+    short, long = "I live in Lisbon.", "As I said, I live in  LISBON, and it rains. Tea is good."
+    assert stating_clauses(short, "Ana lives in Lisbon") == stating_clauses(long, "Ana lives in Lisbon")
+    assert stating_clauses(long, "Toma chá") == {"as i said i live in lisbon and it rains tea is good"}
+
+
 NAMES = st.text("bcdfghklmnprstvz", min_size=2, max_size=4).map(lambda text: "zo" + "a".join(text) + "x")
 LATIN = [
     "My {} is {}.",
@@ -160,6 +208,12 @@ def test_no_distinctive_word_is_left_and_no_sibling_loses_its_own(
         elif n not in going and not any(value[:2] in known[other][1] for other in going):
             assert value in left, (text, gone, kept, left)
     assert MARK in left or not left
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.one_of(st.text(max_size=20), st.just(MARK), st.just(" and ")), max_size=8).map("".join))
+def test_no_mark_is_left_in_any_text(text: str) -> None:
+    assert MARK not in unmarked_text(text)
 
 
 @settings(max_examples=200, deadline=None)

@@ -44,7 +44,7 @@ def call(
             if name in given
         }
         place = path.format_map(
-            {name: quoted_segment(given.pop(name)) for name in list(given) if f"{{{name}}}" in path}
+            {name: quoted_segment(given.pop(name), name) for name in list(given) if f"{{{name}}}" in path}
         )
         in_body = verb in ("POST", "PATCH", "PUT")
         answer = await self.request(verb, place, given if in_body else None, None if in_body else given, **headers)

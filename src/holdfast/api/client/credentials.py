@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast.api.client.call import documented_by
-from holdfast.api.client.request import quoted_segment
+from holdfast.api.client.request import profile_path, quoted_segment
 from holdfast.domain.credentials import Credential, Grant
 from holdfast.domain.json_codec import decode
 from holdfast.domain.records import AdminAction, CredentialReach
@@ -52,24 +52,24 @@ class RemoteAccess:
     async def rotate(self, id: str, overlap: timedelta = timedelta(0)) -> tuple[Credential, str]:
         asked = {"overlap": overlap.total_seconds()}
         return _issued_credential(
-            await self._holdfast.ask("POST", f"/v1/credentials/{quoted_segment(id)}/rotate", None, asked)
+            await self._holdfast.ask("POST", f"/v1/credentials/{quoted_segment(id, 'id')}/rotate", None, asked)
         )
 
     @documented_by(Access.revoke)
     async def revoke(self, id: str) -> None:
-        await self._holdfast.ask("DELETE", f"/v1/credentials/{quoted_segment(id)}")
+        await self._holdfast.ask("DELETE", f"/v1/credentials/{quoted_segment(id, 'id')}")
 
     @documented_by(Access.grant)
     async def grant(self, id: str, namespace: str, profile: str, rights: Iterable[str]) -> Credential:
         body = {"namespace": namespace, "profile": profile, "rights": sorted(rights)}
         return decode(
-            Credential, await self._holdfast.ask("POST", f"/v1/credentials/{quoted_segment(id)}/grants", body)
+            Credential, await self._holdfast.ask("POST", f"/v1/credentials/{quoted_segment(id, 'id')}/grants", body)
         )
 
     @documented_by(Access.withdraw)
     async def withdraw(self, id: str, namespace: str, profile: str) -> bool:
         place = {"namespace": namespace, "profile": profile}
-        told = await self._holdfast.ask("DELETE", f"/v1/credentials/{quoted_segment(id)}/grants", None, place)
+        told = await self._holdfast.ask("DELETE", f"/v1/credentials/{quoted_segment(id, 'id')}/grants", None, place)
         return bool(told["withdrawn"])
 
     @documented_by(Access.list_all)
@@ -90,7 +90,8 @@ class RemoteAccess:
 
     async def _reached(self, namespace: str, profile: str) -> Any:
         return await self._holdfast.ask(
-            "GET", f"/v1/namespaces/{quoted_segment(namespace)}/profiles/{quoted_segment(profile)}/access"
+            "GET",
+            f"{profile_path(namespace, profile)}/access",
         )
 
 
@@ -110,26 +111,26 @@ class RemoteAdministration:
         return decode(list[Namespace], (await self.ask("GET", "/v1/namespaces"))["namespaces"])
 
     async def namespace(self: RemoteHoldfast, name_or_id: str) -> Namespace:  # type: ignore[misc]
-        return decode(Namespace, await self.ask("GET", f"/v1/namespaces/{quoted_segment(name_or_id)}"))
+        return decode(Namespace, await self.ask("GET", f"/v1/namespaces/{quoted_segment(name_or_id, 'namespace')}"))
 
     async def create_namespace(self: RemoteHoldfast, name: str) -> Namespace:  # type: ignore[misc]
         return decode(Namespace, await self.ask("POST", "/v1/namespaces", {"name": name}))
 
     async def delete_namespace(self: RemoteHoldfast, name: str) -> None:  # type: ignore[misc]
-        await self.ask("DELETE", f"/v1/namespaces/{quoted_segment(name)}")
+        await self.ask("DELETE", f"/v1/namespaces/{quoted_segment(name, 'name')}")
 
     async def profiles(self: RemoteHoldfast, namespace: str) -> list[ProfileInfo]:  # type: ignore[misc]
-        found = await self.ask("GET", f"/v1/namespaces/{quoted_segment(namespace)}/profiles")
+        found = await self.ask("GET", f"/v1/namespaces/{quoted_segment(namespace, 'namespace')}/profiles")
         return decode(list[ProfileInfo], found["profiles"])
 
     async def delete_profile(self: RemoteHoldfast, namespace: str, profile: str) -> bool:  # type: ignore[misc]
-        path = f"/v1/namespaces/{quoted_segment(namespace)}/profiles/{quoted_segment(profile)}"
+        path = profile_path(namespace, profile)
         return bool((await self.ask("DELETE", path))["deleted"])
 
     async def set_namespace_retention(  # type: ignore[misc]
         self: RemoteHoldfast, namespace: str, rules: Mapping[str, Any] | None
     ) -> None:
-        await self.ask("PUT", f"/v1/namespaces/{quoted_segment(namespace)}/retention", {"rules": rules})
+        await self.ask("PUT", f"/v1/namespaces/{quoted_segment(namespace, 'namespace')}/retention", {"rules": rules})
 
     async def kind_of(self: RemoteHoldfast, content: str) -> str | None:  # type: ignore[misc]
         return str((await self.ask("POST", "/v1/kind-of", {"content": content}))["kind"])

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
+from urllib.parse import quote
 
 import httpx2 as httpx
 import orjson
@@ -14,7 +15,7 @@ import orjson
 from holdfast.api.client.across import RemoteAcross
 from holdfast.api.client.credentials import RemoteAdministration
 from holdfast.api.client.profile import RemoteProfile
-from holdfast.api.client.request import READS_HEADER, caller_headers, encode_body, quoted_segment, reads_header
+from holdfast.api.client.request import READS_HEADER, caller_headers, encode_body, reads_header
 from holdfast.domain import errors, tracing
 from holdfast.domain.errors import (
     Closed,
@@ -146,7 +147,7 @@ class RemoteHoldfast(RemoteAdministration):
         by = validate_agent(agent)
         found = copy(self)
         found.extra_headers = {
-            "holdfast-agent": quoted_segment(by),
+            "holdfast-agent": quote(by, safe=""),
             READS_HEADER: reads_header(validate_reads(reads, by)),
         }
         return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.api.client.call import call, documented_by
 from holdfast.api.client.documents import follow_document, upload
-from holdfast.api.client.request import header_value, quoted_segment
+from holdfast.api.client.request import header_value, profile_path, quoted_segment
 from holdfast.archive.file import Archive
 from holdfast.archive.io import (
     ItemProgress,
@@ -184,7 +184,7 @@ class RemoteProfile(AsyncProfile):
         return await follow_document(self, added.id, on_progress)
 
     async def original(self, id: str) -> bytes:
-        answer = await self.connection.answer("GET", self.url(f"/documents/{quoted_segment(id)}/original"), {})
+        answer = await self.connection.answer("GET", self.url(f"/documents/{quoted_segment(id, 'id')}/original"), {})
         return bytes(answer.content)
 
     # graph
@@ -283,7 +283,7 @@ class RemoteProfile(AsyncProfile):
             return
 
     def url(self, path: str) -> str:
-        return f"/v1/namespaces/{quoted_segment(self.namespace)}/profiles/{quoted_segment(self.name)}{path}"
+        return profile_path(self.namespace, self.name) + path
 
 
 def _event(told: dict[str, Any]) -> Event:

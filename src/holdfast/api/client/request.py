@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 
 from holdfast.domain import tracing
 from holdfast.domain.errors import InvalidInput, quoted_value
+from holdfast.domain.identifiers import validate_addressable
 from holdfast.domain.timestamps import iso_text
 
 
@@ -22,7 +23,7 @@ def header_value(value: Any, name: str) -> str:
 def caller_headers() -> dict[str, str]:
     who = tracing.caller()
     told = {"agent": who.agent, "session": who.session_id, "turn": who.turn_id}
-    return {f"holdfast-{name}": quoted_segment(value) for name, value in told.items() if value is not None}
+    return {f"holdfast-{name}": quote(str(value), safe="") for name, value in told.items() if value is not None}
 
 
 READS_HEADER = "holdfast-reads"
@@ -30,7 +31,7 @@ READS_HEADER = "holdfast-reads"
 
 
 def reads_header(reads: tuple[str, ...] | None) -> str:
-    return "all" if reads is None else f"only:{','.join(map(quoted_segment, reads))}" if reads else "own"
+    return "all" if reads is None else f"only:{','.join(quote(each, safe='') for each in reads)}" if reads else "own"
 
 
 def parse_reads_header(told: str) -> str | list[str]:
@@ -39,10 +40,13 @@ def parse_reads_header(told: str) -> str | list[str]:
     return [unquote(name) for name in told.removeprefix("only:").split(",") if name]
 
 
-def quoted_segment(name: object) -> str:
-    if str(name) in (".", ".."):
-        raise InvalidInput(f"{str(name)!r} cannot be part of a URL.", fix="Use another name.")
-    return quote(str(name), safe="")
+def quoted_segment(name: object, field: str = "name") -> str:
+    """A name as one segment of a URL's path; InvalidInput for one that no path can have, as without a server."""
+    return quote(validate_addressable(name, field), safe="")
+
+
+def profile_path(namespace: str, profile: str) -> str:
+    return f"/v1/namespaces/{quoted_segment(namespace, 'namespace')}/profiles/{quoted_segment(profile, 'profile')}"
 
 
 def encode_body(body: Any) -> bytes:

@@ -20,7 +20,6 @@ from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
 from holdfast.api.client.request import READS_HEADER, parse_reads_header
-from holdfast.api.rest.path_segments import segment
 from holdfast.api.rest.request_body import SCOPE_KEY, BodyLimit, RequestBody
 from holdfast.api.rest.route_lookup import refuse_unknown_query
 from holdfast.api.rest.sessions import cookie_token, refuse_strangers
@@ -161,11 +160,11 @@ async def _place(request: Request, credential: Credential) -> tuple[str | None, 
     named = request.path_params
     if "secret" in named:
         return credential.namespace, credential.profile
-    namespace = segment(request, "namespace") if "namespace" in named else None
+    namespace = str(request.path_params["namespace"]) if "namespace" in named else None
     if namespace is not None and len(namespace) == ULID:
         with suppress(NotFound):
             namespace = (await request.app.state.holdfast.namespace(namespace)).name
-    return namespace, segment(request, "profile") if "profile" in named else None
+    return namespace, str(request.path_params["profile"]) if "profile" in named else None
 
 
 async def credential_of(request: Request) -> Credential:
@@ -207,7 +206,7 @@ async def profile_of(request: Request) -> LocalProfile:
     except NotFound:
         if not request.state.reading or not NAMESPACE_PATTERN.fullmatch(named):  # or a pasted namespace id
             raise
-    return seen_profile(request, named, segment(request, "profile"))
+    return seen_profile(request, named, str(request.path_params["profile"]))
 
 
 def seen_profile(request: Request, namespace: str, profile: str) -> LocalProfile:

@@ -1,31 +1,42 @@
 """Keeps %2F inside a path segment, so that names may contain slashes.
 
 Servers decode the whole path before routing, so a profile called "team/ana" would become two segments. Here such a
-slash is replaced by a private-use character until `segment` decodes it.
+slash is escaped with a private-use character, and routes decode it when they have matched.
 """
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import unquote
 
-from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-SLASH = "\ue02f"
+ESCAPE = "\ue02f"
+SLASH, ITSELF = f"{ESCAPE}s", f"{ESCAPE}e"
+_QUOTED = (b"%2f", b"%ee%80%af")
 
 
 class Segments:
+    """Escapes slashes within the segments of a path."""
+
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw: bytes = scope.get("raw_path") or b""
-        if scope["type"] == "http" and b"%2f" in raw.lower():
+        if scope["type"] == "http" and any(each in raw.lower() for each in _QUOTED):
             parts = raw.partition(b"?")[0].decode("ascii").split("/")
-            scope["path"] = "/".join(unquote(part).replace("/", SLASH) for part in parts)
+            scope["path"] = "/".join(unquote(part).replace(ESCAPE, ITSELF).replace("/", SLASH) for part in parts)
         await self._app(scope, receive, send)
 
 
-def segment(request: Request, name: str) -> str:
-    """A path parameter, with its slashes restored."""
-    return str(request.path_params[name]).replace(SLASH, "/")
+def decode_segments(scope: Scope) -> Scope:
+    """The scope of a matched route, with the slashes of its path parameters restored."""
+    given: dict[str, Any] = scope.get("path_params", {})
+    if any(ESCAPE in value for value in given.values() if isinstance(value, str)):
+        scope["path_params"] = {name: _decoded(value) for name, value in given.items()}
+    return scope
+
+
+def _decoded(value: Any) -> Any:
+    return value.replace(SLASH, "/").replace(ITSELF, ESCAPE) if isinstance(value, str) else value

@@ -18,7 +18,10 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.types import Message, Receive
+from starlette.routing import Match
+from starlette.types import Message, Receive, Scope
+
+from holdfast.api.rest.path_segments import decode_segments
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
 """Of most routes: a memory's content, value and metadata, each character written as an escape of six."""
@@ -138,6 +141,10 @@ DOCUMENT_LIMIT = DocumentLimit()
 
 class GuardedRoute(APIRoute):
     """A route whose rights are checked before anything of the body is read."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, inner = super().matches(scope)
+        return match, decode_segments(inner)
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle = super().get_route_handler()

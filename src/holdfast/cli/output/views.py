@@ -136,7 +136,7 @@ def version_blocks(found: Iterable[Memory]) -> tuple[Block, ...]:
     return tuple(
         Entry(
             version.content,
-            _joined_parts(_version_state(version), minute_text(version.created_at), version.id),
+            _joined_parts(_version_state(version), minute_text(version.updated_at), version.id),
             f"v{version.version}",
         )
         for version in found
@@ -144,11 +144,11 @@ def version_blocks(found: Iterable[Memory]) -> tuple[Block, ...]:
 
 
 def item_blocks(found: Memory | Message) -> tuple[Block, ...]:
-    """The content, then every other field that is not empty."""
+    """The content, then every other field that is not empty and not for programs only."""
     rows = []
     for name in type(found).__slots__:
         value = getattr(found, name)
-        if value in (None, (), {}, "") or name == "content":
+        if value in (None, (), {}, "") or name in ("content", "last_version"):
             continue
         if isinstance(value, datetime):
             value = iso_text(value)

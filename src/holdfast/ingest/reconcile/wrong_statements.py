@@ -1,4 +1,4 @@
-"""Finds drafts that state again, from the same words, what was marked wrong."""
+"""Finds drafts that state again, from the same words, what was marked wrong, or revised or merged by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import All, Draft, Memory, Message, Test, fingerprint
-from holdfast.text.similarity import restates
+from holdfast.text.shortening import clauses, stating_clauses
+from holdfast.text.similarity import restates, same_meaning
 
 MAX_WRONG_MEMORIES = 10_000
 """How many of the newest memories that were marked wrong are compared. Chosen by hand; not measured."""
@@ -16,7 +17,8 @@ NEGATIVE_MARKS = (-1, -2, -3, -4, -5)
 async def find_repeated_wrong(
     store: Store, drafts: Sequence[Draft], messages: Mapping[str, Message]
 ) -> dict[int, Memory]:
-    """Index of a draft → the memory marked wrong that it states again, from the same message or one with its words.
+    """Index of a draft → the memory marked wrong that it states again, from the same message or one with its words; or
+    the memory that somebody wrote in place of what it states.
 
     `messages` has the messages that the drafts rest on.
     """
@@ -26,22 +28,40 @@ async def find_repeated_wrong(
     marked = All((Test("marks", "in", NEGATIVE_MARKS), Test("kind", "in", kinds)))
     page = await store.scan(marked, now=None, limit=MAX_WRONG_MEMORIES, superseded=True)
     wrong = [memory for memory in page if memory.marked_wrong and memory.sources]
-    pairs = [(n, memory) for n, draft in enumerate(drafts) for memory in wrong if _states_same(draft, memory)]
-    sources = list({source for _, memory in pairs for source in memory.sources})
+    statements = [*((memory, memory) for memory in wrong), *await _load_corrected(store, drafts)]
+    pairs = [(n, *each) for n, draft in enumerate(drafts) for each in statements if _states_again(draft, each[1])]
+    sources = list({source for _, _, statement in pairs for source in statement.sources})
     said = {item.id: item for item in await store.get(sources) if isinstance(item, Message)} if sources else {}
     found: dict[int, Memory] = {}
-    for n, memory in pairs:
-        words = {_same_words(messages[source]) for source in drafts[n].sources if source in messages}
-        if any(_same_words(said[source]) in words for source in memory.sources if source in said):
+    for n, memory, statement in pairs:
+        new = [messages[source] for source in drafts[n].sources if source in messages]
+        old = [said[source] for source in statement.sources if source in said]
+        if any(_has_words_of(each, drafts[n], other, statement) for each in new for other in old):
             found.setdefault(n, memory)
     return found
 
 
-def _states_same(draft: Draft, memory: Memory) -> bool:
+async def _load_corrected(store: Store, drafts: Sequence[Draft]) -> list[tuple[Memory, Memory]]:
+    """What was extracted from the same messages before, each after the memory into which it was revised or merged."""
+    sources = list({source for draft in drafts for source in draft.sources})
+    resting = {memory.ref: memory for memory in await store.resting_on(sources)}
+    successors = [(resting.get(version.superseded_by or ""), version) for version in resting.values()]
+    return [(new, old) for new, old in successors if new is not None and new is not old and new.written_by_hand]
+
+
+def _states_again(draft: Draft, memory: Memory) -> bool:
+    """Whether the draft, or a clause of it, says the same as the memory."""
     same = fingerprint(draft.kind, draft.content) == fingerprint(memory.kind, memory.content)
-    return same or restates(draft, memory)
+    if same or restates(draft, memory):
+        return True
+    parts = clauses(draft.content) if draft.kind == memory.kind else []
+    return len(parts) > 1 and any(same_meaning(part, memory.content) for part in parts)
 
 
-def _same_words(message: Message) -> str:
-    """What messages with the same words have in common, whatever their spaces, capitals and last full stop."""
-    return fingerprint("", message.content)
+def _has_words_of(new: Message, draft: Draft, old: Message, statement: Memory) -> bool:
+    """Whether a message states a draft in the words in which an earlier one stated a memory, whatever stands around
+    them, and whatever their spaces, capitals and last full stop."""
+    if new.id == old.id or fingerprint("", new.content) == fingerprint("", old.content):
+        return True
+    before = stating_clauses(old.content, statement.content)
+    return not before.isdisjoint(stating_clauses(new.content, draft.content))

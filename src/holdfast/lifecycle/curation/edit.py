@@ -45,9 +45,12 @@ from holdfast.ingest.remember import (
     memory_from_request,
     memory_request,
     prepare_revision,
+    refuse_retired,
     with_schema_version,
 )
 from holdfast.lifecycle.retention import PINNED_FIELD
+from holdfast.lifecycle.summaries import summaries_without
+from holdfast.text import passages
 
 # These limits were chosen by hand; none was measured.
 MAX_MARKS = 5
@@ -84,6 +87,9 @@ class Curator:
         if (done := await self._repeated()) is not None:
             return done
         heads = await self.heads(ids)
+        for head in heads:
+            if head.retired:
+                refuse_retired(head)
         chosen = best_memory(heads) if lead is None else next(head for head in heads if lead in (head.id, head.ref))
         return await self.write([await self.merge_replacement(heads, given, chosen)], "merge")
 
@@ -120,6 +126,8 @@ class Curator:
         (head,) = await self.heads([id], least=1)
         if not head.seen_as(seen):
             raise Stale(f"Memory {id} has changed since it was read.", fix="Read it again and decide again.")
+        if head.retired:
+            refuse_retired(head)
         if isinstance(into, str) or not isinstance(into, Sequence) or not 2 <= len(into) <= MAX_SPLIT_PIECES:
             raise InvalidInput(
                 f"into is {quoted_value(into)}; give a list of 2 to {MAX_SPLIT_PIECES} texts.", field="into"
@@ -151,7 +159,8 @@ class Curator:
         judged = _new_judgement(head, right, self.now, reviewed, counts)
         if head.retired and judged[1].marks >= 0:
             await self._place_is_free(head, {head.id}, fix="Mark that one wrong first, or merge the two.")
-        return await self.write([], "mark" if counts else "review", [judged])
+        steps = await self._summary_replacements([judged])
+        return await self.write(steps, "mark" if counts else "review", [judged])
 
     async def revise_where(self, where: Where, change: Mapping[str, Any]) -> Edited:
         """Edit every current memory that matches a filter in the same way, all or none."""
@@ -163,7 +172,15 @@ class Curator:
             raise InvalidInput(f"More than {MAX_REVISED:,} memories match.", field="filter", fix="Narrow the filter.")
         judged = [_new_judgement(each, given["right"], self.now) for each in page] if "right" in given else []
         steps = await self.revisions(page.items, {name: value for name, value in given.items() if name != "right"})
+        renewed = {old.ref for step in steps for old in step.old}
+        steps += [step for step in await self._summary_replacements(judged) if step.old[0].ref not in renewed]
         return await self.write(steps, "revise-where", judged)
+
+    async def _summary_replacements(self, judged: Sequence[tuple[Memory, Judged]]) -> list[Replacement]:
+        """The next versions of the summaries that repeat what these marks retire."""
+        wrong = [memory for memory, each in judged if memory.current and each.marks < 0]
+        pairs = await summaries_without(self.store, wrong, self.now) if wrong else []
+        return [Replacement((new,), (old,), passages.index_parts(new)) for old, new in pairs]
 
     async def revisions(self, heads: Sequence[Memory], given: Mapping[str, Any]) -> list[Replacement]:
         """Build the next version of each memory that the given fields change."""
@@ -205,7 +222,7 @@ class Curator:
                     raise await self._reason(change, clash) from clash
                 return done
         note(verb=verb, written=[memory.id for memory in made], marked=[old.id for old, _ in changed], edit=edit.id)
-        return Edited((*made, *now_marked), None if nothing or self.dry_run else edit.id, self.dry_run)
+        return Edited((*now_marked, *made), None if nothing or self.dry_run else edit.id, self.dry_run)
 
     async def _reason(self, change: Change, clash: Conflict) -> Conflict | AlreadyExists:
         """Why the change conflicts: another writer was first, or a key or text is taken."""

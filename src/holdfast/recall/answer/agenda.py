@@ -65,7 +65,7 @@ async def _without_postponed(store: Store, found: list[Memory]) -> list[Memory]:
 
 
 def _start(memory: Memory) -> datetime:
-    return memory.occurred_at or memory.created_at
+    return memory.occurred_at or memory.updated_at
 
 
 def _day(memory: Memory) -> str:

@@ -21,12 +21,12 @@ from holdfast.domain.ports.models import Brief, Reading, Wording
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.domain.tracing import append_note, note, stage
-from holdfast.domain.types import Message
 from holdfast.recall.answer.attribution import source_names
 from holdfast.recall.answer.offline import offline_answer
 from holdfast.recall.answer.statements import statement_about
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.fusion import fused_hits
+from holdfast.recall.ranking.recency import said_at
 from holdfast.recall.ranking.trust import with_hearsay
 from holdfast.recall.search import Searcher, question_of
 from holdfast.text import tokens
@@ -149,14 +149,15 @@ async def _brief(
     facts = [f"Today is {question.asked_at:%A, %Y-%m-%d}."]
     if offline.answer and question.computation is not None:
         facts.append(f"Computed from the memories: {single_line_json(redacted_text(offline.answer))}")
-    sources = await store.get([source for hit in hits for source in hit.sources])
-    said = {item.id: item.said_at for item in sources if isinstance(item, Message)}
-    evidence = tuple(_evidence(hit, said, question.asked_at, names.get(hit.id)) for hit in hits)
+    said = await said_at(store, hits)
+    evidence = tuple(
+        _evidence(hit, hit.timestamp or at, question.asked_at, names.get(hit.id))
+        for hit, at in zip(hits, said, strict=True)
+    )
     return Brief(question.text, evidence, tuple(facts), options.length, level.passes, level.seconds)
 
 
-def _evidence(hit: Hit, said: Mapping[str, datetime], asked_at: datetime, source: str | None) -> str:
-    at = hit.timestamp or max((said[source] for source in hit.sources if source in said), default=hit.created_at)
+def _evidence(hit: Hit, at: datetime, asked_at: datetime, source: str | None) -> str:
     days = (asked_at.date() - at.date()).days
     age = f"{days} days ago" if days > 0 else "today" if days == 0 else f"in {-days} days"
     own = single_line_json(hit.speaker) if hit.speaker else "an assistant" if hit.trust == "agent" else "the user"

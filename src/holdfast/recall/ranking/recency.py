@@ -78,14 +78,16 @@ def _assessed_hit(hit: Hit, fit: Fit) -> Hit:
 
 
 async def said_at(store: Store, hits: Sequence[Hit]) -> list[datetime]:
-    """When each hit was said; for a memory, the time of the latest message it rests on."""
-    wanted = [source for hit in hits if hit.message_id is None for source in hit.sources]
-    sources = {item.id: item.said_at for item in await store.get(wanted) if isinstance(item, Message)} if wanted else {}
+    """When each hit was said; for a memory, the time of the latest message it rests on, else when it was written."""
+    wanted = [name for hit in hits if hit.message_id is None for name in hit.sources or (hit.id,)]
+    found = await store.get(wanted) if wanted else []
+    sources = {item.id: item.said_at if isinstance(item, Message) else item.updated_at for item in found}
 
     def at(hit: Hit) -> datetime:
         if hit.message_id is not None:
             return hit.timestamp or hit.created_at
-        return max((sources[source] for source in hit.sources if source in sources), default=hit.created_at)
+        times = [sources[name] for name in hit.sources or (hit.id,) if name in sources]
+        return max(times, default=hit.created_at)
 
     return [at(hit) for hit in hits]
 

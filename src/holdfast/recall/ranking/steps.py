@@ -18,7 +18,7 @@ from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Assessment, Hit
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import SECOND_HAND_TRUST, Item, Memory, Message, Where
-from holdfast.recall.hits import hit_of, redacted_hits, said_messages, without_wrong_words
+from holdfast.recall.hits import hit_of, redacted_hits, said_messages, superseded_unseen, without_wrong_words
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.ranker import RankedItem, ranked_items, reasons
 from holdfast.recall.ranking.recency import newest_first
@@ -193,12 +193,14 @@ def _mark_reason(hit: Hit) -> dict[str, float]:
 
 
 async def leave_out_wrong_words(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
-    """Leaves out of messages and summaries what only memories state that were marked wrong."""
+    """Leaves out of messages and summaries what only memories state that were marked wrong, or superseded in a session
+    that is left out."""
     messages = [hit.message_id for hit in hits if hit.message_id is not None]
     ranking.drawn.extend(await ranking.store.resting_on(messages) if messages else [])
     covered = {id for hit in hits if hit.message_id is None for id in said_messages(hit)}.difference(messages)
     more = await ranking.store.resting_on(sorted(covered)) if covered else []
-    return without_wrong_words(hits, [*ranking.drawn, *more])
+    drawn = [*ranking.drawn, *more]
+    return without_wrong_words(hits, drawn, await superseded_unseen(ranking.store, drawn))
 
 
 async def put_successors_first(ranking: Ranking, hits: list[Hit]) -> list[Hit]:

@@ -173,6 +173,9 @@ def forget(state: ProfileState, change: Change) -> tuple[Forgotten, list[Removed
         memory = state.items.pop(ref)
         assert isinstance(memory, Memory)
         removed.append(RemovedVersion(memory.id, memory.version, memory.draft_id))
+        for other in [other for other in state.items.values() if isinstance(other, Memory) and other.id == memory.id]:
+            last = max(other.last_version, memory.version)
+            state.items[other.ref] = replace(other, last_version=last)
         older = [other for other in state.items.values() if isinstance(other, Memory) and other.superseded_by == ref]
         for other in sorted(older, key=lambda memory: -state.order[memory.ref]):
             successor = None if memory.retired else memory.superseded_by

@@ -196,7 +196,7 @@ class MemoryStore:
             unembedded=len(await self.unembedded_parts(model, 2**31)),
             bytes=0,
             said_on=counts_by_day(each.created_at for each in self._messages()),
-            written_on=counts_by_day(each.created_at for each in self._memories()),
+            written_on=counts_by_day(each.updated_at for each in self._memories()),
         )
 
     async def close(self) -> None:

@@ -345,6 +345,8 @@ class PostgresChangeWriter:
             await self._drop_parts(db, n)
             await db.execute("DELETE FROM source WHERE profile = %s AND memory = %s", (self._profile, n))
             self._lost_names |= await delete_mentions(db, self._profile, self._cipher, n)
+            numbered = "UPDATE memory SET last_version = greatest(last_version, %s) WHERE profile = %s AND id = %s"
+            await db.execute(numbered, (version, self._profile, id))
             await self._relink(db, removed.ref, successor)
 
     def _add_lost_words(self, words: set[str]) -> None:

@@ -267,8 +267,8 @@ class PostgresStore:
                     model,
                 ),
                 bytes=sum([await one(_TABLE_BYTES.format(table=table)) for table in ("message", "memory", "part")]),
-                said_on=day_of(await query(db, _COUNTS_BY_DAY.format(table="message"), (p,))),
-                written_on=day_of(await query(db, _COUNTS_BY_DAY.format(table="memory"), (p,))),
+                said_on=day_of(await query(db, _COUNTS_BY_DAY.format(table="message", at="created_at"), (p,))),
+                written_on=day_of(await query(db, _COUNTS_BY_DAY.format(table="memory", at="updated_at"), (p,))),
             )
 
         return await self._database.read(p, run)
@@ -313,5 +313,5 @@ _WITHOUT_VECTOR = [
     for memory in ("false", "true")
 ]
 """Each condition is a range of one index, in its order: parts without a vector are found without reading others."""
-_COUNTS_BY_DAY = "SELECT created_at / 86400000000, count(*) FROM {table} WHERE profile = %s GROUP BY 1"
+_COUNTS_BY_DAY = "SELECT {at} / 86400000000, count(*) FROM {table} WHERE profile = %s GROUP BY 1"
 _TABLE_BYTES = "SELECT coalesce(sum(pg_column_size({table})), 0) FROM {table} WHERE profile = %s"

@@ -353,6 +353,7 @@ class SqliteChangeWriter:
             self._left.words |= stored.words_in(key, json.loads(value), json.loads(metadata), session)
             db.execute("DELETE FROM source WHERE memory = ?", (n,))
             self._lost_names |= delete_mentions(db, n)
+            db.execute("UPDATE memory SET last_version = max(last_version, ?) WHERE id = ?", (version, id))
             self._relink(db, removed.ref, successor)
 
     def _relink(self, db: apsw.Connection, ref: str, successor: str | None) -> None:

@@ -314,5 +314,5 @@ def _load_stats(db: apsw.Connection, model: str) -> Stats:
         - one("SELECT count(*) FROM vector JOIN part ON part.n = vector.part WHERE part.embed AND model = ?", model),
         bytes=one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
         said_on=day_of(query(db, "SELECT created_at / 86400000000, count(*) FROM message GROUP BY 1")),
-        written_on=day_of(query(db, "SELECT created_at / 86400000000, count(*) FROM memory GROUP BY 1")),
+        written_on=day_of(query(db, "SELECT updated_at / 86400000000, count(*) FROM memory GROUP BY 1")),
     )

@@ -122,6 +122,13 @@ class OtherSessionsStore:
     def graph(self) -> GraphStore:
         return self.store.graph
 
+    async def superseded_in_session(self, memories: Sequence[Memory]) -> list[Memory]:
+        """Those of the memories whose current successor is left out: what they state is not true any more."""
+        ended = [memory for memory in memories if not memory.current and not memory.retired]
+        heads = [(await self.store.history(memory.ref))[:1] for memory in ended]
+        shown = {head.ref for head in await self._of_others([each for head in heads for each in head])}
+        return [memory for memory, head in zip(ended, heads, strict=True) if head and head[0].ref not in shown]
+
     async def _narrowed(self, where: Where | None) -> Where:
         """The condition in the store, so that what is left out takes no place among the candidates: another session's,
         or a memory of this session that rests on others too. What only the sources show is left out by `get`."""

@@ -23,6 +23,7 @@ from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.ports.storage import Journal, Store
 from holdfast.domain.results import MessagePage, Page, Stats
 from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message, Order, Part, Vector, Where
+from holdfast.storage.views.other_sessions import OtherSessionsStore
 from holdfast.storage.views.proposals import (
     ID_SEPARATOR,
     best_proposals,
@@ -93,6 +94,16 @@ class UnionStore:
     async def history(self, id: str) -> list[Memory]:
         n, own = split_id(id)
         return [_prefixed_item(n, memory) for memory in await (await self._openers[n]()).history(own)]
+
+    async def superseded_in_session(self, memories: Sequence[Memory]) -> list[Memory]:
+        """Those of the memories that were superseded in a session that their store leaves out."""
+
+        async def ask(store: Store, own: Sequence[str]) -> list[Memory]:
+            if not isinstance(store, OtherSessionsStore):
+                return []
+            return await store.superseded_in_session([i for i in await store.get(own) if isinstance(i, Memory)])
+
+        return await self._ask_each([memory.ref for memory in memories], ask)
 
     async def messages(
         self, session_id: str | None, *, before: int | None = None, limit: int = 1000, cursor: str | None = None

@@ -71,9 +71,20 @@ class StoreContract(MessagesContract,
         await store.apply(step)
         assert [m.content for m in await store.history(known.id)] == ["y", "x"]
 
+    async def test_the_number_of_a_removed_version_is_remembered(self, store: Store) -> None:
+        old, new = memory("x", key="k"), memory("y", key="k", n=1, version=2)
+        new = replace(new, id=old.id, origin=new.id)
+        await store.apply(written(old))
+        await store.apply(written(new, supersede=(Supersede(old.ref, new.ref),)))
+        await store.apply(Change(forget=(new.ref,)))
+        (left,) = await store.get([old.id])
+        assert isinstance(left, Memory)
+        assert (left.version, left.current, left.last_version) == (1, True, 2)
+        assert memory("z", key="k", n=2).next_of(left).version == 3
+
     async def test_counts_go_by_day(self, store: Store) -> None:
         said, old, new = message("hello"), memory("x", key="k"), memory("y", key="k", n=1, version=2)
-        new = replace(new, created_at=AT + timedelta(days=1))
+        new = replace(new, updated_at=AT + timedelta(days=1))
         await store.apply(written(said, old))
         await store.apply(written(new, supersede=(Supersede(old.ref, new.ref),)))
         stats = await store.stats(MODEL)

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from holdfast.api.rest import auth
 from holdfast.api.rest.auth import requires
 from holdfast.api.rest.json_response import Json, Once, agent_memory_entry, full_entry
-from holdfast.api.rest.path_segments import segment
 from holdfast.api.rest.request_body import INGEST_LIMIT, GuardedRoute
 from holdfast.api.rest.response_models import Envelope
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
@@ -121,7 +120,7 @@ def _decoded_cursor(cursor: str) -> str:
 
 async def profile_of(request: Request) -> LocalProfile:
     """The profile of the path, under the contract's stricter rule for its name."""
-    name = segment(request, "profile")
+    name = str(request.path_params["profile"])
     if not PROFILE_PATTERN.fullmatch(name) or len(name) > MAX_PROFILE_CHARACTERS:
         raise InvalidInput(
             f"profile {quoted_value(name)} is not a valid name; use 1 to {MAX_PROFILE_CHARACTERS} of a-z, 0-9 and "
@@ -188,7 +187,7 @@ async def delete_profile(request: Request) -> Json:
 async def delete_session(request: Request) -> Json:
     """Forget a session: its messages and the memories that rest on nothing else. An unknown session is not an error."""
     try:
-        await (await profile_of(request)).forget_session(segment(request, "session_id"))
+        await (await profile_of(request)).forget_session(str(request.path_params["session_id"]))
     except NotFound as absent:  # neither a missing session nor an unwritten profile is an error
         if absent.field != "profile":
             raise

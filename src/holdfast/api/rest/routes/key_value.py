@@ -14,7 +14,6 @@ from pydantic import Field
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
 from holdfast.api.rest.json_response import Body, Json, Once
-from holdfast.api.rest.path_segments import segment
 from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.domain.errors import AlreadyExists, NotFound
 from holdfast.domain.json_codec import encode
@@ -69,7 +68,7 @@ async def write(request: Request, body: Write, once: Once = None) -> Json:
 @router.get(OF + "/items/{kind}/{key}", dependencies=[Depends(requires("read"))], response_model=Item)
 async def get(request: Request, kind: str, version: int | None = None) -> Json:
     """Return one item; `version` converts its value to that version of the kind's schema."""
-    key = segment(request, "key")
+    key = str(request.path_params["key"])
     found = await (await _memory(request)).get(kind, key, version=version)
     if found is None:
         raise NotFound(f"There is no {kind} with key {key!r}.", field="key")
@@ -99,7 +98,7 @@ async def listed(
 )
 async def delete(request: Request, kind: str) -> Json:
     """Delete an item with its history."""
-    return Json({"deleted": await (await _memory(request)).delete(kind, segment(request, "key"))})
+    return Json({"deleted": await (await _memory(request)).delete(kind, str(request.path_params["key"]))})
 
 
 async def _writable_profile(request: Request) -> LocalProfile:

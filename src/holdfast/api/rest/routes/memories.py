@@ -12,7 +12,6 @@ from starlette.responses import Response, StreamingResponse
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
 from holdfast.api.rest.json_response import Body, Json, Moment, Once, encode_json
-from holdfast.api.rest.path_segments import segment
 from holdfast.api.rest.request_body import INGEST_LIMIT, GuardedRoute
 from holdfast.domain.errors import InvalidInput
 from holdfast.domain.json_codec import encode
@@ -320,7 +319,7 @@ async def sessions(request: Request) -> Json:
 @router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(requires("forget"))], response_model=Forgotten)
 async def forget_session(request: Request, dry_run: bool = False, once: Once = None) -> Json:
     """Forget a session: its messages and the memories that rest on nothing else. An unknown session is not an error."""
-    session_id = segment(request, "session_id")
+    session_id = str(request.path_params["session_id"])
     profile = await profile_of(request)
     return Json(encode(await profile.forget_session(session_id, dry_run=dry_run, idempotency_key=once)))
 
