@@ -21,7 +21,7 @@ import pytest
 from holdfast import AsyncHoldfast, Closed, Holdfast, NotFound
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.types import Draft, Floats, Message
-from holdfast.service import sync, worker
+from holdfast.service import event_loop, worker
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
 from holdfast.testing.conformance import message
@@ -370,7 +370,7 @@ async def test_a_quiet_profile_rests_while_another_is_busy(tmp_path: Path, monke
 def test_collecting_a_holdfast_that_nobody_closed_waits_for_no_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "MAX_COLLECTED_SECONDS", 0.1)
+    monkeypatch.setattr(event_loop, "MAX_COLLECTED_SECONDS", 0.1)
     memory = Holdfast.open(tmp_path)
     memory.profile("app", "ana").remember("Likes tea")
     with thread._global_shutdown_lock:  # type: ignore[attr-defined]  # as while another Holdfast submits work

@@ -6,11 +6,7 @@ logic is duplicated here.
 
 from __future__ import annotations
 
-import _thread
-import asyncio
-import concurrent.futures.thread  # its exit hook must be registered before ours, so that ours runs first
 import functools
-import os
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -28,52 +24,13 @@ from holdfast.domain.results import Answer, Origin
 from holdfast.domain.visibility import Reads
 from holdfast.service.across import AsyncAcross
 from holdfast.service.credentials import Access
+from holdfast.service.event_loop import LoopThread, close_and_stop, close_collected
 from holdfast.service.facades.agent_memory import AsyncAgentMemory
 from holdfast.service.facades.notes import AsyncNotes
 from holdfast.service.holdfast import AsyncHoldfast
 
-_CLOSED = "This Holdfast was closed."
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class LoopThread:
-    """An event loop in its own thread."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._pid = os.getpid()
-        self.thread = threading.Thread(target=self._loop.run_forever, name="holdfast", daemon=True)
-        self.thread.start()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._loop.is_closed() or os.getpid() != self._pid:
-            work.close()
-            forked = os.getpid() != self._pid
-            raise Closed("A Holdfast does not survive a fork; open one in this process." if forked else _CLOSED)
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except concurrent.futures.CancelledError:
-            raise Closed(_CLOSED) from None
-        except KeyboardInterrupt:
-            future.cancel()
-            raise
-
-    def stop(self) -> None:
-        """Cancel running tasks, so that no caller waits for ever, then end the thread."""
-        if not self._loop.is_closed():
-            asyncio.run_coroutine_threadsafe(_cancel_tasks(), self._loop).result()
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self.thread.join()
-            self._loop.close()
-
-
-async def _cancel_tasks() -> None:
-    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
 
 
 def blocking(
@@ -259,7 +216,7 @@ class Holdfast(BlockingFront):
 
     def __init__(self, inner: HoldfastPort, loop: LoopThread) -> None:
         super().__init__(inner, loop)
-        self._finalizer = weakref.finalize(self, _shut_down_collected, inner, loop)
+        self._finalizer = weakref.finalize(self, close_collected, inner, loop)
         self._finalizer.atexit = False  # atexit is too late: thread pools no longer accept work by then; see _close_all
         _open_instances.add(self)
 
@@ -305,7 +262,7 @@ class Holdfast(BlockingFront):
         """Finish the current batch and close. Work that still waits is durable and continues at the next open."""
         if self._finalizer.detach() is not None:
             here = threading.current_thread() is self._loop.thread  # which cannot wait for itself
-            (_shut_down_collected if here else _shut_down)(self._inner, self._loop)
+            (close_collected if here else close_and_stop)(self._inner, self._loop)
 
     def __enter__(self) -> Self:
         return self
@@ -365,33 +322,6 @@ class Notes(BlockingFront):
 async def _made_on_loop(make: Callable[[], T]) -> T:
     """Call `make` on the loop that will use its result."""
     return make()
-
-
-MAX_COLLECTED_SECONDS = 5.0
-"""How long the garbage collector waits until a Holdfast that nobody closed is closed. Chosen by hand; not measured."""
-
-
-def _shut_down_collected(inner: HoldfastPort, loop: LoopThread) -> None:
-    """Close what was never closed, in a thread of its own: the garbage collector runs in any thread, also in that of
-    the loop, or in one that holds a lock which closing needs."""
-    done = threading.Event()
-
-    def shut_down() -> None:
-        try:
-            _shut_down(inner, loop)
-        finally:
-            done.set()
-
-    _thread.start_new_thread(shut_down, ())  # `threading` takes locks that the collecting thread may hold
-    if threading.current_thread() is not loop.thread:
-        done.wait(MAX_COLLECTED_SECONDS)
-
-
-def _shut_down(inner: HoldfastPort, loop: LoopThread) -> None:
-    try:
-        loop.run(inner.close())
-    finally:
-        loop.stop()
 
 
 def _close_all() -> None:
