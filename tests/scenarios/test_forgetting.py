@@ -123,6 +123,15 @@ async def _forget_version(place: Place, dry_run: bool) -> None:
         await place.ana.forget(f"{place.ids[BOAT]}@1", dry_run=dry_run)
 
 
+async def _forget_summary(place: Place, dry_run: bool) -> None:
+    await place.ana.set_summaries("every 2 turns")
+    await place.holdfast.runtime.worker.tour()
+    await place.ana.set_summaries("off")
+    (made,) = (await place.ana.list(kind="summary")).items
+    gone = await place.ana.forget(made.id)
+    assert (gone.memories, gone.messages, gone.shortened) == ((made.id,), (), ())
+
+
 async def _mark_wrong(place: Place, dry_run: bool) -> None:
     await place.ana.mark(place.ids[BOAT], right=False)
 
@@ -140,6 +149,7 @@ ROWS = {
         lambda place, dry: place.ana.forget(place.ids[DOCTOR], dry_run=dry), (DOCTOR,), (ALSO,)
     ),
     "one version of a memory": Row(_forget_version),
+    "a summary": Row(_forget_summary, has_dry_run=False),
     "a memory with its sources": Row(lambda place, dry: place.delete_by_contract(dry), (BOAT,), (SAID,)),
     "a message": Row(lambda place, dry: place.ana.forget(place.ids[SAID], dry_run=dry), (BOAT, GUITAR), (SAID,)),
     "a session": Row(

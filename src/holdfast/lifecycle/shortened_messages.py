@@ -33,12 +33,12 @@ async def find_shortened_messages(
     """What is left of every message that these memories rest on; with `whole`, nothing.
 
     `gone` has a reference to all that is forgotten in the same change. Messages that keep every word are left out,
-    and so are those that the caller does not see.
+    and so are those that the caller does not see. A summary says what its messages say: without it they stay whole.
     """
     found: list[Shortened] = []
     drawn: dict[str, list[Versions]] = defaultdict(list)
     for versions in memories:
-        for source in sources_of([versions]):
+        for source in sources_of([versions]) if whole or versions[0].kind != SUMMARY_KIND else ():
             drawn[source].append(versions)
     for ids in batched(drawn):
         messages = [item for item in await store.get(ids) if isinstance(item, Message)]
