@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import tempfile
 import uuid
@@ -115,6 +116,8 @@ class Taken(RuleBasedStateMachine):
         )  # fmt: skip
         current = [memory.id for memory in await self.profile.list(limit=1000)]
         archive = b"".join([line async for line in self.profile.exported(vectors=True)])
+        # The number of a version that was taken back is remembered, so that it is not given again.
+        archive = re.sub(rb',"last_version":\d+|,"sha256":"\w+"', b"", archive)
         edits = await store.journal.edits(200)
         return memories, messages, index, words, found.parts, found.frequency, current, archive, edits
 
