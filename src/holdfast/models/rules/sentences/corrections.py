@@ -13,6 +13,7 @@ from holdfast.text.dates import meant_window, windows, written_date
 from holdfast.text.lexicon.change import INSTEAD_OF, RESCHEDULING_VERBS, RETRACTIONS
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
+from holdfast.text.values import AMOUNT, NAME, NUMBER, value_type, values
 
 _CORRECTION = re.compile(
     rf"(?:(?:{RETRACTIONS}|no(?=[,.;:!–-]| (?:it|its|i|sorry)\b)|my bad|correction|i mean|i meant|whoops)"
@@ -62,6 +63,9 @@ def corrected_finding(text: str, earlier: RuleFinding, message: Message) -> Rule
     if target not in content or (old and target != old and (not earlier.topic or earlier.window)):
         return None
     new = re.sub(r"^(?:on|in|at) ", "", new)
+    target, new = _exchanged_values(content, target, new)
+    if not target:
+        return None
     content = reported_speech(content).replace(target, new, 1)
     when = windows(content.removeprefix("According to "), message.said_at)
     window = meant_window(when, bounded=False) if earlier.window else None
@@ -75,6 +79,28 @@ def corrected_finding(text: str, earlier: RuleFinding, message: Message) -> Rule
         window=window,
         confidence=0.82,
     )
+
+
+_NUMERIC = {NUMBER, AMOUNT}
+
+
+def _exchanged_values(content: str, old: str, new: str) -> tuple[str, str]:
+    """What is replaced in the content, and by what: the whole value around `old` by a `new` one of its type, or nothing.
+
+    A bare number replaces only the number of an amount: "500" in "400 euros", but "500 euros" replaces it whole.
+    """
+    at = content.find(old)
+    around = next((v for v in values(content) if v.start <= at < v.end or at <= v.start < at + len(old)), None)
+    new_type, old_type = value_type(new), value_type(old)
+    if around is None or (around.type == NAME and old_type is None):
+        return (old, new) if new_type in (None, NAME) else ("", "")
+    if new_type is None and around.type == NAME:
+        return old, new
+    if new_type is None or not (new_type == around.type or {new_type, around.type} <= _NUMERIC):
+        return "", ""
+    if around.type == AMOUNT and new_type == NUMBER:
+        return (m[0], new) if (m := re.search(r"\d[\d.,]*(?<![.,])", around.text)) else ("", "")
+    return around.text, new
 
 
 _RESCHEDULING = re.compile(
@@ -111,10 +137,17 @@ def _day_swapped_finding(text: str, earlier: RuleFinding) -> RuleFinding | None:
         return None
     if "old" in m.groupdict() and known.start.day != int(m["old"]):
         return None
-    content = reported_speech(ASIDE.sub("", earlier.content)).replace(known.text, written_date(day), 1)
-    now = next((w for w in windows(content, day) if w.start.date() == day.date()), None)
-    value = written_date(day)
-    return replace(earlier, rule="correction", content=as_sentence(content), value=value, window=now) if now else None
+    now = next((w for w in windows(f"on {written_date(day)}", day) if w.start.date() == day.date()), None)
+    new = re.search(rf"(?:the )?{m['new']}\w\w", text, re.I)
+    if not now or not new:
+        return None
+    said = new[0] if new[0].lower().startswith("the") else f"the {new[0]}"
+    content = reported_speech(ASIDE.sub("", earlier.content))
+    content = re.sub(rf"(?:the )?{re.escape(known.text)}", f"{said} ({written_date(day)})", content, count=1)
+    return replace(earlier, rule="correction", content=as_sentence(content), value=said, window=replace(now, text=said))
+
+
+_SMALL_WORDS = re.compile(r"\b(?:on|at|the|by|instead|now)\b|\W+", re.I)
 
 
 def rescheduled_finding(text: str, earlier: RuleFinding, message: Message) -> RuleFinding | None:
@@ -126,7 +159,7 @@ def rescheduled_finding(text: str, earlier: RuleFinding, message: Message) -> Ru
         return None
     new = (m["new"] or m["date"]).strip()
     when = windows(f"will be on {new}", message.said_at)
-    if not when or len(when[0].text) < len(new) - 6:
+    if not when or _SMALL_WORDS.sub("", new) != _SMALL_WORDS.sub("", when[0].text):
         return None
     content = reported_speech(ASIDE.sub("", earlier.content)).replace(earlier.window.text, new, 1)
     return replace(
