@@ -124,6 +124,8 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
     if ended:
         texts = [text for text in texts if _ENDING.search(text)]
         memory = re.sub(r"\bno longer\b", "", memory, flags=re.I)
+    if len(texts) > 1:
+        memory = _without_computed_dates(memory, texts)
     own = {stem for name in names for stem in (each.stem for each in _words(name))}
     said = [word for word in _words(_COMPUTED_DATE.sub("", memory)) if word.stem not in own]
     texts = [_with_written_dates(text, memory) for text in texts]
@@ -218,6 +220,16 @@ def _is_verbatim(said: str, text: str) -> bool:
         (value.start < at < value.end and text[at - 1] != " ") or (value.start < end < value.end and value.type != NAME)
         for value in values(text)
     )
+
+
+def _without_computed_dates(memory: str, texts: Sequence[str]) -> str:
+    """The memory without the dates that two messages give together: "3 April" and then "no wait, the 5th"."""
+
+    def computed(m: re.Match[str]) -> str:
+        day = re.compile(rf"\b{m[1]}(?:st|nd|rd|th)\b")
+        return "" if any(day.search(text) for text in texts) else m[0]
+
+    return _WRITTEN_DATE.sub(computed, memory)
 
 
 def _with_written_dates(text: str, memory: str) -> str:

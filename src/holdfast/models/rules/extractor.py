@@ -31,6 +31,7 @@ from holdfast.models.rules.judge import (
     readable_sentence,
 )
 from holdfast.text import tokens
+from holdfast.text.redaction import is_only_redacted
 from holdfast.text.task_completion import finishes
 
 log = logging.getLogger("holdfast")
@@ -114,9 +115,12 @@ def _proved_draft(finding: RuleFinding, note: SourcedFinding) -> Draft:
 
 
 def _without_repetitions(found: Iterable[Draft]) -> list[Draft]:
-    """The drafts, without those that repeat the words of another one: two findings may be quoted by the same clause."""
+    """The drafts, without those that repeat the words of another one (two findings may be quoted by the same clause) and
+    those whose value is redacted."""
     kept: dict[tuple[str, str], Draft] = {}
     for draft in found:
+        if is_only_redacted(draft.content):
+            continue
         known = kept.get((draft.content, draft.key or ""))
         same = known or next((each for each in kept.values() if each.content == draft.content), None)
         if same is None or (draft.key and same.key and draft.key != same.key):

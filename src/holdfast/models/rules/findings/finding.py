@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.domain.types import Draft
 from holdfast.models.rules.patterns.vocabulary import STOP
-from holdfast.models.rules.people.third_person import Subject, without_others
+from holdfast.models.rules.people.third_person import USER_NAME, Subject, without_others
 from holdfast.models.rules.sentences.quotations import quotation_with_dates
 from holdfast.text.dates import OPEN_START, OPEN_STOP, Window, window_phrase
 from holdfast.text.redaction import redacted_text
@@ -108,9 +108,17 @@ def memory_questions(finding: RuleFinding, words: tuple[str, ...]) -> tuple[str,
     return tuple(dict.fromkeys((*finding.queries, *generic)))[: max(3, min(5, len(finding.queries) + 1))]
 
 
+def _redacted_content(content: str, around: str) -> str:
+    """The content without secrets. Its frame is left out of the search: "user" also labels logins."""
+    frame = f"{USER_NAME} "
+    if not content.startswith(frame):
+        return redacted_text(content, around)
+    return frame + redacted_text(content.removeprefix(frame), around)
+
+
 def finding_draft(finding: RuleFinding, sources: tuple[str, ...], trust: str, around: str = "") -> Draft:
     """The draft of a finding; `around` is the text around it, which may show that a word is a password."""
-    content = redacted_text(finding.content, around)
+    content = _redacted_content(finding.content, around)
     key = f"{finding.subject.prefix}{finding.topic}" if finding.topic else None
     words = keywords(content, finding.topic)
     w = finding.window

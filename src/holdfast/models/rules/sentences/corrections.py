@@ -97,10 +97,24 @@ def _exchanged_values(content: str, old: str, new: str) -> tuple[str, str]:
     if new_type is None and around.type == NAME:
         return old, new
     if new_type is None or not (new_type == around.type or {new_type, around.type} <= _NUMERIC):
-        return "", ""
+        return _exchanged_phrase(content, new)
     if around.type == AMOUNT and new_type == NUMBER:
         return (m[0], new) if (m := re.search(r"\d[\d.,]*(?<![.,])", around.text)) else ("", "")
     return around.text, new
+
+
+def _exchanged_phrase(content: str, new: str) -> tuple[str, str]:
+    """The value in `new` and the one it replaces, found by the words beside them: "seven of us" for "six of us"."""
+    inside = values(new)
+    if len(inside) != 1:
+        return "", ""
+    before, after = new[: inside[0].start].strip(), new[inside[0].end :].strip()
+    for old in values(content):
+        same = old.type == inside[0].type or {old.type, inside[0].type} <= _NUMERIC
+        beside = content[: old.start].rstrip().endswith(before) and content[old.end :].lstrip().startswith(after)
+        if same and beside and (before or after):
+            return old.text, inside[0].text
+    return "", ""
 
 
 _RESCHEDULING = re.compile(
@@ -137,14 +151,10 @@ def _day_swapped_finding(text: str, earlier: RuleFinding) -> RuleFinding | None:
         return None
     if "old" in m.groupdict() and known.start.day != int(m["old"]):
         return None
-    now = next((w for w in windows(f"on {written_date(day)}", day) if w.start.date() == day.date()), None)
-    new = re.search(rf"(?:the )?{m['new']}\w\w", text, re.I)
-    if not now or not new:
-        return None
-    said = new[0] if new[0].lower().startswith("the") else f"the {new[0]}"
-    content = reported_speech(ASIDE.sub("", earlier.content))
-    content = re.sub(rf"(?:the )?{re.escape(known.text)}", f"{said} ({written_date(day)})", content, count=1)
-    return replace(earlier, rule="correction", content=as_sentence(content), value=said, window=replace(now, text=said))
+    content = reported_speech(ASIDE.sub("", earlier.content)).replace(known.text, written_date(day), 1)
+    now = next((w for w in windows(content, day) if w.start.date() == day.date()), None)
+    value = written_date(day)
+    return replace(earlier, rule="correction", content=as_sentence(content), value=value, window=now) if now else None
 
 
 _SMALL_WORDS = re.compile(r"\b(?:on|at|the|by|instead|now)\b|\W+", re.I)

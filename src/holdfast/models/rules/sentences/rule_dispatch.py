@@ -35,7 +35,7 @@ _RELEVANT_WORD = re.compile(
     r"i'm|im|"
     r"i've|we|my|our|me|she|he|always|never|ever|don't|please|use|stop|todo|"
     r"remember|deadline|port|due|call|answer|reply|"
-    r"from now on|whenever|forget|the)\b|\b[A-Z][a-z]{1,20} (?:lives|works|is|moved|has)|^(?:no|"
+    r"from now on|whenever|forget|personal best|pb|the)\b|\b[A-Z][a-z]{1,20} (?:lives|works|is|moved|has)|^(?:no|"
     r"sorry|actually|not)\b",
     re.I,
 )
@@ -58,6 +58,8 @@ _DIARY_VERB = re.compile(
     re.I,
 )
 """Verbs that begin a sentence without its subject "I", as in a diary."""
+_DIARY_PLAN = re.compile(r"starting (?:(?:a |my )?new job )?(?:at|with) (?-i:[A-Z])", re.I)
+"""A plan without its subject and auxiliary: "starting at Bolt on Monday"."""
 _GREETING_NAME = re.compile(
     r"^(?:hi|hello|hey)(?: there| all| everyone)?[\s,!.]+(?:i'm|i am) (?-i:(?P<name>[A-Z][a-z]{1,20}))"
     r"(?=[,.!]|$| and\b)",
@@ -148,6 +150,7 @@ def findings_in_clause(
     if is_hypothetical(clause) or is_reported(clause):
         return []
     clause = _with_subject_first(clause)
+    clause = f"I am {clause[:1].lower()}{clause[1:]}" if _DIARY_PLAN.match(clause) else clause
     clause = without_contractions(f"I {clause[:1].lower()}{clause[1:]}" if _DIARY_VERB.match(clause) else clause)
     dates = windows(clause, message.said_at)
     if (turned := _with_date_last(clause, dates)) != clause:
