@@ -32,6 +32,7 @@ from holdfast.domain.types import (
 )
 from holdfast.ingest.reconcile.candidates import CandidateFinder, embed_texts
 from holdfast.ingest.reconcile.change import KnownMemories, reconcile
+from holdfast.ingest.reconcile.follow_ups import completed_drafts
 from holdfast.ingest.reconcile.wrong_statements import find_repeated_wrong
 from holdfast.text import passages
 from holdfast.text.redaction import is_only_redacted
@@ -247,6 +248,8 @@ async def _write_memories(
     wrong = await find_repeated_wrong(work.store, drafts, messages)
     repeated = tuple((memory.ref, source) for n, memory in wrong.items() for source in drafts[n].sources)
     drafts = [draft for n, draft in enumerate(drafts) if n not in wrong]
+    if work.judge is None:
+        drafts = await completed_drafts(work.store, drafts, messages, work.now)
     for attempt in range(MAX_CONFLICT_RETRIES + 1):
         known = await work.related.find_known(drafts, messages, extraction.by)
         if attempt == MAX_CONFLICT_RETRIES:  # other writers always won: both memories stay, marked as a conflict

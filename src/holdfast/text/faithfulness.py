@@ -150,11 +150,11 @@ def has_words(text: str, stems: Iterable[str]) -> bool:
     return set(stems) <= {word.stem for word in _words(_plain(text))}
 
 
-def quotation(author: str, memory: str, sentence: str, message: str) -> str:
+def quotation(author: str, memory: str, sentence: str, message: str, *, exact: bool = False) -> str:
     """The author's clause that the memory was made of, or the whole sentence, as a quotation; the computed dates of the
-    memory stay in brackets after it."""
+    memory stay in brackets after it. `exact`: only the words from the first to the last that the memory has."""
     message = _plain(message)
-    start, end = _clause_span(memory, _plain(sentence), message)
+    start, end = _word_span(memory, message) if exact else _clause_span(memory, _plain(sentence), message)
     said = message[start:end].strip(" \t\n,;:-–—*•").rstrip(".").replace('"', "'")
     if not is_well_formed(f'{author} said: "{said}"'):
         said = re.sub(r"\s*[()]\s*", " ", said).strip()
@@ -168,6 +168,28 @@ _CLAUSE_BORDER = re.compile(
     r",\s+(?=(?:i|i'm|i've|we|we're|my|our|she|he|please)\b)",
     re.I,
 )
+
+
+def _word_span(memory: str, message: str) -> tuple[int, int]:
+    """The shortest span of the message that has all words of the memory which it has at all, with whole values."""
+    said = re.sub(r'^[^"]{1,80}? said: "|"\W*$', "", _COMPUTED_DATE.sub("", memory))
+    wanted = {word.stem for word in _words(said)} - _TEMPLATE_WORDS
+    there = [word for word in _words(message) if word.stem in wanted]
+    wanted &= {word.stem for word in there}
+    best = (0, len(message))
+    for first in range(len(there)):
+        seen: set[str] = set()
+        for last in range(first, len(there)):
+            seen.add(there[last].stem)
+            if seen >= wanted:
+                span = there[first].start, there[last].end
+                best = min(best, span, key=lambda each: each[1] - each[0])
+                break
+    start, end = best
+    for value in values(message):
+        start = value.start if value.start < start < value.end else start
+        end = value.end if value.start < end < value.end else end
+    return start, end
 
 
 def _clause_span(memory: str, sentence: str, message: str) -> tuple[int, int]:
@@ -292,8 +314,8 @@ _TEMPLATE_WORDS = frozenset(
 
 
 def _is_aligned(said: list[_ContentWord], text: str, replaced: Value | None = None, *, negated: bool = False) -> bool:
-    """Whether the words stand in the text; `replaced` is a value of the text that they leave out, and `negated` says that
-    they are known to state the opposite."""
+    """Whether the words stand in the text; `replaced` is a value of the text that they leave out, and `negated` says
+    that they are known to state the opposite."""
     there = _words(text)
     if negated:
         there = [word for word in there if word.stem not in _NEGATIONS]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from holdfast.domain.types import Message
-from holdfast.models.rules.findings.finding import RuleFinding
-from holdfast.models.rules.judge import TOPICLESS_RULES, SentenceContext
+from holdfast.models.rules.findings.finding import TOPICLESS_RULES, RuleFinding
+from holdfast.models.rules.judge import SentenceContext
 from holdfast.models.rules.patterns.other_languages import english_dates, foreign_finding, foreign_sentences, is_foreign
 from holdfast.models.rules.patterns.salience import has_subject_and_verb, points_back
 from holdfast.models.rules.people.participants import Participants

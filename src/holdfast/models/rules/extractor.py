@@ -115,7 +115,7 @@ def _proved_draft(finding: RuleFinding, note: SourcedFinding) -> Draft:
 
 
 def _without_repetitions(found: Iterable[Draft]) -> list[Draft]:
-    """The drafts, without those that repeat the words of another one (two findings may be quoted by the same clause) and
+    """The drafts, without those that repeat the words of another one (one clause may quote two findings) and without
     those whose value is redacted."""
     kept: dict[tuple[str, str], Draft] = {}
     for draft in found:

@@ -91,11 +91,11 @@ _BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
 
 
 def _weekend_of(w: Window) -> Span:
-    """The weekend that contains the day. The days next to it may be part of it; "the 21st" that is neither is meant in the
-    next month where it is."""
+    """The weekend that contains the day; Friday and Monday may be part of it. "The 21st" that is none of these days is
+    meant in the next month where it is."""
     day = w.start
     if _BARE_DAY.fullmatch(w.text):
-        months = (day + n * DAY for n in range(0, 100))
+        months = (day + n * DAY for n in range(100))
         day = next((each for each in months if each.day == day.day and each.weekday() in (4, 5, 6, 0)), day)
     if day.weekday() in (4, 0):
         first = day if day.weekday() == 4 else day - 2 * DAY

@@ -21,8 +21,8 @@ from holdfast.text.dates.spans import (
 from holdfast.text.dates.vocabulary import A_PART_OF_DAY, PARTS_OF_DAY, ordinal_number
 
 MAX_LAST_YEAR = timedelta(92)
-"""How long ago a date without a year and a tense may be if that is in last year: "14 December", said in January, but not
-in June. Chosen by hand; not measured."""
+"""How long ago a date of last year without its year and a tense may be: "14 December", said in January, not in June.
+Chosen by hand; not measured."""
 _PART_OF_DAY = re.compile(rf"\s+(?:in the )?({A_PART_OF_DAY})\b", re.I)
 _UNTIL = re.compile(r"\b(?:until|till|through)\s+$", re.I)
 

@@ -131,7 +131,7 @@ def test_what_says_nothing_besides_is_known(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["The user's host is db-2 and its password is [redacted].", "Rotate [redacted] on Friday", "The password is wrong."],
+    ["The user's host is db-2 and the code is [redacted].", "Rotate [redacted] on Friday", "The password is wrong."],
 )
 def test_what_says_more_is_not_only_redacted(text: str) -> None:
     assert not is_only_redacted(text)

@@ -42,7 +42,8 @@ _NEGATED_ALLERGY = re.compile(
     re.I,
 )
 _COMPANY = re.compile(
-    r"(?P<head>(?P<verb>lives?|works?|(?:am|is|are) (?:living|working)|share)\b.+?) with (?P<who>(?:my|our|his|her|their) .+)",
+    r"(?P<head>(?P<verb>lives?|works?|(?:am|is|are) (?:living|working))\b.+?) with "
+    r"(?P<who>(?:my|our|his|her|their) .+)",
     re.I,
 )
 """A statement about a place that also names people: each can change without the other."""

@@ -20,6 +20,8 @@ UNREAD_CONFIDENCE_SHARE = 0.6
 equally good findings get lower confidence. docs/decisions/0008 has the figures."""
 MAX_SUMMARY_CHARACTERS = 80
 """Maximum characters of a summary. Chosen by hand; not measured."""
+TOPICLESS_RULES = frozenset(("told", "told-event", "told-task", "told-order", "spoken", "reply", "abroad", "agreed"))
+"""Rules that find a statement without a topic: the kind they assign is a guess, and the judge's is better."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 

@@ -97,8 +97,8 @@ ROWS = (
     ),
     fact_row(
         "attribute",
-        rf"(?:(?:my|our) (?:new |current )?|(?:the )?new )(?P<k>{ATTRIBUTES}) (?:is|are|'s)(?: now| currently| actually| "
-        rf"in)? (?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|\w+ing\b)(?P<v>[^,;]{{1,70}})",
+        rf"(?:(?:my|our) (?:new |current )?|(?:the )?new )(?P<k>{ATTRIBUTES}) (?:is|are|'s)(?: now| currently| "
+        rf"actually| in)? (?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|\w+ing\b)(?P<v>[^,;]{{1,70}})",
         "{k}",
         0.85,
         "What is {s}'s {k}?|What {k} does {s} have?",

@@ -62,24 +62,25 @@ _LASTING_QUESTION = re.compile(
 
 
 _PROJECT_PLACE = re.compile(
-    r"\b(?:in|for|across|inside|within) (?:this|our|the|all|every|each) (?:[\w-]+ )?(?:repo(?:sitory)?|project|codebase|"
-    r"monorepo|workspace|package|app|service|frontend|backend|folder|module|code)s?\b",
+    r"\b(?:in|for|across|inside|within) (?:this|our|the|all|every|each) (?:[\w-]+ )?(?:repo(?:sitory)?|project|"
+    r"codebase|monorepo|workspace|package|app|service|frontend|backend|folder|module|code)s?\b",
     re.I,
 )
 _PROJECT_OCCASION = re.compile(
-    r"\b(?:before|after|when|while|on|without|with) (?:(?:you|we) )?(?:every |each |any )?(?:commit|push|merg|deploy|releas|"
-    r"rebas|tagg|(?:open|creat|rais)\w* (?:a |the )?(?:pr|pull request|mr)|pr|pull request|edit|chang|refactor)\w*\b",
+    r"\b(?:before|after|when|while|on|without|with) (?:(?:you|we) )?(?:every |each |any )?(?:commit|push|merg|deploy|"
+    r"releas|rebas|tagg|(?:open|creat|rais)\w* (?:a |the )?(?:pr|pull request|mr)|pr|pull request|edit|chang|"
+    r"refactor)\w*\b",
     re.I,
 )
 _PROJECT_THING = re.compile(
-    r"\b(?:commits?(?: messages?)?|branch(?:es)?|prs?|pull requests?|imports?|type hints?|types|tests?|docstrings?|comments?|"
-    r"lines|functions|files|folder|directory|migrations?|lockfile|legacy|dependenc(?:y|ies)|packages?|snapshots?|fixtures?|"
-    r"generated|vendor(?:ed)?|main|master|config|schema|linter|formatter|changelog)\b",
+    r"\b(?:commits?(?: messages?)?|branch(?:es)?|prs?|pull requests?|imports?|type hints?|types|tests?|docstrings?|"
+    r"comments?|lines|functions|files|folder|directory|migrations?|lockfile|legacy|dependenc(?:y|ies)|packages?|snapshots?|"
+    r"fixtures?|generated|vendor(?:ed)?|main|master|config|schema|linter|formatter|changelog)\b",
     re.I,
 )
 _KEPT_STATE = re.compile(
-    r"(?:keep|make|leave)\b.{2,40}\b(?:small|short|atomic|clean|green|sorted|alphabetical|under \d+|below \d+|simple|flat|"
-    r"minimal|alone|untouched|up to date|strict|pinned)\b",
+    r"(?:keep|make|leave)\b.{2,40}\b(?:small|short|atomic|clean|green|sorted|alphabetical|under \d+|below \d+|simple|"
+    r"flat|minimal|alone|untouched|up to date|strict|pinned)\b",
     re.I,
 )
 _WAY_OF_WORKING = re.compile(
@@ -87,15 +88,15 @@ _WAY_OF_WORKING = re.compile(
 )
 _NOT_OTHER = re.compile(r",? not (?!(?:now|yet|sure|yours|me|this|that|it|today)\b)[`\w./-]+", re.I)
 _INDEFINITE_TASK = re.compile(
-    r"\b(?:this (?:file|function|test|error|bug|line|class|one|query|script)|it\b|that\b|them\b|these|for me|me an?|now\b|"
-    r"first\b|again\b|today\b|tomorrow\b|real quick|for a (?:sec|moment|minute))",
+    r"\b(?:this (?:file|function|test|error|bug|line|class|one|query|script)|it\b|that\b|them\b|these|for me|me an?|"
+    r"now\b|first\b|again\b|today\b|tomorrow\b|real quick|for a (?:sec|moment|minute))",
     re.I,
 )
 
 
 def project_order(clause: str) -> bool:
-    """Whether an imperative says how to work in a project at any time, rather than what to do now: "use pnpm, not npm, in
-    this repo", "run the linter before committing", "keep commits small", "don't touch the legacy folder"."""
+    """Whether an imperative says how to work in a project at any time, rather than what to do now: "use pnpm, not npm,
+    in this repo", "run the linter before committing", "keep commits small", "don't touch the legacy folder"."""
     imperative = is_imperative(clause) or _PROHIBITION.match(clause)
     if not imperative or _INDEFINITE_TASK.search(clause) or len(clause.split()) > MAX_ORDER_WORDS:
         return False

@@ -85,7 +85,7 @@ _NUMERIC = {NUMBER, AMOUNT}
 
 
 def _exchanged_values(content: str, old: str, new: str) -> tuple[str, str]:
-    """What is replaced in the content, and by what: the whole value around `old` by a `new` one of its type, or nothing.
+    """What is replaced in the content, and by what: the whole value around `old`, by a `new` one of its type only.
 
     A bare number replaces only the number of an amount: "500" in "400 euros", but "500 euros" replaces it whole.
     """
