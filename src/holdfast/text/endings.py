@@ -68,6 +68,12 @@ _PATTERNS = tuple(
         (RESIGNATION, rf"(?P<x>{_NAME}) no longer works (?:here|with us|for us|at|for)\b"),
         (
             STOP,
+            r"\b(?:handed in (?:my|their|his|her) notice (?:at|to|with)|quit|resigned from|let go (?:from|by)|"
+            rf"fired (?:from|by)|laid off (?:from|by)|last day at) (?:the |my |their )?(?:job at )?"
+            rf"(?P<x>{_NAME}|[a-z]+ place){_AFTER}",
+        ),
+        (
+            STOP,
             r"\b(?:come|came|taken?|took|put|moved|shifted|weaned) (?:me |her |him |them |us |the user )?off (?:of )?"
             rf"(?:the |my |his |her |their )?(?P<x>[\w.-]{{3,}}(?: [a-z]{{4,}})?){_THING_END}",
         ),
@@ -91,6 +97,14 @@ _OVER = re.compile(
 _NEGATED = re.compile(
     r"\b(?:not|never|almost|nearly|n't|might|may|if|would|could|thinking|want|wants|should)\b|n't\b", re.I
 )
+
+
+HOME_KEYS = ("home-city", "address", "dwelling")
+MOVED = re.compile(
+    r"(?P<who>.+?)(?: and others)? (?:have |has )?(?:finally |just )?moved(?: house| in| flat)?"
+    r"(?: (?:yesterday|today|on \w+|last \w+|this \w+|at last|finally))*(?: \([^()]*\))?[.!]?"
+)
+"""A memory of a move that does not say where to: the old home is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +138,8 @@ def ends(draft: Draft, said_at: datetime, memory: Memory) -> bool:
     over = memory.occurred_until or memory.occurred_at
     if memory.kind == "event" and (over is None or over <= said_at):
         return False
+    if memory.key in HOME_KEYS and (moved := MOVED.fullmatch(draft.content)):
+        return memory.content.startswith(moved["who"])
     gone = ending(draft.content)
     return gone is not None and _rests_on(ASIDE.sub("", memory.content), gone)
 

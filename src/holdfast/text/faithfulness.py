@@ -48,6 +48,8 @@ _ENDING = re.compile(
 _CORRECTING = re.compile(
     r"\b(?:sorry|wait|no|nope|actually|i mean|i meant|meant|correction|oops|whoops|not|scratch)\b", re.I
 )
+_REMINDER = re.compile(r"\b(?:do not|don['’]?t)(?: let (?:me|us))? forget\b", re.I)
+"""Negations that negate nothing."""
 _NEGATIONS = frozenset(("not", "never", "nobody", "nothing", "none"))
 _PRONOUN = re.compile(r"\b(?:he|she|they|it|his|her|hers|him|them|their|its|this|that|those|these|one)\b", re.I)
 _BROKEN = re.compile(
@@ -268,7 +270,8 @@ def _with_written_dates(text: str, memory: str) -> str:
 def _words(text: str) -> list[_ContentWord]:
     """The content words of a text."""
     found = []
-    for m in _WORD.finditer(text[:MAX_SCANNED_CHARACTERS]):
+    text = _REMINDER.sub(lambda m: " " * len(m[0]), text[:MAX_SCANNED_CHARACTERS])
+    for m in _WORD.finditer(text):
         token = m[0].lower()
         if re.search(r"n't$|^cannot$", token):
             found.append(_ContentWord("not", *m.span()))
@@ -379,10 +382,16 @@ def _is_whole(taken: list[int], there: list[_ContentWord], spans: list[Value], r
 
 
 def _keeps_negation(said: list[_ContentWord], taken: list[int], there: list[_ContentWord]) -> bool:
+    """Whether the words do not leave out a negation of theirs: among them, or up to two words before them."""
     if any(word.stem in _NEGATIONS for word in said):
         return True
-    first, last = max(0, min(taken) - 1), max(taken)
-    return not any(there[n].stem in _NEGATIONS for n in range(first, last + 1))
+    first, last = min(taken), max(taken)
+    before = (n for n in range(max(0, first - 2), first) if there[first].start - there[n].end < MAX_NEGATION_GAP)
+    return not any(there[n].stem in _NEGATIONS for n in (*before, *range(first, last + 1)))
+
+
+MAX_NEGATION_GAP = 20
+"""Maximum characters between a negation and the word that it negates. Chosen by hand; not measured."""
 
 
 def _is_named_elsewhere(said: list[_ContentWord], main: str, other: str) -> bool:

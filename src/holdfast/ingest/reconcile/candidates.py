@@ -19,7 +19,7 @@ from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Floats, Memory, Message, Test, Verdict, fingerprint
 from holdfast.ingest.reconcile.change import KnownMemories, memory_from_draft
 from holdfast.text import supersession, tokens
-from holdfast.text.endings import ends
+from holdfast.text.endings import HOME_KEYS, MOVED, ends
 from holdfast.text.similarity import adds_details, restates, updates
 from holdfast.text.task_completion import finishes, leaves_open
 
@@ -100,9 +100,10 @@ class CandidateFinder:
         ]
         meanings = await self._meanings(drafts) if loose else [None] * len(drafts)
         sayings = supersession.statement_sources(messages.values())
+        homes = await self._homes() if any(MOVED.fullmatch(draft.content) for draft in loose) else []
         tasks = await self._tasks() if loose else []
         near = [
-            await self._near(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]], tasks)
+            await self._near(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]], [*tasks, *homes])
             for draft, vector in zip(drafts, meanings, strict=True)
             if draft in loose
         ]
@@ -149,6 +150,10 @@ class CandidateFinder:
     async def _tasks(self) -> list[Memory]:
         """Load the newest open tasks. They have no vectors, and a report of completion may share no word with one."""
         return list((await self.store.scan(Test("kind", "eq", "task"), now=self.now, limit=MAX_RELATED // 2)).items)
+
+    async def _homes(self) -> list[Memory]:
+        """Load where somebody lives, which a report of a move ends without naming it."""
+        return list((await self.store.scan(Test("key", "in", HOME_KEYS), now=self.now, limit=MAX_RELATED)).items)
 
     async def _near(
         self,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from holdfast.domain.ports.storage import Store
-from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Memory, Message, Test
+from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Memory, Message, Test, fingerprint
 from holdfast.text import tokens
 from holdfast.text.dates import written_date
+from holdfast.text.endings import MOVED
 from holdfast.text.faithfulness import is_proved
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.values import AMOUNT, DATE, NUMBER, Value, values
@@ -22,46 +23,59 @@ from holdfast.text.values import AMOUNT, DATE, NUMBER, Value, values
 MAX_CANDIDATES = 200
 """How many of the newest memories a follow-up may refer to. Chosen by hand; not measured."""
 _NOT = re.compile(r"[,;]? (?:and |it's |its )?not (?:on |at |in )?(?=\S)", re.I)
-_MOVED = re.compile(
-    r"(?P<who>.+?)(?: and others)? (?:(?:have |has )?(?:finally |just )?moved(?: house| in| flat)?|are in|is in)"
-    r"(?: (?:yesterday|today|on \w+|last \w+|this \w+|at last|finally))*(?: \([^()]*\))?[.!]?",
-)
 _PLANNED_MOVE = re.compile(
     r"\b(?:moving|move|relocating|relocate) (?:back )?to (?P<place>(?-i:[A-ZÀ-Þ])[\w'-]+(?: (?-i:[A-ZÀ-Þ])[\w'-]+)?)"
 )
 _NUMERIC = {NUMBER, AMOUNT}
 
 
-async def completed_drafts(
+@dataclass(frozen=True, slots=True)
+class FollowUps:
+    """Drafts, of which some were completed by memories."""
+
+    drafts: list[Draft]
+    superseded: dict[str, tuple[Memory, ...]] = field(default_factory=dict)
+    """Fingerprint of a completed draft → the memory that completed it, which it supersedes."""
+    said_at: dict[str, datetime] = field(default_factory=dict)
+    """Message id → when it was said, for the sources of these memories."""
+
+
+async def find_follow_ups(
     store: Store, drafts: Sequence[Draft], messages: Mapping[str, Message], now: datetime
-) -> list[Draft]:
+) -> FollowUps:
     """The drafts, with those that follow up on a memory completed by it."""
     if not any(_may_follow_up(draft) for draft in drafts):
-        return [*drafts]
+        return FollowUps([*drafts])
     page = await store.scan(Test("kind", "in", ("fact", "event")), now=now, limit=MAX_CANDIDATES)
     known = [memory for memory in page.items if memory.sources and memory.trust not in SECOND_HAND_TRUST]
-    cited = [source for memory in known for source in memory.sources]
-    texts = {item.id: item.content for item in await store.get(list(dict.fromkeys(cited))) if isinstance(item, Message)}
-    texts |= {id: message.content for id, message in messages.items()}
-    done: list[Draft] = []
+    cited = list(dict.fromkeys(source for memory in known for source in memory.sources))
+    said = {item.id: item for item in await store.get(cited) if isinstance(item, Message)} | dict(messages)
+    texts = {id: message.content for id, message in said.items()}
+    found = FollowUps([], said_at={id: message.said_at for id, message in said.items()})
     for draft in drafts:
         at = messages[draft.sources[-1]].said_at
-        done += [_corrected(draft, known, texts) or draft, *_new_home(draft, known, texts, at)]
-    return done
+        corrected = _corrected(draft, known, texts)
+        found.drafts.append(corrected[0] if corrected else draft)
+        for made, memory in (*([corrected] if corrected else []), *_new_home(draft, known, texts, at)):
+            if made is not found.drafts[-1]:
+                found.drafts.append(made)
+            found.superseded[fingerprint(made.kind, made.content)] = (memory,)
+    return found
 
 
 def _may_follow_up(draft: Draft) -> bool:
     own = draft.key is None and draft.trust not in SECOND_HAND_TRUST
-    return own and bool(" not " in draft.content or _MOVED.fullmatch(draft.content))
+    return own and bool(" not " in draft.content or MOVED.fullmatch(draft.content))
 
 
-def _corrected(draft: Draft, known: Sequence[Memory], texts: Mapping[str, str]) -> Draft | None:
-    """The memory's statement with the value that the draft corrects; None when the draft corrects none, or several."""
+def _corrected(draft: Draft, known: Sequence[Memory], texts: Mapping[str, str]) -> tuple[Draft, Memory] | None:
+    """The memory's statement with the value that the draft corrects, and the memory; None when the draft corrects none,
+    or one of several."""
     swap = _swapped_values(ASIDE.sub("", draft.content)) if draft.key is None and len(draft.sources) == 1 else None
     if swap is None:
         return None
     new, old = swap
-    found = [made for memory in known if (made := _with_value(draft, memory, new, old, texts))]
+    found = [(made, memory) for memory in known if (made := _with_value(draft, memory, new, old, texts))]
     return found[0] if len(found) == 1 else None
 
 
@@ -137,9 +151,11 @@ def _moved_day(memory: Memory, new: Value) -> datetime | None:
         return None
 
 
-def _new_home(draft: Draft, known: Iterable[Memory], texts: Mapping[str, str], at: datetime) -> list[Draft]:
-    """The new home of somebody who moved without saying where, if a plan says it."""
-    moved = _MOVED.fullmatch(draft.content)
+def _new_home(
+    draft: Draft, known: Iterable[Memory], texts: Mapping[str, str], at: datetime
+) -> list[tuple[Draft, Memory]]:
+    """The new home of somebody who moved without saying where, if a plan says it; and the plan."""
+    moved = MOVED.fullmatch(draft.content)
     if moved is None or draft.key is not None or (draft.occurred_at is not None and draft.occurred_at > at):
         return []
     who = moved["who"]
@@ -151,10 +167,9 @@ def _new_home(draft: Draft, known: Iterable[Memory], texts: Mapping[str, str], a
         sources = (memory.sources[-1], draft.sources[-1])
         if is_proved(content, [texts[source] for source in sources if source in texts]):
             words = tuple(tokens.question_words(content))
-            home = replace(draft, kind="fact", content=content, summary=content, key="home-city", sources=sources)
-            return [
-                replace(
-                    home, keywords=words, queries=(f"Where does {who} live?",), occurred_at=None, occurred_until=None
-                )
-            ]
+            home = replace(
+                draft, kind="fact", content=content, summary=content, key="home-city", sources=sources, keywords=words,
+                queries=(f"Where does {who} live?",), occurred_at=None, occurred_until=None,
+            )  # fmt: skip
+            return [(home, memory)]
     return []

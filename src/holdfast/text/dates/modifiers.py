@@ -91,8 +91,8 @@ _BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
 
 
 def _weekend_of(w: Window) -> Span:
-    """The weekend that contains the day; Friday and Monday may be part of it. "The 21st" that is none of these days is
-    meant in the next month where it is."""
+    """The weekend that contains the day; Friday and Monday may be part of it. "The 21st" that is none of these days
+    is meant in the next month where it is."""
     day = w.start
     if _BARE_DAY.fullmatch(w.text):
         months = (day + n * DAY for n in range(100))

@@ -107,7 +107,7 @@ def fact_findings(clause: str, participants: Participants, dates: list[Window], 
 
 
 _INTRODUCTION = re.compile(
-    rf"\b(?:my|our) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? "
+    rf"\b(?:my|our|his|her|their) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? "
     rf"(?-i:(?P<name>[A-Z][a-zà-ÿ]+))",
     re.I,
 )
@@ -135,13 +135,15 @@ def _positive_facts(subject: Subject, rest: str, dates: list[Window], lower: boo
 
 def _company_facts(subject: Subject, verb: str, people: str) -> list[RuleFinding]:
     """A fact for each of the people whom somebody lives or works with."""
-    predicate = third_person_predicate(verb, subject.plural)
     found = []
+    queries = (f"Who does {without_others(subject).inline} {verb.split()[-1]} with?",)
     for who in _ANOTHER_ONE.split(people):
-        key = f"{_slug(predicate)}-with-{_slug(who)}"[:80]
-        content = as_sentence(f"{subject.name} {predicate} with {third_person_text(who)}")
-        queries = (f"Who does {without_others(subject).inline} {_slug(verb).removesuffix('s')} with?",)
-        found.append(RuleFinding("fact", "company", subject, content, 0.85, key, who, queries))
+        named = introduction_findings(who, without_others(subject))
+        said = as_sentence(f'{without_others(subject).name} said: "with {who}"')
+        key = f"{_slug(verb)}-with-{_slug(who)}"[:80]
+        found += [replace(one, queries=queries) for one in named] or [
+            RuleFinding("fact", "company", subject, said, 0.8, key, who, queries)
+        ]
     return found
 
 

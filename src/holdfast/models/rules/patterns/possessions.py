@@ -106,8 +106,8 @@ ROWS = (
     ),
     fact_row(
         "attribute",
-        r"(?:i |we )?(?:(?:just |also )?(?:ran|set|got|hit|lifted|did) )?(?:an? |my )?(?:new|beat my|smashed my) "
-        r"(?P<k>personal best|personal record|pb)\b(?=\D{0,40}\d)[^\d;]{0,40}?"
+        r"(?:i |we )?(?:(?:just |also )?(?:ran|set|got|hit|lifted|did) )?(?:an? |my )?"
+        r"(?:new |beat my |smashed my |\d+k )(?P<k>personal best|personal record|pb)\b(?=\D{0,40}\d)[^\d;]{0,40}?"
         r"(?P<v>\d+(?:[:.,]\d+)*(?: ?(?:kg|km|k|m|s|min(?:ute)?s?|hours?|seconds))?)(?=$|[ ,.!])",
         "{k}",
         0.85,

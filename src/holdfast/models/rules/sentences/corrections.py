@@ -13,7 +13,7 @@ from holdfast.text.dates import meant_window, windows, written_date
 from holdfast.text.lexicon.change import INSTEAD_OF, RESCHEDULING_VERBS, RETRACTIONS
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
-from holdfast.text.values import AMOUNT, NAME, NUMBER, value_type, values
+from holdfast.text.values import AMOUNT, NAME, NUMBER, TIME, value_type, values
 
 _CORRECTION = re.compile(
     rf"(?:(?:{RETRACTIONS}|no(?=[,.;:!–-]| (?:it|its|i|sorry)\b)|my bad|correction|i mean|i meant|whoops)"
@@ -39,10 +39,12 @@ _RETRACTION = re.compile(rf"(?:(?:{RETRACTIONS}|no)[\s,.!]*)+", re.I)
 
 
 def joined_corrections(parts: list[str]) -> list[str]:
-    """The sentences, with "Wait no." and "Thursday." joined into one."""
+    """The sentences, with "Wait no." and "Thursday." joined into one, and so "A new record!" and "26:55"."""
     joined: list[str] = []
     for part in parts:
-        if joined and _RETRACTION.fullmatch(joined[-1]):
+        if joined and joined[-1].endswith("!") and value_type(part) in (TIME, NUMBER, AMOUNT):
+            joined[-1] = f"{joined[-1]} {part}"
+        elif joined and _RETRACTION.fullmatch(joined[-1]):
             joined[-1] = f"{joined[-1].rstrip(' .!,')}, {part}"
         else:
             joined.append(part)
