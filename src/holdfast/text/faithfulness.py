@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from holdfast.text.content_words import NEGATIONS, TEMPLATE_WORDS, ContentWord, content_words
 from holdfast.text.lexicon import word_list
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY, MONTHS
-from holdfast.text.values import AMOUNT, MAX_SCANNED_CHARACTERS, NAME, NUMBER, Value, values
+from holdfast.text.values import AMOUNT, NAME, NUMBER, Value, values
 
 _QUOTED = re.compile(r'[^"]{1,80}? said: "(?P<said>.*)"(?P<dates>(?: \([^()]*\))*)\.?', re.S)
 _ANSWERED = re.compile(
@@ -24,21 +24,8 @@ _ANSWERED = re.compile(
 )
 _COMPUTED_DATE = re.compile(rf" \((?:[^()]*\b(?:{'|'.join(MONTHS)}|{A_FULL_WEEKDAY}|(?:19|20)\d\d)\b[^()]*)\)", re.I)
 _REFERENCE = re.compile(r' \(of: "(?P<of>[^"]*)"\)')
-_WORD = re.compile(r"[^\W_]+(?:[.,:/@_'’+#&]+[^\W_]+)*")
 _NUMERIC_DATE = re.compile(r"(?<![\w/.-])(\d{1,2})[-/](\d{1,2})[-/](\d{4})(?![-/.]?\w)")
 _WRITTEN_DATE = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})\b", re.I)
-_FUNCTION_WORDS = frozenset(
-    word_list(
-        "a an the i me my mine myself we us our ours ourselves you your yours he him his himself she her hers herself "
-        "they them their theirs themselves it its itself this that these those who which what im ive ill am is are "
-        "was were be been being have has had having do does did doing done will would shall should can could may "
-        "might must s d ll m re ve t user others of in on at to for from with by as into about and or but so because "
-        "if than then up out off over there here now also just still really actually very too please only already "
-        "currently finally recently always usually both all originally mostly mainly basically officially simply even "
-        "once often sometimes first ended absolutely generally typically normally personally truly definitely deeply "
-        "much so severely mildly quite happily lol haha btw tbh fyi though tho kinda pls omg ya ok okay"
-    )
-)
 _ENDING = re.compile(
     r"\b(?:no longer|any ?more|any longer|not|quit|resigned|left|leaving|leave|stopped|stop|gave up|given up|switched|"
     r"moved|migrated|fired|laid off|sold|these days|ended|over|never again)\b|n['’]t\b",
@@ -48,9 +35,6 @@ _ENDING = re.compile(
 _CORRECTING = re.compile(
     r"\b(?:sorry|wait|no|nope|actually|i mean|i meant|meant|correction|oops|whoops|not|scratch)\b", re.I
 )
-_REMINDER = re.compile(r"\b(?:do not|don['’]?t)(?: let (?:me|us))? forget\b", re.I)
-"""Negations that negate nothing."""
-_NEGATIONS = frozenset(("not", "never", "nobody", "nothing", "none"))
 _PRONOUN = re.compile(r"\b(?:he|she|they|it|his|her|hers|him|them|their|its|this|that|those|these|one)\b", re.I)
 _BROKEN = re.compile(
     r"\b(?:needs?|wants?|asks?|has|have|reminded) to (?:for|of|at|the|and|an?|in|on|with|their|they)\b|"
@@ -75,13 +59,6 @@ _PLAIN_VERBS = frozenset(
         "wasn't hasn't never no are have need work live are"
     )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _ContentWord:
-    stem: str
-    start: int
-    end: int
 
 
 def is_proved(memory: str, cited: Sequence[str], names: Iterable[str] = ()) -> bool:
@@ -114,7 +91,7 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
         return any(_is_verbatim(m["said"], text) for text in texts)
     if m := _ANSWERED.fullmatch(memory):
         return any(_is_verbatim(m["asked"], text) for text in texts) and any(
-            _is_verbatim(said, text) or _is_aligned(_words(said), text)
+            _is_verbatim(said, text) or _is_aligned(content_words(said), text)
             for text in texts
             for said in (m["said"], _COMPUTED_DATE.sub("", m["said"]))
         )
@@ -128,8 +105,8 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
         memory = re.sub(r"\bno longer\b", "", memory, flags=re.I)
     if len(texts) > 1:
         memory = _without_computed_dates(memory, texts)
-    own = {stem for name in names for stem in (each.stem for each in _words(name))}
-    said = [word for word in _words(_COMPUTED_DATE.sub("", memory)) if word.stem not in own]
+    own = {stem for name in names for stem in (each.stem for each in content_words(name))}
+    said = [word for word in content_words(_COMPUTED_DATE.sub("", memory)) if word.stem not in own]
     texts = [_with_written_dates(text, memory) for text in texts]
     if any(_is_aligned(said, text, negated=ended) for text in texts):
         return True
@@ -143,13 +120,13 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
 
 def missing_words(memory: str, cited: Sequence[str], names: Iterable[str] = ()) -> set[str]:
     """The stems of the memory's content words that no cited message has."""
-    known = {word.stem for text in (*cited, *names) for word in _words(_plain(text))} | _TEMPLATE_WORDS
-    return {word.stem for word in _words(_COMPUTED_DATE.sub("", _plain(memory)))} - known - _NEGATIONS
+    known = {word.stem for text in (*cited, *names) for word in content_words(_plain(text))} | TEMPLATE_WORDS
+    return {word.stem for word in content_words(_COMPUTED_DATE.sub("", _plain(memory)))} - known - NEGATIONS
 
 
 def has_words(text: str, stems: Iterable[str]) -> bool:
     """Whether the text has all these stems."""
-    return set(stems) <= {word.stem for word in _words(_plain(text))}
+    return set(stems) <= {word.stem for word in content_words(_plain(text))}
 
 
 def quotation(author: str, memory: str, sentence: str, message: str, *, exact: bool = False) -> str:
@@ -175,8 +152,8 @@ _CLAUSE_BORDER = re.compile(
 def _word_span(memory: str, message: str) -> tuple[int, int]:
     """The shortest span of the message that has all words of the memory which it has at all, with whole values."""
     said = re.sub(r'^[^"]{1,80}? said: "|"\W*$', "", _COMPUTED_DATE.sub("", memory))
-    wanted = {word.stem for word in _words(said)} - _TEMPLATE_WORDS
-    there = [word for word in _words(message) if word.stem in wanted]
+    wanted = {word.stem for word in content_words(said)} - TEMPLATE_WORDS
+    there = [word for word in content_words(message) if word.stem in wanted]
     wanted &= {word.stem for word in there}
     best = (0, len(message))
     for first in range(len(there)):
@@ -198,8 +175,8 @@ def _clause_span(memory: str, sentence: str, message: str) -> tuple[int, int]:
     """The span in the message of the clauses that share words with the memory."""
     start = message.find(sentence)
     start, end = (start, start + len(sentence)) if start >= 0 else (0, len(message))
-    stems = {word.stem for word in _words(_COMPUTED_DATE.sub("", memory))}
-    there = [word for word in _words(message[start:end]) if word.stem in stems - _TEMPLATE_WORDS]
+    stems = {word.stem for word in content_words(_COMPUTED_DATE.sub("", memory))}
+    there = [word for word in content_words(message[start:end]) if word.stem in stems - TEMPLATE_WORDS]
     if not there:
         return start, end
     first, last = start + there[0].start, start + there[-1].end
@@ -267,72 +244,23 @@ def _with_written_dates(text: str, memory: str) -> str:
     return _NUMERIC_DATE.sub(words, text) if written else text
 
 
-def _words(text: str) -> list[_ContentWord]:
-    """The content words of a text."""
-    found = []
-    text = _REMINDER.sub(lambda m: " " * len(m[0]), text[:MAX_SCANNED_CHARACTERS])
-    for m in _WORD.finditer(text):
-        token = m[0].lower()
-        if re.search(r"n't$|^cannot$", token):
-            found.append(_ContentWord("not", *m.span()))
-            continue
-        token = re.sub(r"'(?:s|m|re|ve|ll|d)?$", "", token)
-        if token in ("no", "not", "never") and text[m.end() : m.end() + 1] != ",":
-            found.append(_ContentWord("not", *m.span()))
-        elif token not in _FUNCTION_WORDS and token != "no":
-            found.append(_ContentWord(_stem(token), *m.span()))
-    return found
-
-
-def _stem(token: str) -> str:
-    """A rough stem, the same for all forms of a regular verb or noun."""
-    if not token.isalpha() or len(token) < 3:
-        return token
-    token = _IRREGULAR.get(token, token)
-    for ending in ("ies", "ing", "ied", "es", "ed", "s"):
-        if (
-            token.endswith(ending)
-            and len(token) - len(ending) >= (3 if ending == "ed" else 2)
-            and not token.endswith("ss")
-        ):
-            token = token[: -len(ending)] + ("y" if ending in ("ies", "ied") else "")
-            break
-    if len(token) > 3 and token[-1] == token[-2]:
-        token = token[:-1]
-    return token[:-1] if token.endswith("e") and len(token) > 2 else token
-
-
-_IRREGULAR = {
-    "used": "use", "began": "begin", "begun": "begin", "goes": "go", "gone": "go", "longer": "long",
-    "anymore": "long", "more": "long",
-}  # fmt: skip
-_TEMPLATE_WORDS = frozenset(
-    _stem(word)
-    for word in word_list(
-        "live work name call long prefer seat use ask remind need want answer say said accord move instruction port "
-        "year old due deadline favourite fan agree"
-    )
-)
-"""Words that the rules add: "lives in", "works at", "is called", "no longer", "wants to be reminded to"."""
-
-
-def _is_aligned(said: list[_ContentWord], text: str, replaced: Value | None = None, *, negated: bool = False) -> bool:
+def _is_aligned(said: list[ContentWord], text: str, replaced: Value | None = None, *, negated: bool = False) -> bool:
     """Whether the words stand in the text; `replaced` is a value of the text that they leave out, and `negated` says
     that they are known to state the opposite."""
-    there = _words(text)
+    there = content_words(text)
     if negated:
-        there = [word for word in there if word.stem not in _NEGATIONS]
+        there = [word for word in there if word.stem not in NEGATIONS]
     if not said:
         return True
     spans = values(text)
-    tries = (said, [word for word in said if word.stem not in _TEMPLATE_WORDS])
+    tries = (said, [word for word in said if word.stem not in TEMPLATE_WORDS])
     if any(_positions_hold(each, there, spans, replaced) for each in tries):
         return True
     return any(_is_turned(each, there, spans, replaced) for each in tries)
 
 
 def _positions_hold(
-    said: list[_ContentWord], there: list[_ContentWord], spans: list[Value], replaced: Value | None = None
+    said: list[ContentWord], there: list[ContentWord], spans: list[Value], replaced: Value | None = None
 ) -> bool:
     """Whether the words stand in this order among the others, with whole values and the same negations."""
     if not said:
@@ -344,7 +272,7 @@ def _positions_hold(
     return False
 
 
-def _taken(said: list[_ContentWord], there: list[_ContentWord], first: int) -> list[int]:
+def _taken(said: list[ContentWord], there: list[ContentWord], first: int) -> list[int]:
     taken, at = [], first
     for word in said:
         while at < len(there) and there[at].stem != word.stem:
@@ -356,7 +284,7 @@ def _taken(said: list[_ContentWord], there: list[_ContentWord], first: int) -> l
     return taken
 
 
-def _is_turned(said: list[_ContentWord], there: list[_ContentWord], spans: list[Value], replaced: Value | None) -> bool:
+def _is_turned(said: list[ContentWord], there: list[ContentWord], spans: list[Value], replaced: Value | None) -> bool:
     """Whether the clause was turned: its end stands before its beginning ("last week we moved")."""
     for cut in range(1, len(said)):
         for first in (n for n, word in enumerate(there) if word.stem == said[cut].stem):
@@ -370,7 +298,7 @@ def _is_turned(said: list[_ContentWord], there: list[_ContentWord], spans: list[
     return False
 
 
-def _is_whole(taken: list[int], there: list[_ContentWord], spans: list[Value], replaced: Value | None) -> bool:
+def _is_whole(taken: list[int], there: list[ContentWord], spans: list[Value], replaced: Value | None) -> bool:
     """Whether every value of the text is taken whole or not at all."""
     picked = set(taken)
     for value in spans:
@@ -381,24 +309,24 @@ def _is_whole(taken: list[int], there: list[_ContentWord], spans: list[Value], r
     return True
 
 
-def _keeps_negation(said: list[_ContentWord], taken: list[int], there: list[_ContentWord]) -> bool:
+def _keeps_negation(said: list[ContentWord], taken: list[int], there: list[ContentWord]) -> bool:
     """Whether the words do not leave out a negation of theirs: among them, or up to two words before them."""
-    if any(word.stem in _NEGATIONS for word in said):
+    if any(word.stem in NEGATIONS for word in said):
         return True
     first, last = min(taken), max(taken)
     before = (n for n in range(max(0, first - 2), first) if there[first].start - there[n].end < MAX_NEGATION_GAP)
-    return not any(there[n].stem in _NEGATIONS for n in (*before, *range(first, last + 1)))
+    return not any(there[n].stem in NEGATIONS for n in (*before, *range(first, last + 1)))
 
 
 MAX_NEGATION_GAP = 20
 """Maximum characters between a negation and the word that it negates. Chosen by hand; not measured."""
 
 
-def _is_named_elsewhere(said: list[_ContentWord], main: str, other: str) -> bool:
+def _is_named_elsewhere(said: list[ContentWord], main: str, other: str) -> bool:
     """Whether the memory begins with a person or thing of another message, for a pronoun of this one."""
     if not _PRONOUN.search(main):
         return False
-    others = [word.stem for word in _words(other)]
+    others = [word.stem for word in content_words(other)]
     return any(
         _contains([word.stem for word in said[:n]], others) and _is_aligned(said[n:], main)
         for n in range(min(5, len(said)), 0, -1)
@@ -410,10 +338,10 @@ def _contains(some: list[str], stems: list[str]) -> bool:
     return any(stems[i : i + len(some)] == some for i in range(len(stems) - len(some) + 1))
 
 
-def _is_corrected(said: list[_ContentWord], main: str, other: str) -> bool:
+def _is_corrected(said: list[ContentWord], main: str, other: str) -> bool:
     """Whether the memory is one message with one of its values replaced by a value of the same type of the other."""
     for new in values(other):
-        new_words = [word.stem for word in _words(new.text)]
+        new_words = [word.stem for word in content_words(new.text)]
         n = len(new_words)
         for i in range(len(said) - n + 1):
             if n and [word.stem for word in said[i : i + n]] == new_words:
@@ -423,7 +351,7 @@ def _is_corrected(said: list[_ContentWord], main: str, other: str) -> bool:
                         return True
     if not _CORRECTING.search(other) or len(other.split()) > MAX_CORRECTION_WORDS:
         return False
-    others, total = [word.stem for word in _words(other)], len(_words(main))
+    others, total = [word.stem for word in content_words(other)], len(content_words(main))
     plain = [(i, n) for n in (1, 2, 3) for i in range(len(said) - n + 1)]
     return any(
         _contains([word.stem for word in said[i : i + n]], others)
@@ -437,7 +365,7 @@ MAX_CORRECTION_WORDS = 8
 """Maximum words of a message whose only purpose is to correct a word of another one. Chosen by hand; not measured."""
 
 
-def _is_answer(said: list[_ContentWord], question: str, reply: str) -> bool:
+def _is_answer(said: list[ContentWord], question: str, reply: str) -> bool:
     """Whether the memory consists of words of a question, and then of the reply to it."""
     if "?" not in question:
         return False

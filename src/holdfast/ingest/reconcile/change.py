@@ -102,14 +102,10 @@ def reconcile(
             equivalents[mark] = memory
         memories.append(memory)
         became[id] = memory
-        for each in known.gone.get(mark, ()):
-            resting = became.get(each.draft_id, each)
-            if resting is None or resting.ref in (*replaced, memory.ref):
-                continue
-            if _may_supersede(memory, resting, known.said_at):
-                supersede.append(Supersede(resting.ref, memory.ref))
-                replaced[resting.ref] = resting
-                ended[resting.ref] = [known.ended_parts.get((mark, resting.draft_id), ())]
+        for resting in _resting_memories(memory, known, became, replaced):
+            supersede.append(Supersede(resting.ref, memory.ref))
+            replaced[resting.ref] = resting
+            ended[resting.ref] = [known.ended_parts.get((mark, resting.draft_id), ())]
     left = (_remaining_memory(head, ended[ref], known.texts, now) for ref, head in replaced.items())
     memories += [memory for memory in left if memory is not None]
     return Change(
@@ -118,6 +114,18 @@ def reconcile(
         supersede=tuple(supersede),
         sources=tuple(sources),
     )
+
+
+def _resting_memories(
+    memory: Memory, known: KnownMemories, became: Mapping[str, Memory | None], replaced: Mapping[str, Memory]
+) -> list[Memory]:
+    """The current memories that rest on what the memory says is gone."""
+    resting = (became.get(each.draft_id, each) for each in known.gone.get(memory.fingerprint, ()))
+    return [
+        each
+        for each in resting
+        if each is not None and each.ref not in (*replaced, memory.ref) and _may_supersede(memory, each, known.said_at)
+    ]
 
 
 def _remaining_memory(
