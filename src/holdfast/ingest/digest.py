@@ -32,6 +32,7 @@ from holdfast.domain.types import (
 )
 from holdfast.ingest.reconcile.candidates import CandidateFinder, embed_texts
 from holdfast.ingest.reconcile.change import KnownMemories, reconcile
+from holdfast.ingest.reconcile.follow_ups import FollowUps, find_follow_ups
 from holdfast.ingest.reconcile.wrong_statements import find_repeated_wrong
 from holdfast.text import passages
 from holdfast.text.redaction import is_only_redacted
@@ -256,8 +257,14 @@ async def _write_memories(
     wrong = await find_repeated_wrong(work.store, drafts, messages)
     repeated = tuple((memory.ref, source) for n, memory in wrong.items() for source in drafts[n].sources)
     drafts = [draft for n, draft in enumerate(drafts) if n not in wrong]
+    follow_ups = FollowUps(drafts)
+    if work.judge is None:
+        follow_ups = await find_follow_ups(work.store, drafts, messages, work.now)
+    drafts = follow_ups.drafts
     for attempt in range(MAX_CONFLICT_RETRIES + 1):
         known = await work.related.find_known(drafts, messages, extraction.by)
+        known.gone |= follow_ups.superseded
+        known.said_at = follow_ups.said_at | known.said_at
         if attempt == MAX_CONFLICT_RETRIES:  # other writers always won: both memories stay, marked as a conflict
             drafts, known = [replace(draft, key=None, contested=draft.key) for draft in drafts], KnownMemories()
         change = reconcile(drafts, known, messages, now=work.now, extractor=extraction.by)

@@ -55,7 +55,7 @@ def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
     """
     new, old = ASIDE.sub("", draft.content), ASIDE.sub("", memory.content)
     changed = CHANGE_WORD.search(new) or (_AMOUNT_CHANGE_WORD.search(new) and FIGURE.search(new))
-    if draft.kind != memory.kind or not changed or set(draft.sources) & set(memory.sources):
+    if draft.kind != memory.kind or not changed or draft.sources[-1:] == memory.sources[-1:]:
         return False
     mine, theirs = (_stems(text) for text in (new, old))
     shared = mine & theirs

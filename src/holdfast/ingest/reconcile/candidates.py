@@ -19,6 +19,7 @@ from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Floats, Memory, Message, Test, Verdict, fingerprint
 from holdfast.ingest.reconcile.change import KnownMemories, memory_from_draft
 from holdfast.text import supersession, tokens
+from holdfast.text.endings import HOME_KEYS, MOVED, ends
 from holdfast.text.similarity import adds_details, restates, updates
 from holdfast.text.task_completion import finishes, leaves_open
 
@@ -60,7 +61,7 @@ class DraftNeighbourhood:
         for draft, memory, meaning in zip(drafts, memories, meanings, strict=True):
             if draft is self.draft:
                 break
-            if set(draft.sources).isdisjoint(self.draft.sources):
+            if draft.sources[-1] != self.draft.sources[-1]:
                 earlier.append(memory)
                 if self.vector is not None and meaning is not None:
                     cosines[memory.id] = float(self.vector @ meaning)
@@ -99,9 +100,10 @@ class CandidateFinder:
         ]
         meanings = await self._meanings(drafts) if loose else [None] * len(drafts)
         sayings = supersession.statement_sources(messages.values())
+        homes = await self._homes() if any(MOVED.fullmatch(draft.content) for draft in loose) else []
         tasks = await self._tasks() if loose else []
         near = [
-            await self._near(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]], tasks)
+            await self._near(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]], [*tasks, *homes])
             for draft, vector in zip(drafts, meanings, strict=True)
             if draft in loose
         ]
@@ -109,14 +111,19 @@ class CandidateFinder:
             memories = [memory_from_draft(draft, messages, now=self.now, extractor=extractor) for draft in drafts]
             for each in near:
                 await self._relate(each.beside(drafts, memories, meanings, known), known)
-                if old := known.outdated.get(each.mark):
+                ending = [known.outdated[each.mark]] if each.mark in known.outdated else []
+                for old in (*ending, *known.gone.get(each.mark, ())):
                     await self._part_by_part(each.draft, each.said, each.saying, old, known)
         for draft in drafts:
             if head := known.heads.get((draft.kind, draft.key or "")):
                 source = draft.sources[-1]
                 await self._part_by_part(draft, messages[source], sayings[source], head, known)
-        rests_on = [source for memory in (*known.heads.values(), *known.outdated.values()) for source in memory.sources]
-        known.said_at |= {item.id: item.said_at for item in await self.store.get(rests_on) if isinstance(item, Message)}
+        gone = [memory for some in known.gone.values() for memory in some]
+        affected = (*known.heads.values(), *known.outdated.values(), *gone)
+        rests_on = [source for memory in affected for source in memory.sources]
+        sources = [item for item in await self.store.get(rests_on) if isinstance(item, Message)]
+        known.said_at |= {message.id: message.said_at for message in sources}
+        known.texts = {message.id: message.content for message in (*messages.values(), *sources)}
         return known
 
     async def _part_by_part(
@@ -143,6 +150,10 @@ class CandidateFinder:
     async def _tasks(self) -> list[Memory]:
         """Load the newest open tasks. They have no vectors, and a report of completion may share no word with one."""
         return list((await self.store.scan(Test("kind", "eq", "task"), now=self.now, limit=MAX_RELATED // 2)).items)
+
+    async def _homes(self) -> list[Memory]:
+        """Load where somebody lives, which a report of a move ends without naming it."""
+        return list((await self.store.scan(Test("key", "in", HOME_KEYS), now=self.now, limit=MAX_RELATED)).items)
 
     async def _near(
         self,
@@ -194,6 +205,9 @@ class CandidateFinder:
         same = sorted((m for m in memories if restates(draft, m)), key=lambda memory: memory.trust in SECOND_HAND_TRUST)
         if same:
             known.equivalents[near.mark] = same[0]
+            return
+        if gone := tuple(memory for memory in memories if ends(draft, near.said.said_at, memory)):
+            known.gone[near.mark] = gone
             return
         if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
             known.outdated[near.mark] = done[0]

@@ -25,6 +25,7 @@ from holdfast.domain.types import (
     fingerprint,
 )
 from holdfast.text import passages, statement_parts
+from holdfast.text.faithfulness import is_proved, quotation
 from holdfast.text.similarity import restates
 from holdfast.text.statement_parts import Span
 from holdfast.text.task_completion import finishes
@@ -41,6 +42,10 @@ class KnownMemories:
     and in `outdated`, it may be the memory that an earlier draft becomes."""
     outdated: dict[str, Memory] = field(default_factory=dict)
     """Fingerprint of a draft → the current memory that it supersedes, whatever its key."""
+    gone: dict[str, tuple[Memory, ...]] = field(default_factory=dict)
+    """Fingerprint of a draft → the current memories that rest on what it says is gone."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Message id → what it says, for the sources of memories that end in part."""
     ended_parts: dict[tuple[str, str], tuple[Span, ...]] = field(default_factory=dict)
     """(Fingerprint of a draft, draft id of the memory that it supersedes) → the parts of that memory that it ends;
     the other parts stay true."""
@@ -97,7 +102,11 @@ def reconcile(
             equivalents[mark] = memory
         memories.append(memory)
         became[id] = memory
-    left = (_remaining_memory(head, ended[ref], now) for ref, head in replaced.items())
+        for resting in _resting_memories(memory, known, became, replaced):
+            supersede.append(Supersede(resting.ref, memory.ref))
+            replaced[resting.ref] = resting
+            ended[resting.ref] = [known.ended_parts.get((mark, resting.draft_id), ())]
+    left = (_remaining_memory(head, ended[ref], known.texts, now) for ref, head in replaced.items())
     memories += [memory for memory in left if memory is not None]
     return Change(
         memories=tuple(memories),
@@ -107,12 +116,27 @@ def reconcile(
     )
 
 
-def _remaining_memory(head: Memory, ended: Sequence[tuple[Span, ...]], now: datetime) -> Memory | None:
+def _resting_memories(
+    memory: Memory, known: KnownMemories, became: Mapping[str, Memory | None], replaced: Mapping[str, Memory]
+) -> list[Memory]:
+    """The current memories that rest on what the memory says is gone."""
+    resting = (became.get(each.draft_id, each) for each in known.gone.get(memory.fingerprint, ()))
+    return [
+        each
+        for each in resting
+        if each is not None and each.ref not in (*replaced, memory.ref) and _may_supersede(memory, each, known.said_at)
+    ]
+
+
+def _remaining_memory(
+    head: Memory, ended: Sequence[tuple[Span, ...]], texts: Mapping[str, str], now: datetime
+) -> Memory | None:
     """What stays true of a memory after some of its parts have ended, as a new memory; None when no part stays true."""
     gone = [span for some in ended for span in some]
     content = statement_parts.without_parts(head.content, gone)
     if content is None or not all(ended):
         return None
+    content = _proved_remainder(content, head, texts)
     undated = not statement_parts.keeps_date(head.content, gone)
     return replace(
         head,
@@ -127,6 +151,16 @@ def _remaining_memory(head: Memory, ended: Sequence[tuple[Span, ...]], now: date
         occurred_at=None if undated else head.occurred_at,
         occurred_until=None if undated else head.occurred_until,
     )
+
+
+def _proved_remainder(content: str, head: Memory, texts: Mapping[str, str]) -> str:
+    """What remains of a memory, as a quotation where its sources do not prove it as a sentence."""
+    cited = [texts[source] for source in head.sources if source in texts]
+    names = [head.content.split(" said: ")[0]]
+    if not cited or is_proved(content, cited, names):
+        return content
+    author = names[0] if " said: " in head.content else "The user"
+    return quotation(author, content.replace("… ", ""), cited[-1], cited[-1], exact=True)
 
 
 def _finished_task(draft: Draft, messages: Mapping[str, Message], made: Sequence[Memory]) -> Memory | None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from holdfast.domain.types import Message
-from holdfast.models.rules.findings.finding import RuleFinding
-from holdfast.models.rules.judge import TOPICLESS_RULES, SentenceContext
+from holdfast.models.rules.findings.finding import TOPICLESS_RULES, RuleFinding
+from holdfast.models.rules.judge import SentenceContext
 from holdfast.models.rules.patterns.other_languages import english_dates, foreign_finding, foreign_sentences, is_foreign
 from holdfast.models.rules.patterns.salience import has_subject_and_verb, points_back
 from holdfast.models.rules.people.participants import Participants
@@ -29,8 +29,10 @@ from holdfast.models.rules.sentences.quotations import verbatim_quotation
 from holdfast.models.rules.sentences.rule_dispatch import findings_in_clause, findings_in_sentence, system_findings
 from holdfast.models.rules.sentences.short_replies import short_reply_finding
 from holdfast.text.dates import day_first, windows, written_date
+from holdfast.text.faithfulness import has_words, is_proved, is_well_formed, missing_words, quotation
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
+from holdfast.text.values import ValueMask, mask_values
 
 _FRAME_WORDS = frozenset(("the", "user", "said", "according", "to"))
 _FIRST_PERSON = re.compile(r"(?:i|i'm|i've|we|we're|we've|my|our)\b", re.I)
@@ -51,19 +53,70 @@ class SourcedFinding:
     trust: str
     place: int
     author: Subject
+    heard: tuple[Message, ...] = ()
+    """The messages up to this one, as written."""
 
 
 def sourced_findings(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[SourcedFinding]:
     """Everything the rules find in `messages`, however low its value; `before` only explains them."""
-    talk = with_dates_in_words([*before[-MAX_CORRECTION_DISTANCE:], *messages])
-    first = len(talk) - len(messages)
+    written = [*before[-MAX_CORRECTION_DISTANCE:], *messages]
+    first = len(written) - len(messages)
+    texts, mask = mask_values(message.content for message in with_dates_in_words(written))
+    talk = [replace(message, content=text) for message, text in zip(written, texts, strict=True)]
     notes: list[SourcedFinding] = []
     participants: dict[str, Participants] = {}
     for place, message in enumerate(talk):
         author = author_subject(message.speaker)
         for note in _message_findings(talk, place, participants.setdefault(author.name, Participants(author)), notes):
             notes = [n for n in notes if not _replaces(note, n)] + [note]
-    return [note for note in notes if note.place >= first]
+    return [_as_written(note, mask, written) for note in notes if note.place >= first]
+
+
+def _as_written(note: SourcedFinding, mask: ValueMask, written: Sequence[Message]) -> SourcedFinding:
+    """The finding with its values as the author wrote them."""
+    found, setting = note.found, note.setting
+    window = found.window
+    return replace(
+        note,
+        found=replace(
+            found,
+            content=mask.restored(found.content),
+            value=mask.restored(found.value),
+            queries=tuple(map(mask.restored, found.queries)),
+            window=replace(window, text=mask.restored(window.text)) if window else None,
+        ),
+        setting=replace(
+            setting,
+            sentence=mask.restored(setting.sentence),
+            before=mask.restored(setting.before),
+            earlier=mask.restored(setting.earlier),
+            message=mask.restored(setting.message),
+            reply=mask.restored(setting.reply),
+        ),
+        heard=tuple(written[: note.place + 1]),
+    )
+
+
+def proved_finding(finding: RuleFinding, note: SourcedFinding) -> tuple[RuleFinding, tuple[str, ...]]:
+    """The finding and its sources, such that the sources prove its words; what cannot be proved is quoted.
+
+    A person who is only named in an earlier message makes that message a source.
+    """
+    texts = {message.id: message.content for message in note.heard}
+    sources = note.sources
+    cited = [texts[source] for source in sources if source in texts]
+    names = {message.speaker for message in note.heard if message.speaker}
+    if is_proved(finding.content, cited, names):
+        return finding, sources
+    if is_well_formed(finding.content) and (missing := missing_words(finding.content, cited, names)):
+        for message in note.heard[-2::-1]:
+            if has_words(message.content, missing):
+                more = (message.id, *sources)
+                if is_proved(finding.content, [message.content, *cited], names):
+                    return finding, more
+    own = note.heard[-1].content if note.heard else note.setting.message
+    content = quotation(note.author.name, finding.content, note.setting.sentence, own)
+    return replace(finding, content=content), sources[-1:]
 
 
 def _replaces(new: SourcedFinding, old: SourcedFinding) -> bool:

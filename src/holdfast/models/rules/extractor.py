@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.domain.ports.models import Embedder
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.types import Draft, Memory, Message
-from holdfast.models.rules.conversation import SourcedFinding, sourced_findings
+from holdfast.models.rules.conversation import SourcedFinding, proved_finding, sourced_findings
 from holdfast.models.rules.findings.finding import (
     MIN_CONFIDENCE,
     UNREAD_CONFIDENCE_SHARE,
@@ -31,6 +31,7 @@ from holdfast.models.rules.judge import (
     readable_sentence,
 )
 from holdfast.text import tokens
+from holdfast.text.redaction import is_only_redacted
 from holdfast.text.task_completion import finishes
 
 log = logging.getLogger("holdfast")
@@ -98,13 +99,36 @@ def _judged_findings(notes: list[SourcedFinding]) -> list[JudgedFinding]:
 
 
 def _confident_drafts(findings: list[JudgedFinding], least: float, was_read: bool) -> list[Draft]:
-    return [
-        finding_draft(finding, note.sources, note.trust, note.setting.around)
+    return _without_repetitions(
+        _proved_draft(finding, note)
         for finding, note, _ in findings
         if finding.confidence
         >= (least if was_read and tokens.is_mostly_latin(note.setting.sentence) else least * UNREAD_CONFIDENCE_SHARE)
         and has_predicate(finding)
-    ]
+    )
+
+
+def _proved_draft(finding: RuleFinding, note: SourcedFinding) -> Draft:
+    """The draft of a finding whose words its sources prove."""
+    proved, sources = proved_finding(finding, note)
+    return finding_draft(proved, sources, note.trust, note.setting.around)
+
+
+def _without_repetitions(found: Iterable[Draft]) -> list[Draft]:
+    """The drafts, without those that repeat the words of another one (one clause may quote two findings) and without
+    those whose value is redacted."""
+    kept: dict[tuple[str, str], Draft] = {}
+    for draft in found:
+        if is_only_redacted(draft.content):
+            continue
+        known = kept.get((draft.content, draft.key or ""))
+        same = known or next((each for each in kept.values() if each.content == draft.content), None)
+        if same is None or (draft.key and same.key and draft.key != same.key):
+            kept[draft.content, draft.key or ""] = draft
+        elif draft.key and not same.key:
+            del kept[same.content, ""]
+            kept[draft.content, draft.key] = draft
+    return list(kept.values())
 
 
 def task_closing_drafts(
@@ -122,7 +146,7 @@ def task_closing_drafts(
     closing = []
     for note in sourced_findings(messages, before):
         message = related.get(note.sources[-1])
-        one = finding_draft(note.found, note.sources, note.trust, note.setting.around)
+        one = _proved_draft(note.found, note)
         one = (
             replace(one, kind="event", confidence=max(MIN_CLOSING_CONFIDENCE, one.confidence))
             if one.kind == "fact"

@@ -20,7 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from holdfast.domain.types import Floats
-from holdfast.models.rules.findings.finding import RuleFinding
+from holdfast.models.rules.findings.finding import TOPICLESS_RULES, RuleFinding
 from holdfast.models.rules.patterns.salience import is_noise
 from holdfast.models.rules.patterns.vocabulary import TECHNOLOGY
 from holdfast.models.rules.sentences.clauses import without_leading_fillers
@@ -31,8 +31,6 @@ from holdfast.text.lexicon.sentences import ENDS
 CLASSES = ("none", "fact", "event", "instruction", "task")
 WEIGHT_SCALE = 100
 """The weights in judge.json are integers: the real weights times this."""
-TOPICLESS_RULES = frozenset(("told", "told-event", "told-task", "told-order", "spoken", "reply", "abroad", "agreed"))
-"""Rules that find a statement without a topic: the kind they assign is a guess, and the judge's is better."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\d.,:]*|[?!…:;,]")
 _DATE = re.compile(rf"{A_FULL_WEEKDAY}s?|{A_MONTH_BUT_MAY}|today|tomorrow|yesterday|tonight|weekend")
 _RELATIVE = RELATIONS | {f"{relation}s" for relation in RELATIONS}

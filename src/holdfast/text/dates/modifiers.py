@@ -59,7 +59,7 @@ def modified_window(w: Window, text: str, reference: datetime, earlier: Window |
 
     `earlier` is the window before it, at which the window of "and stay until" starts.
     """
-    span, first = _narrowed_span((w.start, w.stop), text, w.span[0], midnight(reference))
+    span, first = _narrowed_span(w, text, midnight(reference))
     if edge := _EDGE.search(text, max(0, first - 20), first):
         word = edge[1].lower()
         begun = earlier is not None and word in _UNTIL and _STAY.fullmatch(text, earlier.span[1], edge.start())
@@ -70,9 +70,10 @@ def modified_window(w: Window, text: str, reference: datetime, earlier: Window |
     return Window(*span, text[first : w.span[1]], (first, w.span[1]))
 
 
-def _narrowed_span(span: Span, text: str, first: int, today: datetime) -> tuple[Span, int]:
-    """The part, the enclosing unit or the adjacent unit that the words before `first` ask for,
-    and where those words start."""
+def _narrowed_span(w: Window, text: str, today: datetime) -> tuple[Span, int]:
+    """The part, the enclosing unit or the adjacent unit that the words before the window ask for, and where those words
+    start."""
+    span, first = (w.start, w.stop), w.span[0]
     start, stop = span
     if (m := _PART.search(text, max(0, first - 24), first)) and stop - start > 2 * DAY:
         return _third(span, m[1].lower()), m.start()
@@ -80,10 +81,27 @@ def _narrowed_span(span: Span, text: str, first: int, today: datetime) -> tuple[
         ahead = m[1].lower() == "later"
         return ((today + DAY, stop) if ahead else (start, today) if start < today else span), m.start()
     if (m := _UNIT_OF.search(text, max(0, first - 30), first)) and stop - start <= WEEK:
-        return unit_span(start, m[1].lower()), m.start()
+        return (_weekend_of(w) if m[1].lower() == "weekend" else unit_span(start, m[1].lower())), m.start()
     if m := _BESIDE.search(text, max(0, first - 40), first):
         return _neighbouring_span(span, m), m.start()
     return span, first
+
+
+_BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
+
+
+def _weekend_of(w: Window) -> Span:
+    """The weekend that contains the day; Friday and Monday may be part of it. "The 21st" that is none of these days
+    is meant in the next month where it is."""
+    day = w.start
+    if _BARE_DAY.fullmatch(w.text):
+        months = (day + n * DAY for n in range(100))
+        day = next((each for each in months if each.day == day.day and each.weekday() in (4, 5, 6, 0)), day)
+    if day.weekday() in (4, 0):
+        first = day if day.weekday() == 4 else day - 2 * DAY
+        return first, first + 3 * DAY
+    saturday, stop = unit_span(day, "weekend")
+    return min(day, saturday), stop
 
 
 def _third(span: Span, part: str) -> Span:
@@ -95,6 +113,8 @@ def _third(span: Span, part: str) -> Span:
     third = (stop - start).days // 3 * DAY
     if "mid" in part:
         return start + third, stop - third
+    if "end" in part and (stop - start).days <= 31:
+        return max(start, stop - WEEK), stop
     return (stop - third, stop) if "end" in part or "late" in part else (start, start + third)
 
 

@@ -38,6 +38,8 @@ _DATE_FOLLOWS = re.compile(r",?\s+(?:(?:next|this|last)\s+week|(?:the\s+)?\d)", 
 _DEGREES = re.compile(
     r"\b(?:(?:will|ll|might|may|could|to) be|highs?|lows?|temperatures?|degrees)\b[\w\s]{0,20}$", re.I
 )
+_WEEKLY_HABIT = re.compile(r"\b(?:never|always)\b[\w\s]*$", re.I)
+"""What is never or always done on a Friday is not done on one particular Friday."""
 _UNITS = word_list("week weekend month quarter year decade")
 _UNIT_SHIFT = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0}
 
@@ -109,6 +111,8 @@ def _named_weekday(m: re.Match[str], word: str, scene: ExpressionContext) -> Spa
     capital = m["what"][0].isupper() and (word not in WEEKDAYS_LIKE_WORDS or _names_a_day(m))
     sure = len(word) > 5 or capital
     if _RECURRING_OR_NAMED.search(m.string[max(0, m.start() - 12) : m.start()]):
+        return None
+    if _WEEKLY_HABIT.search(m.string[max(0, m.start() - 30) : m.start()]):
         return None
     return (
         weekday_of_weeks(WEEKDAY_INDEX[word], "", scene) if sure or before in ("on", "by", "until", "since") else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from holdfast.text.dates.context import ExpressionContext
 from holdfast.text.dates.spans import (
@@ -20,6 +20,9 @@ from holdfast.text.dates.spans import (
 )
 from holdfast.text.dates.vocabulary import A_PART_OF_DAY, PARTS_OF_DAY, ordinal_number
 
+MAX_LAST_YEAR = timedelta(92)
+"""How long ago a date of last year without its year and a tense may be: "14 December", said in January, not in June.
+Chosen by hand; not measured."""
 _PART_OF_DAY = re.compile(rf"\s+(?:in the )?({A_PART_OF_DAY})\b", re.I)
 _UNTIL = re.compile(r"\b(?:until|till|through)\s+$", re.I)
 
@@ -40,6 +43,8 @@ def chosen_occurrence(spans: list[Span], which: str, scene: ExpressionContext, a
         return (current + future)[0]
     if which == "this":
         return next(s for s in spans if s[0].year == today.year)
+    if past[-1][0].year < today.year == future[0][0].year and today - past[-1][1] > MAX_LAST_YEAR:
+        return future[0]
     return past[-1] if today - past[-1][1] <= future[0][0] - today else future[0]
 
 

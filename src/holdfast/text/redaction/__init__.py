@@ -85,10 +85,18 @@ def may_be_secret(text: str) -> bool:
     return _PASSWORD_LIKE.search(text) is not None or _BARE_CODE.fullmatch(text) is not None
 
 
+_REDACTED_VALUE = re.compile(
+    rf"(?:\b(?:is|are|was|were|be|to|as|lautet|ist|est|es|è)|[:=]|'s)\s*[\"'`]*{re.escape(REDACTION_MARK)}", re.I
+)
+_BEYOND_SECRETS = re.compile(r"[,;.]\s+\S+\s+\S+\s+\S+|\band\b.+\b(?:is|are)\b")
+
+
 def is_only_redacted(text: str) -> bool:
     """Whether a redacted text says only that there was a secret: "The user's password is [redacted]."."""
     if REDACTION_MARK not in text:
         return False
+    if _REDACTED_VALUE.search(text) and not _BEYOND_SECRETS.search(text.replace(REDACTION_MARK, "x")):
+        return True
     rest = readable_text(text.replace(REDACTION_MARK, " ")).low
     return all(word in _FRAME_WORDS for word in _WORD.findall(labels.without_labels(rest)))
 

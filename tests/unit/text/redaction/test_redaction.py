@@ -123,7 +123,7 @@ def test_a_bare_word_is_a_secret_after_a_question_for_one() -> None:
 @pytest.mark.parametrize(
     "text",
     ["[redacted]", "[redacted].", "The user's password is [redacted].", "My PIN is [redacted]", "API key: [redacted]",
-     "The user said: [redacted] [redacted]", "Mein Passwort ist [redacted]"],
+     "The user's wifi password is [redacted].", "The user said: [redacted] [redacted]", "Mein Passwort ist [redacted]"],
 )  # fmt: skip
 def test_what_says_nothing_besides_is_known(text: str) -> None:
     assert is_only_redacted(text)
@@ -131,7 +131,7 @@ def test_what_says_nothing_besides_is_known(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["The user's wifi password is [redacted].", "Rotate [redacted] on Friday", "The password is wrong."],
+    ["The user's host is db-2 and the code is [redacted].", "Rotate [redacted] on Friday", "The password is wrong."],
 )
 def test_what_says_more_is_not_only_redacted(text: str) -> None:
     assert not is_only_redacted(text)

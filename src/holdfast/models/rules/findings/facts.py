@@ -36,7 +36,21 @@ _NO_LONGER = re.compile(
     r"(?P<be>am|are|is)? ?(?:no longer|not) (?P<rest>.+?)(?P<end> any ?more| any longer| these days)?$", re.I
 )
 _NEGATED_ANY_MORE = re.compile(rf"(?:{DO_NOT}|{CANNOT}) (?P<rest>.+?) (?:any ?more|any longer)$", re.I)
-_NEGATED_ALLERGY = re.compile(r"(?:am|is|are) not (?P<be>allergic to (?P<v>[\w-]+(?: [\w-]+)?))(?:$|,)", re.I)
+_NEGATED_ALLERGY = re.compile(
+    r"(?:am|is|are) not (?:actually |really )?(?P<be>allergic to (?P<v>[\w-]+(?: (?!after\b|at\b|any)[\w-]+)?))"
+    r"(?: after all| at all| any ?more| actually| either)?(?:$|,)",
+    re.I,
+)
+_COMPANY = re.compile(
+    r"(?P<head>(?P<verb>lives?|works?|(?:am|is|are) (?:living|working))\b.+?) with "
+    r"(?P<who>(?:my|our|his|her|their) .+)",
+    re.I,
+)
+"""A statement about a place that also names people: each can change without the other."""
+_LISTED_ROWS = frozenset(("allergy", "condition"))
+"""Rows whose value may be a list, each item of which can end on its own."""
+_AND = re.compile(r",? (?:and|or|&) (?:also |to )?|, (?:to )?")
+_ANOTHER_ONE = re.compile(r",? and (?=(?:my|our|his|her|their)\b)|, (?=(?:my|our|his|her|their)\b)")
 _STOPPING = re.compile(
     r"(?:have |has )?(?:stopped|quit|gave up) (?P<verb>eating|working|living|drinking|using|"
     r"driving|learning|studying) (?P<rest>.+)",
@@ -93,7 +107,7 @@ def fact_findings(clause: str, participants: Participants, dates: list[Window], 
 
 
 _INTRODUCTION = re.compile(
-    rf"\b(?:my|our) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? "
+    rf"\b(?:my|our|his|her|their) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? "
     rf"(?-i:(?P<name>[A-Z][a-zà-ÿ]+))",
     re.I,
 )
@@ -114,19 +128,55 @@ def _with_owner(finding: RuleFinding, clause: str, author: Subject, dates: list[
 
 
 def _positive_facts(subject: Subject, rest: str, dates: list[Window], lower: bool) -> list[RuleFinding]:
+    if (m := _COMPANY.fullmatch(rest)) and (stated := _single_facts(subject, m["head"], dates, lower)):
+        return stated + _company_facts(subject, m["verb"], m["who"])
+    return _single_facts(subject, rest, dates, lower)
+
+
+def _company_facts(subject: Subject, verb: str, people: str) -> list[RuleFinding]:
+    """A fact for each of the people whom somebody lives or works with."""
+    found = []
+    queries = (f"Who does {without_others(subject).inline} {verb.split()[-1]} with?",)
+    for who in _ANOTHER_ONE.split(people):
+        named = introduction_findings(who, without_others(subject))
+        said = as_sentence(f'{without_others(subject).name} said: "with {who}"')
+        key = f"{_slug(verb)}-with-{_slug(who)}"[:80]
+        found += [replace(one, queries=queries) for one in named] or [
+            RuleFinding("fact", "company", subject, said, 0.8, key, who, queries)
+        ]
+    return found
+
+
+def _listed_findings(row: FactRow, m: re.Match[str], subject: Subject, rest: str) -> list[RuleFinding]:
+    """A finding for each item of a list: "allergic to nuts and shellfish" is two facts."""
+    items = [item for item in _AND.split(m["v"].strip()) if item.strip()]
+    found = []
+    for item in items if len(items) > 1 else ():
+        alone = rest[: m.start("v")] + item
+        one = row.pattern.match(alone)
+        if one and (finding := _row_finding(row, one, subject, [], _row_content(row, one, subject, alone))):
+            found.append(finding)
+    return found
+
+
+def _single_facts(subject: Subject, rest: str, dates: list[Window], lower: bool) -> list[RuleFinding]:
+    listed: list[RuleFinding] = []
     by_group: dict[str, RuleFinding] = {}
     for row in _PREDICATE_ROWS:
         group = _GROUP_BY_ROW.get(row.name, row.name)
         if group in by_group or (row.lower and not lower) or (group == "lasting" and by_group):
             continue
         if m := row.pattern.match(rest):
+            if row.name in _LISTED_ROWS and (items := _listed_findings(row, m, subject, rest)):
+                listed += items
+                continue
             one = _row_finding(row, m, subject, dates, _row_content(row, m, subject, rest))
             if one:
                 by_group[group] = one
     if "job" in by_group and "employer" in by_group:
         content = f"{subject.name} {'work' if subject.plural else 'works'} at {by_group['employer'].value}"
         by_group["employer"] = replace(by_group["employer"], content=as_sentence(content))
-    return list(by_group.values())
+    return [*by_group.values(), *listed]
 
 
 def _ended_facts(subject: Subject, rest: str, dates: list[Window], lower: bool) -> list[RuleFinding]:

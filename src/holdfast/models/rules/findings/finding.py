@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.domain.types import Draft
 from holdfast.models.rules.patterns.vocabulary import STOP
-from holdfast.models.rules.people.third_person import Subject, without_others
+from holdfast.models.rules.people.third_person import USER_NAME, Subject, without_others
 from holdfast.models.rules.sentences.quotations import quotation_with_dates
 from holdfast.text.dates import OPEN_START, OPEN_STOP, Window, window_phrase
 from holdfast.text.redaction import redacted_text
@@ -20,6 +20,8 @@ UNREAD_CONFIDENCE_SHARE = 0.6
 equally good findings get lower confidence. docs/decisions/0008 has the figures."""
 MAX_SUMMARY_CHARACTERS = 80
 """Maximum characters of a summary. Chosen by hand; not measured."""
+TOPICLESS_RULES = frozenset(("told", "told-event", "told-task", "told-order", "spoken", "reply", "abroad", "agreed"))
+"""Rules that find a statement without a topic: the kind they assign is a guess, and the judge's is better."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -108,9 +110,17 @@ def memory_questions(finding: RuleFinding, words: tuple[str, ...]) -> tuple[str,
     return tuple(dict.fromkeys((*finding.queries, *generic)))[: max(3, min(5, len(finding.queries) + 1))]
 
 
+def _redacted_content(content: str, around: str) -> str:
+    """The content without secrets. Its frame is left out of the search: "user" also labels logins."""
+    frame = f"{USER_NAME} "
+    if not content.startswith(frame):
+        return redacted_text(content, around)
+    return frame + redacted_text(content.removeprefix(frame), around)
+
+
 def finding_draft(finding: RuleFinding, sources: tuple[str, ...], trust: str, around: str = "") -> Draft:
     """The draft of a finding; `around` is the text around it, which may show that a word is a password."""
-    content = redacted_text(finding.content, around)
+    content = _redacted_content(finding.content, around)
     key = f"{finding.subject.prefix}{finding.topic}" if finding.topic else None
     words = keywords(content, finding.topic)
     w = finding.window

@@ -116,9 +116,9 @@ def instruction_finding(clause: str, author: Subject) -> RuleFinding | None:
     if _NO_ORDER.match(clause):
         return None
     if m and _is_order(m["how"], m["what"]):
-        return RuleFinding("instruction", "lasting", author, content, 0.88, _object_key(m["what"]), m["what"])
+        return RuleFinding("instruction", "lasting", author, content, 0.88, object_key(m["what"]), m["what"])
     if (m := _CONDITIONAL_ORDER.match(clause)) and not _FIXED_PHRASE.search(clause):
-        return RuleFinding("instruction", "use-when", author, content, 0.75, _object_key(m["what"]), m["what"])
+        return RuleFinding("instruction", "use-when", author, content, 0.75, object_key(m["what"]), m["what"])
     return None
 
 
@@ -160,7 +160,7 @@ def order_key(text: str) -> str | None:
     return f"order-{named.lower()[:4]}" if named else f"order-{matches[0].lastgroup}" if matches else None
 
 
-def _object_key(what: str) -> str | None:
+def object_key(what: str) -> str | None:
     """The verb and its object as a key: run-tests from "run the tests before pushing"."""
     what = re.sub(_LEADING_MANNERS, "", re.split(r"[,;:.!]\s", what.strip())[0], flags=re.I)
     return _slug(_OBJECT_END.split(what)[0]) or _slug(_OBJECT_END.sub(" ", what))

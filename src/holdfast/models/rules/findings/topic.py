@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 
 from holdfast.domain.types import Draft, Message
 from holdfast.models.rules.conversation import sourced_findings
-from holdfast.models.rules.findings.finding import RuleFinding, finding_draft
-from holdfast.models.rules.judge import TOPICLESS_RULES
+from holdfast.models.rules.findings.finding import TOPICLESS_RULES, RuleFinding, finding_draft
 from holdfast.models.rules.sentences.clauses import sentences
 from holdfast.text.dates import windows
 

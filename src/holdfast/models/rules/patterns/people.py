@@ -93,11 +93,19 @@ ROWS = (
     fact_row(
         "employer",
         r"(?:have |has )?(?:am now at|(?:started|began)(?: a (?:new )?(?:job|position|role))?(?: working)? "
-        r"(?:at|for|with)|joined|got a (?:new )?(?:job|position|role) (?:at|with)) " + PROPER_NAME,
+        r"(?:at|for|with)|joined|got (?:a|the) (?:new )?(?:job|position|role) (?:at|with)|got hired (?:at|by)) "
+        + PROPER_NAME,
         "employer",
         0.82,
         _WORK,
         content="{S} {works} at {V}",
+    ),
+    fact_row(
+        "employer",
+        r"(?:am|are|is) starting (?:(?:a |my |the )?(?:new )?(?:job|position|role|work) )?(?:at|with) " + PROPER_NAME,
+        "employer",
+        0.82,
+        _WORK,
     ),
     fact_row(
         "job",
@@ -217,7 +225,7 @@ ROWS = (
     ),
     fact_row(
         "allergy",
-        r"(?:am|are|is) (?:(?:\w+ly) )?allergic to (?P<v>[\w -]{2,40}?)(?= (?:so|and i|since)\b|$)",
+        r"(?:am|are|is) (?:(?:\w+ly) )?allergic to (?P<v>[\w, -]{2,60}?)(?=,? (?:so|and i|since|which|but)\b|$)",
         "allergy-{v}",
         0.93,
         "What is {s} allergic to?|Does {s} have allergies?|Is {s} allergic to {v}?",

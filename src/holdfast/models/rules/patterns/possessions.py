@@ -97,12 +97,22 @@ ROWS = (
     ),
     fact_row(
         "attribute",
-        rf"(?:my|our) (?:new |current )?(?P<k>{ATTRIBUTES}) (?:is|are|'s)(?: now| currently| actually| "
-        rf"in)? (?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|\w+ing\b)(?P<v>[^,;]{{1,70}})",
+        rf"(?:(?:my|our) (?:new |current )?|(?:the )?new )(?P<k>{ATTRIBUTES}) (?:is|are|'s)(?: now| currently| "
+        rf"actually| in)? (?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|\w+ing\b)(?P<v>[^,;]{{1,70}})",
         "{k}",
         0.85,
         "What is {s}'s {k}?|What {k} does {s} have?",
         content="{S}'s {k} is {v}",
+    ),
+    fact_row(
+        "attribute",
+        r"(?:i |we )?(?:(?:just |also )?(?:ran|set|got|hit|lifted|did) )?(?:an? |my )?"
+        r"(?:new |beat my |smashed my |\d+k )(?P<k>personal best|personal record|pb)\b(?=\D{0,40}\d)[^\d;]{0,40}?"
+        r"(?P<v>\d+(?:[:.,]\d+)*(?: ?(?:kg|km|k|m|s|min(?:ute)?s?|hours?|seconds))?)(?=$|[ ,.!])",
+        "{k}",
+        0.85,
+        "What is {s}'s {k}?|What is {s}'s best time?",
+        content="{S}'s new {k} is {v}",
     ),
     fact_row(
         "setting",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holdfast.models.rules.findings.finding import RuleFinding
-from holdfast.models.rules.findings.instructions import order_key, order_text
+from holdfast.models.rules.findings.instructions import object_key, order_key, order_text
 from holdfast.models.rules.patterns.vocabulary import IMPERATIVES, split_words
 from holdfast.models.rules.people.third_person import Subject
 
@@ -61,6 +61,64 @@ _LASTING_QUESTION = re.compile(
 )
 
 
+_PROJECT_PLACE = re.compile(
+    r"\b(?:in|for|across|inside|within) (?:this|our|the|all|every|each) (?:[\w-]+ )?(?:repo(?:sitory)?|project|"
+    r"codebase|monorepo|workspace|package|app|service|frontend|backend|folder|module|code)s?\b",
+    re.I,
+)
+_PROJECT_OCCASION = re.compile(
+    r"\b(?:before|after|when|while|on|without|with) (?:(?:you|we) )?(?:every |each |any )?(?:commit|push|merg|deploy|"
+    r"releas|rebas|tagg|(?:open|creat|rais)\w* (?:a |the )?(?:pr|pull request|mr)|pr|pull request|edit|chang|"
+    r"refactor)\w*\b",
+    re.I,
+)
+_PROJECT_THING = re.compile(
+    r"\b(?:commits?(?: messages?)?|branch(?:es)?|prs?|pull requests?|imports?|type hints?|types|tests?|docstrings?|"
+    r"comments?|lines|functions|files|folder|directory|migrations?|lockfile|legacy|dependenc(?:y|ies)|packages?|snapshots?|"
+    r"fixtures?|generated|vendor(?:ed)?|main|master|config|schema|linter|formatter|changelog)\b",
+    re.I,
+)
+_KEPT_STATE = re.compile(
+    r"(?:keep|make|leave)\b.{2,40}\b(?:small|short|atomic|clean|green|sorted|alphabetical|under \d+|below \d+|simple|"
+    r"flat|minimal|alone|untouched|up to date|strict|pinned)\b",
+    re.I,
+)
+_WAY_OF_WORKING = re.compile(
+    r"(?:use|prefer|avoid|write|follow|stick|format|indent|name|keep|put|import|target|pin|sign|prefix)\b", re.I
+)
+_NOT_OTHER = re.compile(r",? not (?!(?:now|yet|sure|yours|me|this|that|it|today)\b)[`\w./-]+", re.I)
+_INDEFINITE_TASK = re.compile(
+    r"\b(?:this (?:file|function|test|error|bug|line|class|one|query|script)|it\b|that\b|them\b|these|for me|me an?|"
+    r"now\b|first\b|again\b|today\b|tomorrow\b|real quick|for a (?:sec|moment|minute))",
+    re.I,
+)
+
+
+def project_order(clause: str) -> bool:
+    """Whether an imperative says how to work in a project at any time, rather than what to do now: "use pnpm, not npm,
+    in this repo", "run the linter before committing", "keep commits small", "don't touch the legacy folder"."""
+    imperative = is_imperative(clause) or _PROHIBITION.match(clause)
+    if not imperative or _INDEFINITE_TASK.search(clause) or len(clause.split()) > MAX_ORDER_WORDS:
+        return False
+    bare, thing = _without_manners(clause), _PROJECT_THING.search(clause)
+    forbids = _PROHIBITION.match(clause) and thing
+    return bool(
+        forbids
+        or (_PROJECT_PLACE.search(clause) and _WAY_OF_WORKING.match(bare))
+        or _PROJECT_OCCASION.search(clause)
+        or (_KEPT_STATE.match(bare) and thing)
+        or (_NOT_OTHER.search(clause) and _WAY_OF_WORKING.match(bare))
+    )
+
+
+MAX_ORDER_WORDS = 24
+"""A longer imperative describes a task. Chosen by hand; not measured."""
+
+
+def _without_manners(clause: str) -> str:
+    return re.sub(_POLITE_OPENING, "", clause, count=1, flags=re.I)
+
+
 def standing_order(clause: str, author: Subject, before: str = "") -> RuleFinding | None:
     """The order in a clause, or None; `before` is the sentence that a "that" in the clause refers to."""
     asked = is_imperative(clause) and (_LASTING_WORD.search(clause) or _CLOSING_NOT.search(clause))
@@ -68,14 +126,17 @@ def standing_order(clause: str, author: Subject, before: str = "") -> RuleFindin
     barred = _BAN.match(clause) and (_REPLY_MANNER.search(clause) or _BANNED_THING.search(clause))
     forbidden = _PROHIBITION.match(clause) or _PERMISSION_RULE.search(clause)
     named = _NAMED_MANNER.match(clause)
+    in_project = project_order(clause)
     if (
-        not (asked or polite or barred or forbidden or named or _STANDING_CONDITION.match(clause))
+        not (asked or polite or barred or forbidden or named or in_project or _STANDING_CONDITION.match(clause))
         or len(clause.split()) < 2
     ):
         return None
     whereof = f' (of: "{before}")' if before and _BACK_REFERENCE.search(clause) else ""
     order = order_text(author, clause)
     content = order.removesuffix(".") + whereof + "." if whereof else order
+    if in_project:
+        return RuleFinding("instruction", "project-order", author, content, 0.85, object_key(clause), clause)
     return RuleFinding("instruction", "told-order", author, content, 0.7, order_key(clause), clause)
 
 
@@ -87,5 +148,5 @@ def order_in_question(sentence: str) -> str | None:
 
 
 def is_imperative(clause: str) -> bool:
-    first = re.sub(_POLITE_OPENING, "", clause, count=1, flags=re.I).split(" ")
+    first = _without_manners(clause).split(" ")
     return first[0].lower() in _VERBS and not (len(first) > 1 and first[1] in _STATEMENT_VERBS)

@@ -120,4 +120,6 @@ CANONICAL = {
     "licence-plate": "license-plate",
     "number-plate": "license-plate",
     "puppies": "puppies",
+    "pb": "personal-best",
+    "personal-record": "personal-best",
 }

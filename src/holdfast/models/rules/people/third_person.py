@@ -130,7 +130,11 @@ _BASE_VERBS = frozenset(
 REGULAR_VERBS = _BASE_VERBS | {_third_person_verb(verb) for verb in _BASE_VERBS}
 _PRONOUNS = {"i": "they", "we": "they", "my": "their", "our": "their", "me": "them", "us": "them", "mine": "theirs",
              "ours": "theirs", "myself": "themselves", "ourselves": "themselves"}  # fmt: skip
-_FIRST_PERSON = re.compile(r"\b(?:i am|i was|i|we|my|our|me|us|mine|ours|myself|ourselves)\b", re.I)
+_FIRST_PERSON = re.compile(
+    r"\b(?:i am|i was|i|we|my|our|me|us|(?<!\ba )(?<!\bthe )(?<!\bthat )(?<!\bgold )(?<!\bcoal )mine|"
+    r"ours|myself|ourselves)\b",
+    re.I,
+)
 
 
 def third_person_predicate(rest: str, plural: bool) -> str:

@@ -206,7 +206,7 @@ def clauses(sentence: str) -> list[str]:
     if is_question(sentence) and parts:
         parts = [p for p in parts[:-1] if not is_question(p)]
     asserted, subject = [], ""
-    for part in (half for whole in parts for half in _clause_halves(whole)):
+    for part in (half for whole in _with_bare_relations(parts) for half in _clause_halves(whole)):
         if who := _CLAUSE_SUBJECT.match(part):
             subject = who[0]
         elif own := re.match(r"(?:i'm|i've|we're|we've|my|our)\b", part, re.I):
@@ -216,6 +216,24 @@ def clauses(sentence: str) -> list[str]:
         if not is_question(part):
             asserted.append(re.sub(r",?\s+(?:and|but|so|because)$", "", part.rstrip(" .!…,;:)")))
     return [c for c in asserted if len(c) > 3]
+
+
+_BARE_RELATION = re.compile(
+    rf"(?:my|our) (?:[\w-]+ ){{0,2}}?(?:{RELATION}|kids|children|boys|girls|parents|cats|dogs|twins)"
+    r"(?:,? (?-i:[A-ZÀ-Þ])[\w'-]+)?(?:,? and (?-i:[A-ZÀ-Þ])[\w'-]+)?[ .!]*",
+    re.I,
+)
+
+
+def _with_bare_relations(parts: list[str]) -> list[str]:
+    """The clauses, with "our cat Biscuit" joined to the clause before: it has no verb of its own."""
+    joined: list[str] = []
+    for part in parts:
+        if joined and _BARE_RELATION.fullmatch(part):
+            joined[-1] = f"{joined[-1]} and {part}"
+        else:
+            joined.append(part)
+    return joined
 
 
 def _clause_halves(part: str) -> list[str]:

@@ -13,6 +13,7 @@ from holdfast.text.dates import meant_window, windows, written_date
 from holdfast.text.lexicon.change import INSTEAD_OF, RESCHEDULING_VERBS, RETRACTIONS
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
+from holdfast.text.values import AMOUNT, NAME, NUMBER, TIME, value_type, values
 
 _CORRECTION = re.compile(
     rf"(?:(?:{RETRACTIONS}|no(?=[,.;:!–-]| (?:it|its|i|sorry)\b)|my bad|correction|i mean|i meant|whoops)"
@@ -38,10 +39,12 @@ _RETRACTION = re.compile(rf"(?:(?:{RETRACTIONS}|no)[\s,.!]*)+", re.I)
 
 
 def joined_corrections(parts: list[str]) -> list[str]:
-    """The sentences, with "Wait no." and "Thursday." joined into one."""
+    """The sentences, with "Wait no." and "Thursday." joined into one, and so "A new record!" and "26:55"."""
     joined: list[str] = []
     for part in parts:
-        if joined and _RETRACTION.fullmatch(joined[-1]):
+        if joined and joined[-1].endswith("!") and value_type(part) in (TIME, NUMBER, AMOUNT):
+            joined[-1] = f"{joined[-1]} {part}"
+        elif joined and _RETRACTION.fullmatch(joined[-1]):
             joined[-1] = f"{joined[-1].rstrip(' .!,')}, {part}"
         else:
             joined.append(part)
@@ -62,6 +65,9 @@ def corrected_finding(text: str, earlier: RuleFinding, message: Message) -> Rule
     if target not in content or (old and target != old and (not earlier.topic or earlier.window)):
         return None
     new = re.sub(r"^(?:on|in|at) ", "", new)
+    target, new = _exchanged_values(content, target, new)
+    if not target:
+        return None
     content = reported_speech(content).replace(target, new, 1)
     when = windows(content.removeprefix("According to "), message.said_at)
     window = meant_window(when, bounded=False) if earlier.window else None
@@ -75,6 +81,42 @@ def corrected_finding(text: str, earlier: RuleFinding, message: Message) -> Rule
         window=window,
         confidence=0.82,
     )
+
+
+_NUMERIC = {NUMBER, AMOUNT}
+
+
+def _exchanged_values(content: str, old: str, new: str) -> tuple[str, str]:
+    """What is replaced in the content, and by what: the whole value around `old`, by a `new` one of its type only.
+
+    A bare number replaces only the number of an amount: "500" in "400 euros", but "500 euros" replaces it whole.
+    """
+    at = content.find(old)
+    around = next((v for v in values(content) if v.start <= at < v.end or at <= v.start < at + len(old)), None)
+    new_type, old_type = value_type(new), value_type(old)
+    if around is None or (around.type == NAME and old_type is None):
+        return (old, new) if new_type in (None, NAME) else ("", "")
+    if new_type is None and around.type == NAME:
+        return old, new
+    if new_type is None or not (new_type == around.type or {new_type, around.type} <= _NUMERIC):
+        return _exchanged_phrase(content, new)
+    if around.type == AMOUNT and new_type == NUMBER:
+        return (m[0], new) if (m := re.search(r"\d[\d.,]*(?<![.,])", around.text)) else ("", "")
+    return around.text, new
+
+
+def _exchanged_phrase(content: str, new: str) -> tuple[str, str]:
+    """The value in `new` and the one it replaces, found by the words beside them: "seven of us" for "six of us"."""
+    inside = values(new)
+    if len(inside) != 1:
+        return "", ""
+    before, after = new[: inside[0].start].strip(), new[inside[0].end :].strip()
+    for old in values(content):
+        same = old.type == inside[0].type or {old.type, inside[0].type} <= _NUMERIC
+        beside = content[: old.start].rstrip().endswith(before) and content[old.end :].lstrip().startswith(after)
+        if same and beside and (before or after):
+            return old.text, inside[0].text
+    return "", ""
 
 
 _RESCHEDULING = re.compile(
@@ -117,6 +159,9 @@ def _day_swapped_finding(text: str, earlier: RuleFinding) -> RuleFinding | None:
     return replace(earlier, rule="correction", content=as_sentence(content), value=value, window=now) if now else None
 
 
+_SMALL_WORDS = re.compile(r"\b(?:on|at|the|by|instead|now)\b|\W+", re.I)
+
+
 def rescheduled_finding(text: str, earlier: RuleFinding, message: Message) -> RuleFinding | None:
     """The earlier finding on its new date: "they pushed it to 7 November", "Right, April 16"."""
     if moved := _day_swapped_finding(text, earlier):
@@ -126,7 +171,7 @@ def rescheduled_finding(text: str, earlier: RuleFinding, message: Message) -> Ru
         return None
     new = (m["new"] or m["date"]).strip()
     when = windows(f"will be on {new}", message.said_at)
-    if not when or len(when[0].text) < len(new) - 6:
+    if not when or _SMALL_WORDS.sub("", new) != _SMALL_WORDS.sub("", when[0].text):
         return None
     content = reported_speech(ASIDE.sub("", earlier.content)).replace(earlier.window.text, new, 1)
     return replace(

@@ -9,7 +9,12 @@ from holdfast.domain.types import Message
 from holdfast.models.rules.findings.changes import without_shared_keys
 from holdfast.models.rules.findings.events import event_findings, is_proposal
 from holdfast.models.rules.findings.facts import fact_findings, introduction_findings
-from holdfast.models.rules.findings.finding import RuleFinding
+from holdfast.models.rules.findings.finding import (
+    TOPICLESS_RULES,
+    RuleFinding,
+    as_sentence,
+    with_absolute_dates,
+)
 from holdfast.models.rules.findings.instructions import instruction_finding, system_instruction_finding, task_finding
 from holdfast.models.rules.findings.own_words import amount_findings, clause_findings, is_promise, sentence_findings
 from holdfast.models.rules.patterns.single_values import participation_topic
@@ -25,7 +30,8 @@ from holdfast.models.rules.sentences.clauses import (
     is_reported,
     without_leading_fillers,
 )
-from holdfast.text.dates import Window, window, windows
+from holdfast.text.dates import Window, meant_window, window, windows
+from holdfast.text.endings import ending
 
 _SUPPOSITION = re.compile(r"\b(?:if|suppose|imagine|pretend|let's say|hypothetically)\b", re.I)
 _CONDITION = re.compile(r"^if\b[^,:]{3,60}[,:] ", re.I)
@@ -35,7 +41,7 @@ _RELEVANT_WORD = re.compile(
     r"i'm|im|"
     r"i've|we|my|our|me|she|he|always|never|ever|don't|please|use|stop|todo|"
     r"remember|deadline|port|due|call|answer|reply|"
-    r"from now on|whenever|forget|the)\b|\b[A-Z][a-z]{1,20} (?:lives|works|is|moved|has)|^(?:no|"
+    r"from now on|whenever|forget|personal best|pb|the)\b|\b[A-Z][a-z]{1,20} (?:lives|works|is|moved|has)|^(?:no|"
     r"sorry|actually|not)\b",
     re.I,
 )
@@ -58,6 +64,8 @@ _DIARY_VERB = re.compile(
     re.I,
 )
 """Verbs that begin a sentence without its subject "I", as in a diary."""
+_DIARY_PLAN = re.compile(r"starting (?:(?:a |my )?new job )?(?:at|with) (?-i:[A-Z])", re.I)
+"""A plan without its subject and auxiliary: "starting at Bolt on Monday"."""
 _GREETING_NAME = re.compile(
     r"^(?:hi|hello|hey)(?: there| all| everyone)?[\s,!.]+(?:i'm|i am) (?-i:(?P<name>[A-Z][a-z]{1,20}))"
     r"(?=[,.!]|$| and\b)",
@@ -145,10 +153,34 @@ def findings_in_clause(
     clause: str, participants: Participants, message: Message, lower: bool = False
 ) -> list[RuleFinding]:
     """The findings in one clause: a task, facts, events, or else a statement in the author's own words."""
+    found = _findings_in_clause(clause, participants, message, lower)
+    if ending(clause) is None or is_hypothetical(clause) or is_reported(clause):
+        return found
+    found = [one for one in found if one.rule != "introduced"]
+    if not found:
+        dates = windows(clause, message.said_at)
+        said = as_sentence(with_absolute_dates(f'{participants.author.name} said: "{clause}"', dates))
+        found = [RuleFinding("event", "told", participants.author, said, 0.0, window=meant_window(dates))]
+    return [
+        replace(one, kind="event", rule="ended", confidence=MIN_ENDING_CONFIDENCE)
+        if one.rule in TOPICLESS_RULES and one.kind in ("fact", "event")
+        else one
+        for one in found
+    ]
+
+
+MIN_ENDING_CONFIDENCE = 0.75
+"""Confidence that it is worth knowing that somebody or something is gone. Chosen by hand; not measured."""
+
+
+def _findings_in_clause(
+    clause: str, participants: Participants, message: Message, lower: bool = False
+) -> list[RuleFinding]:
     if is_hypothetical(clause) or is_reported(clause):
         return []
     clause = _with_subject_first(clause)
-    clause = without_contractions(f"I {clause[:1].lower()}{clause[1:]}" if _DIARY_VERB.match(clause) else clause)
+    clause = f"I am {clause[:1].lower()}{clause[1:]}" if _DIARY_PLAN.match(clause) else clause
+    clause = without_contractions(f"I {_in_lower_case(clause)}" if _DIARY_VERB.match(clause) else clause)
     dates = windows(clause, message.said_at)
     if (turned := _with_date_last(clause, dates)) != clause:
         clause, dates = turned, windows(turned, message.said_at)
@@ -174,6 +206,12 @@ def findings_in_clause(
     return [replace(f, window=None) if dated_events and f.rule == "moved" else f for f in facts] + (
         dated_events if facts else events
     )
+
+
+def _in_lower_case(clause: str) -> str:
+    """The clause with its first word in lower case, also where all of that word is capitals: "PASSED yesterday"."""
+    first, space, rest = clause.partition(" ")
+    return f"{first.lower()}{space}{rest}"
 
 
 def _without_repeated_amounts(events: list[RuleFinding], amounts: list[RuleFinding]) -> list[RuleFinding]:

@@ -1,0 +1,95 @@
+"""What changes ends alone, and everyday changes, corrections and losses are noticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast
+
+
+def current(folder: Path, *sessions: list[str]) -> list[str]:
+    """The current memories after these sessions, a month apart."""
+    with Holdfast.open(folder) as memory:
+        profile = memory.profile("app", "person")
+        for n, texts in enumerate(sessions, 1):
+            said = [{"role": "user", "content": text, "timestamp": f"2026-0{n}-10T10:00:00Z"} for text in texts]
+            profile.ingest(said, session_id=f"s{n}", wait=True)
+        return [each.content for each in profile.list(limit=100)]
+
+
+def test_a_new_city_leaves_partner_and_cat(tmp_path: Path) -> None:
+    held = current(
+        tmp_path,
+        ["I live in Bristol with my boyfriend Kofi and our cat Biscuit"],
+        ["We moved to Leeds yesterday"],
+    )
+    assert "The user lives in Leeds." in held
+    assert {"The user's boyfriend is called Kofi.", "The user's cat is called Biscuit."} <= set(held)
+    assert not any("Bristol" in each for each in held)
+
+
+def test_a_denied_allergy_leaves_the_other(tmp_path: Path) -> None:
+    told = "I'm allergic to nuts and shellfish."
+    held = current(tmp_path, [told], ["Turns out I'm not allergic to shellfish after all"])
+    assert set(held) == {"The user is allergic to nuts.", "The user is not allergic to shellfish."}
+
+
+@pytest.mark.parametrize(
+    ("told", "ended", "gone"),
+    [
+        ("Our dog Bramble is a spaniel.", "Bramble died yesterday.", "spaniel"),
+        ("I drive a Honda Civic.", "I sold the Civic last week.", "drives"),
+        ("Priya owns the billing service.", "Priya left the company.", "billing"),
+        ("I'm taking a Spanish course on Tuesdays.", "I finished the Spanish course!", "taking"),
+        ("We live in Bristol.", "we moved yesterday", "Bristol"),
+        ("I work at Bolt.", "I got the job at Siemens!", "Bolt"),
+        ("My address is 12 Kestrel Way, Unit 3, Leeds.", "new address is 4 Elm Road, York", "Kestrel"),
+        ("My personal best is 4:12:30.", "new personal best today, 4:05:10!", "4:12:30"),
+    ],
+)
+def test_what_rested_on_it_ends(told: str, ended: str, gone: str, tmp_path: Path) -> None:
+    held = current(tmp_path, [told], [ended])
+    assert held
+    assert not any(gone in each for each in held)
+
+
+@pytest.mark.parametrize(
+    ("told", "correction", "content"),
+    [
+        ("My budget is 500 euros.", "I meant 4,500, not 500", "The user's budget is 4,500 euros."),
+        ("The flight is on 30 July.", "I was wrong, the 31st, not the 30th", "The flight is on 31 July 2026."),
+    ],
+)
+def test_a_correction_in_a_later_session(told: str, correction: str, content: str, tmp_path: Path) -> None:
+    assert current(tmp_path, [told], [correction]) == [content]
+
+
+def test_the_planned_move_happened(tmp_path: Path) -> None:
+    held = current(tmp_path, ["We live in Bristol.", "We're moving to Leeds in March."], ["we moved yesterday"])
+    assert "The user lives in Leeds." in held
+    assert not any("Bristol" in each for each in held)
+
+
+def test_no_words_of_two_messages(tmp_path: Path) -> None:
+    held = current(tmp_path, ["Jonas's birthday is on the 6th of May.", "Jonas moved to Basel last week."])
+    assert "Jonas lives in Basel." in held
+    assert any(each.startswith("Jonas's birthday is on the 6th of May") for each in held)
+
+
+def test_a_password_told_in_passing_is_no_memory(tmp_path: Path) -> None:
+    assert current(tmp_path, ["The wifi password is Hunter22!x by the way."]) == []
+
+
+@pytest.mark.parametrize(
+    "order",
+    ["use pnpm, not npm, in this repo", "don't touch the legacy folder", "run the linter before committing",
+     "keep commits small"],
+)  # fmt: skip
+def test_a_plain_imperative_for_a_project_is_an_instruction(order: str, tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path) as memory:
+        profile = memory.profile("app", "repo")
+        profile.ingest([{"role": "user", "content": order}], session_id="s", wait=True)
+        (kept,) = profile.list()
+        assert (kept.kind, kept.content) == ("instruction", f"The user asks: {order}.")
