@@ -7,7 +7,8 @@ or an embedder on a server.
     normalised_text  the text as the rules read it, without odd spaces, dashes and digits
     vendor_tokens  tokens that their issuer gave a form of its own
     named_values   values whose name announces a secret (labels, label_context, values, assigned_values)
-    secret_words   what people tell in talk: a learned judgement of each word (word_features, secret_nouns)
+    secret_words   what people tell in talk: a learned judgement of each word (word_features, sentence_context,
+                   secret_nouns)
     text_formats   addresses, command lines (command_lines), SQL, headers
     numbers        cards, accounts, persons
     seed_phrases   the words that restore a wallet
