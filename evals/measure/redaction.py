@@ -1,4 +1,4 @@
-"""`python -m evals.measure.redaction [CASES.jsonl] [--out PAGE.md]`: secrets caught, and false alarms.
+"""`python -m evals.measure.redaction CASES.jsonl [--out PAGE.md]`: secrets caught, and false alarms.
 
 Each line of the file is {"text": …, "secret": …, "family": …}; `secret` is null where nothing may change. A secret is
 caught when neither it nor a half of it of six or more characters is left in the redacted text. A text without a secret
@@ -17,9 +17,8 @@ from pathlib import Path
 
 from holdfast.text.redaction import redacted_text
 
-from ..paths import DATA, REPOSITORY
+from ..paths import REPOSITORY
 
-CASES = DATA / "redaction" / "unseen.jsonl"
 MIN_HALF_CHARACTERS = 6
 
 
@@ -90,8 +89,7 @@ def microseconds(texts: Sequence[str]) -> float:
 def page(cases: Sequence[RedactionCase], name: str) -> str:
     ordinary = [case.text for case in cases if not case.secrets]
     return (
-        f"`python -m evals.measure.redaction --out docs/results/redaction.md` on `{name}`, which was written without "
-        "sight of the rules and of what the detector learned from. An ordinary text takes "
+        f"`python -m evals.measure.redaction LIST --out docs/results/redaction.md` on `{name}`. An ordinary text takes "
         f"{microseconds(ordinary):.0f} µs of CPU on the machine that wrote this.\n\n"
         f"{table(cases)}\n"
     )
@@ -108,12 +106,12 @@ def write_section(path: Path, heading: str, body: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="How many secrets redaction catches, and its false alarms.")
-    parser.add_argument("cases", nargs="?", type=Path, default=CASES, help="JSON lines: text, secret or null, family")
+    parser.add_argument("cases", type=Path, help="JSON lines: text, secret or null, family")
     parser.add_argument("--out", type=Path, help="write the page there")
     parser.add_argument("--show", action="store_true", help="print what went wrong; not for cases that are held back")
     given = parser.parse_args()
     if not given.cases.exists():
-        parser.error(f"there is no list {given.cases}: name one, such as evals/data/redaction/development_4.jsonl")
+        parser.error(f"there is no list {given.cases}: name one, such as evals/data/redaction/development_5.jsonl")
     cases = read_cases(given.cases.read_text("utf-8").splitlines())
     if given.show:
         for case in cases:

@@ -34,7 +34,10 @@ from ..data.secrets import SecretCase, lists_of_cases, ordinary_messages
 from ..measure.redaction import RedactionCase, table, write_section
 from ..paths import RESULTS
 
-EPOCHS, BATCH, RATE, DECAY = 12, 1024, 0.1, 2e-3
+EPOCHS, BATCH, RATE, DECAY = 8, 1024, 0.1, 2e-3
+DROPPED, DROPPED_AROUND = 0.1, 0.3
+"""Shares of a word's own features, and of what its neighbours say, that each batch leaves out at random, so that no
+wording is relied on; lists left out in turn gained a point by it."""
 SHARE_IN_LONGER_TEXTS = 0.5
 SHARE_OF_PLAIN = 0.5
 """Of the plain words in ordinary texts, so many are learned from."""
@@ -47,6 +50,8 @@ class Sample:
     places: NDArray[np.int32]
     """Of all words in a row."""
     counts: NDArray[np.int64]
+    own: NDArray[np.bool_]
+    """Whether a place is the word's own, and not a neighbour's."""
     right: NDArray[np.float32]
 
 
@@ -91,11 +96,10 @@ def samples_of(case: SecretCase, dice: np.random.Generator, known: KnownWords) -
             continue
         features = features_of(words)
         own, starts = own_places(words, kept, known)
-        each = [
-            np.concatenate([*pair])
-            for pair in zip(np.split(own, starts[1:]), (heard_places(features, n) for n in kept), strict=True)
-        ]
-        yield Sample(np.concatenate(each).astype(np.int32), np.array([len(one) for one in each]), right[kept])
+        pairs = [*zip(np.split(own, starts[1:]), (heard_places(features, n) for n in kept), strict=True)]
+        places = np.concatenate([part for pair in pairs for part in pair]).astype(np.int32)
+        marks = np.concatenate([np.full(len(part), n == 0) for pair in pairs for n, part in enumerate(pair)])
+        yield Sample(places, np.array([len(one) + len(other) for one, other in pairs]), marks, right[kept])
 
 
 def known_words(cases: Sequence[SecretCase]) -> KnownWords:
@@ -194,22 +198,29 @@ class Rows:
 
     def __init__(self, samples: Sequence[Sample]) -> None:
         self.places = np.concatenate([each.places for each in samples])
+        self.own = np.concatenate([each.own for each in samples])
         counts = np.concatenate([each.counts for each in samples])
         self.ends = np.cumsum(counts)
         self.starts = self.ends - counts
         self.right = np.concatenate([each.right for each in samples])
 
-    def batch(self, some: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def batch(
+        self, some: NDArray[np.int64], dice: np.random.Generator
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]]:
+        """Places, the word of each, and its factor, which makes up for those that are dropped."""
         lengths = self.ends[some] - self.starts[some]
         owner = np.repeat(np.arange(len(some)), lengths)
         offsets = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return self.places[np.repeat(self.starts[some], lengths) + offsets], owner
+        at = np.repeat(self.starts[some], lengths) + offsets
+        dropped = np.where(self.own[at], DROPPED, DROPPED_AROUND).astype(np.float32)
+        kept = dice.random(len(at), dtype=np.float32) >= dropped
+        return self.places[at][kept], owner[kept], np.asarray(1 / (1 - dropped[kept]), dtype=np.float32)
 
 
-def fitted(samples: Sequence[Sample], known: KnownWords, seed: int = 0) -> SecretWordModel:
-    """Adam over batches of words, with weight decay; the mean of the weights of the last half."""
+def fitted(samples: Sequence[Sample], known: KnownWords) -> SecretWordModel:
+    """Adagrad over batches of words, with weight decay; the mean of the weights of the last half."""
     rows = Rows(samples)
-    dice = np.random.default_rng(seed)
+    dice = np.random.default_rng(0)
     size = 1 << TABLE_BITS
     table, bias = np.zeros(size, dtype=np.float32), -3.0
     square, bias_square = np.full(size, 1e-8, dtype=np.float32), 1e-8
@@ -219,10 +230,10 @@ def fitted(samples: Sequence[Sample], known: KnownWords, seed: int = 0) -> Secre
     for epoch in range(EPOCHS):
         for some in np.array_split(dice.permutation(len(rows.right)), len(rows.right) // BATCH + 1):
             step += 1
-            places, owner = rows.batch(some)
-            logits = np.bincount(owner, table[places], minlength=len(some)) + bias
+            places, owner, factor = rows.batch(some, dice)
+            logits = np.bincount(owner, table[places] * factor, minlength=len(some)) + bias
             wrong = (1 / (1 + np.exp(-logits)) - rows.right[some]) / len(some) * 100
-            pull = np.bincount(places, wrong[owner], minlength=size).astype(np.float32)
+            pull = np.bincount(places, wrong[owner] * factor, minlength=size).astype(np.float32)
             square += pull**2
             rate = RATE * (1 - 0.9 * step / steps)
             table -= rate * (pull / np.sqrt(square + 1e-3)) + rate * DECAY * table
@@ -233,11 +244,12 @@ def fitted(samples: Sequence[Sample], known: KnownWords, seed: int = 0) -> Secre
     return SecretWordModel((mean / counted).astype(np.float32), float(bias_mean / counted), known)
 
 
-THRESHOLDS = (0.0, 0.2, 0.4, 0.6, 0.8)
+THRESHOLDS = (0.0, 0.2, 0.4)
 GOES_ON = 1.0
 """A word beside a secret goes on with it from a score that is so much lower."""
-MAX_FALSE_ALARMS = 0.01
-HELD_OUT = ("development", "development_2", "development_3", "development_4")
+MAX_FALSE_ALARMS = 0.005
+"""Below the bar of 0.01: a list that nobody tuned on has more of them than these."""
+HELD_OUT = ("development", "development_2", "development_3", "development_4", "development_5")
 """The lists of all formats, which the threshold is chosen by."""
 
 
@@ -289,7 +301,7 @@ def main() -> None:
     models = {
         left: fitted([each for name, some in samples.items() if name != left for each in some] + ordinary, known)
         for left in lists
-        if left.startswith("development") or left == "talk"
+        if left.startswith("development")
     }
     chosen, best = max(THRESHOLDS), 0.0
     for begins in reversed(THRESHOLDS):
@@ -322,8 +334,8 @@ def write_page(results: dict[str, list[tuple[SecretCase, bool]]], chosen: float)
         "of it of 6 or more characters is left. A text without a secret that changes at all is a false alarm. The "
         "rules for machine formats were tuned on these lists, and some of the lines in `talk` were written after "
         "their errors were read, so that these figures are kinder than those of a list held back: "
-        "before such lines were written, 0.90 of the secrets in talk of `development_4` were caught with 0.013 "
-        "false alarms. `talk` is measured with what the other lists alone teach. `development_chat` and "
+        "before its errors were read, 0.875 of the secrets of `development_5` were caught with 0.028 "
+        "false alarms. `development_chat` and "
         "`development_forms` are mostly texts made to mislead.\n\n"
         + "\n".join(lines)
         + "\n\nBy family, over "

@@ -7,7 +7,8 @@ or an embedder on a server.
     normalised_text  the text as the rules read it, without odd spaces, dashes and digits
     vendor_tokens  tokens that their issuer gave a form of its own
     named_values   values whose name announces a secret (labels, label_context, values, assigned_values)
-    secret_words   what people tell in talk: a learned judgement of each word (word_features, secret_nouns)
+    secret_words   what people tell in talk: a learned judgement of each word (word_features, sentence_context,
+                   secret_nouns)
     text_formats   addresses, command lines (command_lines), SQL, headers
     numbers        cards, accounts, persons
     seed_phrases   the words that restore a wallet
@@ -37,6 +38,7 @@ _MIXED_TOKEN = re.compile(
     r"(?<![\w+/=:.-])(?=\w{0,63}[a-z])(?=\w{0,63}[A-Z])(?=\w{0,20}\d\w{0,20}[A-Za-z]\w{0,20}\d)\w{10,64}(?![\w+/=])"
 )
 """Letters of both cases and digits in turn, as in no ordinary word."""
+_ISSUED_ID = re.compile(r"[A-Z]{1,4}[0-9a-f]{24,}|(?:0x)?[0-9A-F]{8,40}")
 _KEY_IS = re.compile(r"\bkey (?:is|was)\s{1,2}['\"`]?\Z", re.I)
 _MIXED_SIGN = re.compile(r"\d[^\W\d]+\d")
 _PASSWORD_LIKE = re.compile(
@@ -140,6 +142,8 @@ def _bare_secrets(readable: ReadableText, around: str, digits: int, named: bool)
         from holdfast.text.redaction import values
 
         for m in _MIXED_TOKEN.finditer(text):
+            if _ISSUED_ID.fullmatch(m[0]):
+                continue
             if values.is_dense(m[0]) and (named or _KEY_IS.search(text, max(0, m.start() - 20), m.start())):
                 yield m.span()
     if around and speaks_of_secrets(around):

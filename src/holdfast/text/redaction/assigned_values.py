@@ -22,7 +22,7 @@ _ASSIGNED = re.compile(
     r"(?::\s{0,2}&?(?:'[a-z]{1,12}\s)?(?:mut\s)?[A-Za-z_][\w.]{0,30}(?:\[[\w, .|]{1,30}\]|<\w{1,20}>|\?"
     r"|!)?(?:\s?\|\s?\w{1,20})?"
     r"\s{0,4}=(?!=|[ \t]{0,8}(?:\n|$))|\s{1,4}(?:string|\[\]byte|text|str)\s{0,4}=(?!=)|<-(?=\s?[\"'])"
-    r"|,?\s{0,8}\\?[\"']?(?:\w{1,20}:)?value\\?[\"']?\s{0,3}[:=]|:=|=>|->|={1,3}|::?|→|(?<=\s)"
+    r"|,?\s{0,8}\\?[\"']?(?:\w{1,20}:)?value\\?[\"']?\s{0,3}[:=]|(?:\|\||\?\?)=?(?=\s?[\"'])|\bor(?=\s[\"'])|:=|=>|->|={1,3}|::?|→|(?<=\s)"
     r"\|(?=\s))[*_]{0,2}[ \t]{0,8}(?:\n[ \t]{0,12})?[*_]{0,2}"
     r"(?:[|>][+-]?\n[ \t]{1,12})?(?:!!?(?:str|binary)\s{1,4})?"
 )
@@ -35,6 +35,7 @@ _SCHEME = re.compile(
 )
 _UNQUOTED = re.compile(r"[^\s]{1,300}")
 _SETTING = re.compile(r"[ \t-]{0,40}[\w. -]{1,80}(?:[ \t]{0,8}[:=][ \t]{0,8})\"?")
+_MORE_LINES = re.compile(r"[^\n]{0,200}\n[^\n]*\S")
 _NEXT_PAIR = re.compile(r"[ ]{1,4}\w{1,40}=")
 _STOP_INSIDE = re.compile(
     r";(?=\s?[\w ]+=|$)|&(?=[\w.%-]+=)|,(?=[\w.-]+[=:]|$)|</|\\n|\\r|[\"'](?=[\s,;:}\])>]|$)|[`>\])}]+[,;.]*$|,?\|$"
@@ -60,6 +61,8 @@ def assigned_span(readable: ReadableText, label: Label, m: re.Match[str]) -> Spa
             m[0].startswith("(") and not values.is_made_up(quoted["value"]) and not values.is_worded(quoted["value"], 3)
         )
         return quoted.span("value") if is_quoted_secret(label, quoted["value"]) and not called else None
+    if text.startswith(('""', "''"), m.end()):
+        return None
     scheme = _SCHEME.match(text, m.end())
     begin = scheme.end() if scheme else m.end()
     if "|" in m[0]:
@@ -73,12 +76,14 @@ def assigned_span(readable: ReadableText, label: Label, m: re.Match[str]) -> Spa
     if value.startswith(('"', "'", "`")):
         value = value[1:]
         begin += 1
-    if not value:
+    if not value or value.startswith("-----"):
         return None
     span = (begin, begin + len(value))
     if label.sort == "pin":
         made_up = values.is_made_up(value) and len(value) < 20
         return pin_span(text, label, begin) or (span if made_up else None)
+    if "\n" in m[0] and not values.is_made_up(value) and _MORE_LINES.match(text, span[1]):
+        return None  # a prompt, and what the program writes next
     return _unquoted_span(readable, label, span, tight)
 
 
@@ -108,7 +113,8 @@ def _unquoted_span(readable: ReadableText, label: Label, span: Span, tight: bool
     if (phrase := phrase_span(readable, label, span[0])) is not None:
         return phrase
     ends = CLAUSE_END.match(text, span[0] + len(bare)) or (tight and _NEXT_PAIR.match(text, span[0] + len(bare)))
-    return (span[0], stop) if ends and not values.is_vague(bare) and "?" not in text[stop : stop + 2] else None
+    described = values.is_vague(bare, by_ending=not tight or bare.islower())
+    return (span[0], stop) if ends and not described and "?" not in text[stop : stop + 2] else None
 
 
 def _is_phrase(text: str, label: Label, span: Span, tight: bool) -> bool:

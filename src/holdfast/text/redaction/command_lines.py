@@ -76,7 +76,6 @@ COMMAND_FORMS = {
         r"\b\w{0,20}(?:client|twilio|search|pusher|service|session|account)\(\s{0,4}" + _STRING
         + r",\s{0,4}[\"'](?P<v>(?=[a-z]{0,24}\d)(?=\d{0,24}[a-z])[0-9a-z]{24,64})[\"']",
     ),
-    "appid": (r"appid[\"']?\s?[:=]\s?[\"']?(?P<v>[0-9a-f]{32})\b",),
     "setcookie": (r"-setcookie\s{1,8}" + VALUE,),
     "btoa(": (r"\bbtoa\(\s?[\"'`][\w.@-]{1,60}:(?P<v>[^\"'`\n$]{4,100})[\"'`]",),
     "encrypt_string": (r"\bencrypt_string\s{1,8}(?:--\S{1,60}\s{1,8}){0,3}" + VALUE,),
@@ -99,6 +98,40 @@ COMMAND_FORMS = {
         r"|maintainer|owner|cc-by):)[\w.-]{1,40}:(?P<p>[^\s/:@\"'<>(){}]{6,80})@(?=localhost\b"
         r"|\d{1,3}(?:\.\d{1,3}){3}\b"
         r"|[a-z][\w-]{0,60}(?:\.[a-z][\w-]{0,60}){1,6}\b|[a-z][\w-]{0,60}:\d{2,5}\b)",
+    ),
+    "jwt.|jwt::|jsonwebtoken": (
+        r"\b(?:jwt|jsonwebtoken)\w{0,10}(?:\.|::)\w{1,20}\([^()\n]{0,100}?,\s?[brf]?[\"'](?P<p>[^\"'\n]{6,200})[\"']",
+    ),
+    "hmac": (
+        r"hmac\w{0,20}(?:\.new)?\(\s?(?:[\"']sha-?\d{1,3}[\"'],\s?)?[brf]?[\"'](?P<p>[^\"'\n]{6,200})[\"']",
+    ),
+    "fernet(|secretbox(|aesgcm(|aes.new(|cipher(|cipheriv(": (
+        r"(?:fernet|secretbox|aesgcm|aes\.new|cipher|cipheriv)\(\s?(?:[\"'][\w-]{3,20}[\"'],\s?)?[brf]?[\"']"
+        r"(?P<p>[^\"'\n]{12,200})[\"']",
+    ),
+    "set_password(|setpassword(|plainauth(|password(": (
+        r"set_?password\((?:[^()\n]{0,80},)?\s?[brf]?[\"'](?P<p>[^\"'\n]{4,200})[\"']\s?\)",
+        r"PlainAuth\([^()\n]{0,80}?,\s?\"[^\"\n]{1,80}\",\s?\"(?P<v>[^\"\n]{4,200})\"",
+    ),
+    "check_password(|checkpw(|verify(|unlock(|decrypt(|compare": (
+        r"\b(?:check_?password|checkpw|verify|unlock|decrypt|compare(?:Sync)?)\(\s?[brf]?[\"'](?![0-9a-f]{32})(?P<p>[^\s\"']{6,100})[\"']",
+    ),
+    "connect(": (
+        r"\bconnect\((?:[^()\"'\n]{1,60},){0,3}\s?" + _STRING + r",\s?[\"'](?P<p>[^\"'\n]{4,200})[\"']\s?\)",
+    ),
+    "== \"|== '|!= \"|!= '": (
+        r"\b\w{0,20}(?:input|guess|attempt|entered|typed|answer|pass|pwd|pin|code)\b\s?[=!]==?\s?[\"'](?P<p>[^\s\"']{6,80})[\"']",
+    ),
+    ".type(|.fill(|setvalue(|sendkeys(|send_keys(": (
+        r"passw\w{0,10}[^\n]{0,40}\)?\.(?:type|fill|send_?keys|setValue|val)\(\s?(?:[\"'][^\"'\n]{1,60}[\"'],\s?)?[\"']"
+        r"(?P<v>[^\"'\n]{4,100})[\"']",
+    ),
+    "psk '|psk \"": (r"\bpsk\s{1,8}[\"']{1,3}(?P<v>[^\"'\n]{8,63})[\"']",),
+    "community": (r"snmp\w{0,10}community[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<v>(?!public\b)[^\s\"']{4,80})",),
+    "<auth-user-pass>": (r"<auth-user-pass>\s{0,4}[^\s<]{1,80}[ \t]{0,4}\n\s{0,4}(?P<v>[^\s<]{4,100})",),
+    "appid": (
+        r"appid[\"']?\s?[:=]\s?[\"']?(?P<v>[0-9a-f]{32})\b",
+        r"\b(?P<v>[0-9a-f]{32})\b[^\n]{0,20}\bappid\b",
     ),
     ".sign(": (r"\.sign\([^\n]{0,120}?,\s?[\"'](?P<p>[^\"'\n]{8,200})[\"']",),
     "@tcp(": (r"(?<![\w.-])[\w.-]{1,40}:(?P<v>[^\s:@\"']{3,80})@tcp\(",),

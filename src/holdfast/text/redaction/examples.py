@@ -46,6 +46,8 @@ _POSTAL_PIN = re.compile(
 def is_example(readable: ReadableText, start: int, stop: int) -> bool:
     """Whether what was found is only shown: a template's value, or a bad password that everybody speaks of."""
     value = readable.text[start:stop].strip("\"'`,;")
+    if "EXAMPLE" in value or readable.text.startswith(("...", "…"), stop):
+        return True
     if _is_issued(value):
         return False
     if values.is_template(value) or _SAID_AFTER.match(readable.low, stop):

@@ -61,11 +61,13 @@ def is_quoted_secret(label: Label, value: str) -> bool:
     if label.sort == "pin":
         led = value[:1].isdigit() or re.fullmatch(r"[A-Z]{1,5}_?\d{1,2}", value) is None
         return re.fullmatch(r"[\d -]{3,12}", value) is not None or (led and values.is_made_up(value))
-    if _is_label(value.lower()) or (" " in value and labels.has_label(value.lower())):
+    if _is_label(value.lower()) or any(map(_is_label, value.lower().split())):
         return False
     words = value.split()
     if len(words) > 1:
         return _is_quoted_phrase(label, words)
+    if label.plain_words_count and _has_brackets(value):
+        return True
     if values.is_made_up(value):
         if label.sort == "bare":
             return values.is_unguessable(value) and re.fullmatch(r"[\w+=-]+", value) is not None
@@ -77,12 +79,27 @@ def is_quoted_secret(label: Label, value: str) -> bool:
     return label.sort == "secret" and len(value) > 5 and not values.is_vague(value)
 
 
+def _has_brackets(value: str) -> bool:
+    """Whether it has brackets as a password may, and is no call: Kestrel(9)Loft."""
+    return (
+        re.fullmatch(r"[\w!#*+-]*[([{][^()\[\]{}\s]{1,20}[)\]}]?[\w!#*+-]*[^\W_)\]}][!?*]?", value) is not None
+        and any(map(str.isdigit, value))
+        and any(map(str.isalpha, value))
+        and len(value) > 5
+    )
+
+
 def _is_quoted_phrase(label: Label, words: list[str]) -> bool:
     """Whether several words in quotes are the secret, and not what a form says about it."""
     if label.sort == "bare":
         return False
-    if not any(values.is_vague(word) for word in words):
-        return label.plain_words_count or any(values.is_made_up(word) for word in words)
+    vague = sum(map(values.is_vague, words))
+    if not vague:
+        return label.plain_words_count or label.sort == "secret" or any(values.is_made_up(word) for word in words)
+    if ("phrase" in label.name.lower() or label.name.isupper()) and label.plain_words_count and 2 * vague <= len(words):
+        return not values.is_said_in_forms(" ".join(words))
+    if label.sort == "secret" and words[-1].isdigit() and 2 * vague <= len(words):
+        return True
     if not label.plain_words_count or values.is_said_in_forms(" ".join(words)):
         return False
     return any(each.isdigit() for word in words for each in word) or (len(words) > 4 and "phrase" in label.name.lower())

@@ -122,7 +122,7 @@ KEY_OF = word_set(
     "unseal wpa wpa2 wifi wlan netz network security cloud stripe openai anthropic aws gcp azure google maps sendgrid",
     "twilio github gitlab slack datadog algolia mailgun rails jwt flask django laravel supabase firebase cloudflare",
     "heroku netlify vercel ledger bot payment merchant publish upload sync remote cosmos search symmetric privat prod",
-    "production staging live test",
+    "production staging live test global",
 )
 """Words before "key" that make it a secret one."""
 

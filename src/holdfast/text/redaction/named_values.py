@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.text.redaction import labels
+from holdfast.text.redaction import labels, values
 from holdfast.text.redaction.assigned_values import assigned_span, lead_to_value
-from holdfast.text.redaction.label_context import Label, bare_span, is_identifier
+from holdfast.text.redaction.label_context import QUOTED, Label, bare_span, is_identifier, is_quoted_secret
 from holdfast.text.redaction.normalised_text import ReadableText, Span, word_set
 
 _NAME_BEFORE = re.compile(r"[\w.$-]*\Z")
@@ -22,9 +22,33 @@ _PASSWORD_BEFORE = re.compile(
     r"(?:password|passwort|contraseña|clave|senha|mdp|mot de passe|hasło|parola|heslo|пароль|mật khẩu)\s"
     r"(?:(?:del|de|do|du|da|la|le|el|of|for|the|do|k|от)\s){0,2}\Z"
 )
+_DIRECTIVE = re.compile(r"\s{0,20}(?:#\s?define|\(?def\w*|\(?set\w{0,3}!?|static|export|const|let|var)\s", re.I)
+_QUOTED_NEXT = re.compile(r"[ \t]{1,40}" + QUOTED.pattern)
 _AFTER_NAME = frozenset((*" \t\n,;:'\"`*-=)", "", "→", "…"))
 """What may follow a name before its value."""
 _GLUED = word_set("db user usr my root admin ssh sudo pg mysql smtp ftp login id")
+
+
+_RANDOM = re.compile(r"(?<![\w+/=.:@%-])(?:0x)?[A-Za-z0-9_+/-]{20,200}={0,2}(?![\w+/=@-]|\.\w)")
+_MAX_REACH = 140
+"""Characters after a name within which a random value on the same line is its value."""
+_OTHER_THING = re.compile(
+    r"(?i:(?<![a-z])(?:ids?|sid|uuid|guid|hash(?:ed|es)?|sha\d*|md5|digest|commit|checksum|finger|public|etag|rev(?:ision)?"
+    r"|trace|request|span|event|build|version|kid|jti|nonce|iv|salt|encrypted|cipher\w*|thumbprint|serial|address|tx"
+    r"|block|image|file|path|url|plaintext|pt|ct|aad|test vector)(?![a-z]))|://|[a-z](?:Id|Hash|Sha)\b|\.\s|[.!?]$"
+    r"|[,;{]\s{0,3}[\"']?[\w.-]{1,40}[\"']?\s?[:=]"
+)
+"""Between a name and a random value: words for what is no secret, another name, a sentence's end."""
+
+
+def _random_span(text: str, label: Label) -> Span | None:
+    """A value as keys are issued further on in the line: `AES_KEY = bytes.fromhex("…")`, "auth token, 4d5f…"."""
+    line = text.find("\n", label.stop, label.stop + _MAX_REACH)
+    stop = line if line >= 0 else label.stop + _MAX_REACH + 200
+    m = _RANDOM.search(text, label.stop, stop)
+    if m is None or m.start() > label.stop + _MAX_REACH or not values.is_random_key(m[0]):
+        return None
+    return None if _OTHER_THING.search(text[label.stop : m.start()]) else m.span()
 
 
 def named_value_spans(readable: ReadableText, found: list[tuple[int, int, str]]) -> Iterator[Span]:
@@ -36,7 +60,10 @@ def named_value_spans(readable: ReadableText, found: list[tuple[int, int, str]])
             continue
         if sort == "code" or start < done or (label := _label(readable, start, stop, sort)) is None:
             continue
-        if (span := _value_span(readable, label)) is not None:
+        span = _value_span(readable, label)
+        if span is None and label.sort != "bare" and label.sort != "pin":
+            span = _random_span(readable.text, label)
+        if span is not None:
             done = span[1]
             yield span
 
@@ -89,4 +116,9 @@ def _value_span(readable: ReadableText, label: Label) -> Span | None:
     if (lead := lead_to_value(readable.text, label)) is not None:
         return assigned_span(readable, label, lead)
     after = readable.text[label.stop : label.stop + 1]
+    line = readable.text.rfind("\n", 0, label.start) + 1
+    if after in (" ", "\t") and _DIRECTIVE.match(readable.text, line, label.start):
+        quoted = _QUOTED_NEXT.match(readable.text, label.stop)
+        if quoted is not None and is_quoted_secret(label, quoted["value"]):
+            return quoted.span("value")
     return bare_span(readable, label, label.stop + 1) if after in _AFTER_NAME and is_identifier(label.name) else None

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 _BEGINNINGS = {
     "password": (
-        "passwor maiden memorab safeword passwd passphras passcod passkod passord paswor passwrd psswd pword "
+        "passwor passw pasw psswo "
+        "maiden memorab safeword passwd passphras passcod passkod passord paswor passwrd psswd pword "
         "kennw kodeor adgangskod lösenor losenor contrase wachtwoor hasł hasl hesl jelsz lozin şifr sifre "
         "parola parolă parole parolo paroli parool slaptaž šifr salasan sandi парол гасл κωδικ συνθηματικ "
         "مرور كلمة باسورد הסיסמ סיסמ पासवर्ड पासकोड पासफ्रेज السري ওটিপি পাসওয়ার্ড khẩu nenosiri gesl "
@@ -92,7 +93,7 @@ _INNER = {
     "sent": "按 输入 입력",
     "person": "カード 卡 카드 身份证 マイナンバー",
 }
-ALWAYS = frozenset(("password", "short", "pin", "code"))
+ALWAYS = frozenset(("password", "short", "pin", "code", "key", "answer"))
 """Sorts that are hardly spoken of without a secret."""
 STRONG = frozenset(("password", "short", "pin", "code", "key", "answer"))
 """Sorts that speak of secrets by themselves."""
@@ -157,7 +158,7 @@ def may_tell_secret(text: str, low: str) -> bool:
     """Whether the detector has to look: a secret is named, or an odd word is there beside a door, a login or a card."""
     nouns = {word: sort for word in set(_WORDS.findall(low)) if (sort := _SORTS[word])}
     sorts = set(nouns.values())
-    if len(sorts) > 1 or not sorts.isdisjoint(ALWAYS):
+    if len(sorts) > 1 or not sorts.isdisjoint(ALWAYS) or (len(nouns) > 1 and not sorts.isdisjoint(STRONG)):
         return True
     if _ODD_WORD.search(text) is None:
         return False

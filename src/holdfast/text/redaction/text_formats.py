@@ -12,15 +12,24 @@ from holdfast.text.redaction.normalised_text import Span, any_of
 
 _V = r"(?:\"(?P<dq>[^\"\n]{3,200})\"|'(?P<sq>[^'\n]{3,200})'|(?P<v>(?![-<${(%|])[^\s\"'|>]{3,200}))"
 """A value of a command line: in quotes or up to the next blank, and not an option or a variable."""
+_RANDOM_PART = r"(?P<v>(?=[\w-]{0,60}[a-z])(?=[\w-]{0,60}(?-i:[A-Z]))(?=[\w-]{0,60}\d)[\w-]{16,300})(?![\w.-]*\.\w)"
+"""A part of an address's path as only a machine draws it."""
 _FORMS = {
     # sign: forms, looked for where the sign is in the text, in small letters
     "://": (
         r"://(?!(\w{1,40}):\1@)[^\s:/@\"'<>]{0,100}:(?P<v>[^\s/?#\"'<>]{1,200})@(?=[\w\[$.-])",
         r"://(?P<v>(?=[\w~.-]{0,60}\d)[\w~.-]{16,200})@(?=[\w\[-])",
+        r"://[^\s\"'<>?#]{1,120}/(?:magic|reset|invit\w{0,6}|log-?in|sign-?in|verif\w{0,8}|confirm\w{0,6}|tokens?|auth\w{0,6}"
+        r"|join|shared?|activat\w{0,4}|unsubscribe|access|hooks?|webhooks?|callback|sso|session|guest|one-?time|otp|recover\w{0,4}"
+        r"|accept|private|secret|pair|s|r|t|u|in|cb)[\w-]{0,20}/(?:[\w-]{1,16}/){0,2}" + _RANDOM_PART,
+        r"://[^\s\"'<>?#]{1,120}/(?:magic|reset|invit\w{0,6}|verif\w{0,8}|confirm\w{0,6}|activat\w{0,4}|unsubscribe)[\w-]{0,20}/"
+        r"(?P<v>(?=[0-9a-f]{0,20}[a-f])[0-9a-f]{24,128})\b",
+        r"[?&](?:code|t|k|hash|access_?code)=" + _RANDOM_PART,
+        r"://(?:[\w-]{0,20}\.)?(?:web)?hooks?\.[^\s/\"'<>]{1,80}/(?:[\w-]{1,20}/){0,4}" + _RANDOM_PART,
     ),
     "=": (
         r"[?&;](?:amp;)?(?:[\w.-]{0,30}?[_.-])?(?:access|auth|api|id|refresh|session|security|client)?[_.-]?"
-        r"(?:token|key|apikey|auth|jwt|hmac|otp|sid|password|passwd|passphrase|pwd|pass|secret|sig|signature"
+        r"(?:token|key|apikey|auth|access|ticket|grant|magic|invite|reset|jwt|hmac|otp|sid|password|passwd|passphrase|pwd|pass|secret|sig|signature"
         r"|credential)=(?P<v>[^\s&#;\"'<>`)\]]{4,600})",
     ),
     " -": (
@@ -77,14 +86,14 @@ _FORMS = {
     "sudo -s": (r"\becho\s{1,8}(?:-n\s{1,8})?" + _V + r"\s{0,8}\|\s{0,8}sudo\s{1,8}-S\b",),
     "htpasswd": (r"\bhtpasswd\s{1,8}(?=(?:-\w{1,20}\s{1,8}){0,3}-\w{0,9}b)(?:-\w{1,20}\s{1,8}){1,4}"
         r"(?:\S{0,60}[./]\S{0,60}\s{1,8})?[\w.@-]{1,60}\s{1,8}" + _V,),
-    "add_user": (r"\b(?:add_user|change_password)\s{1,8}\S{1,60}\s{1,8}" + _V,),
+    "add_user|change_password": (r"\b(?:add_user|change_password)\s{1,8}\S{1,60}\s{1,8}" + _V,),
     "requirepass|masterauth": (r"\b(?:requirepass|masterauth)\s{1,8}" + _V,),
     "auth ": (r"(?:^|\n)\s{0,8}AUTH\s{1,8}(?:\w{1,60}\s{1,8})?(?P<v>[^\s\"'<>=]{6,200})\s{0,8}(?:$|\n)",),
     "configure set": (r"\bconfigure set\s{1,8}[\w.]*(?:secret|token|key)[\w.]*\s{1,8}" + _V,),
     "config": (r"\bconfig\s{1,8}(?:set\s{1,8})?\S{0,120}(?:_authToken|token|password|secret|apikey"
         r"|api_key)\s{1,8}" + _V,),
     "vault login": (r"\bvault login\s{1,8}(?:-\S{1,80}\s{1,8}){0,4}(?!\w{1,30}=)" + _V,),
-    "auth=": (r"\bauth\s?=\s?[\[(]\s?[frb]?[\"'][^\"'\n]{1,80}[\"'],\s?[frb]?[\"'](?P<v>[^\"'\n]{3,200})[\"']",),
+    "auth=|auth =": (r"\bauth\s?=\s?[\[(]\s?[frb]?[\"'][^\"'\n]{1,80}[\"'],\s?[frb]?[\"'](?P<v>[^\"'\n]{3,200})[\"']",),
     "basicauth": (r"basicauth\w*\(\s?[\"'][^\"'\n]{1,80}[\"'],\s?[\"'](?P<v>[^\"'\n]{3,200})[\"']",),
     "basic_auth": (r"basic_?auth\w*[\s(=\[]{1,3}\s?[\"'][^\"'\n]{1,80}[\"'],\s?[\"'](?P<v>[^\"'\n]{3,200})[\"']",),
     "login(": (r"\blogin\(\s?[\"'][^\"'\n]{1,80}[\"'],\s?[\"'](?P<v>[^\"'\n]{3,200})[\"']",),
@@ -119,7 +128,7 @@ _FORMS = {
         r"(?<![\w/.-])(?:admin|root|administrator)\s?[/:]\s?(?P<p>[^\s\"'`/]{6,80})(?!\S)",
     ),
     " p:|p=|\tp:": (r"\bu(?:ser|sr)?\s?[:=]\s?[^\s,;]{1,60}[,;\s]{1,3}p(?:ass|w"
-        r"|wd)?\s?[:=]\s?(?P<p>[^\s\"'`]{4,80})",),
+        r"|wd)?\s?[:=]\s?[\"']?(?P<p>[^\s\"'`]{4,80})",),
     "mysqli(|mysqli_connect(|pdo(|smtp.start(|ftp_login(|imap_open(|ldap_bind(": (
         r"(?:mysqli|mysqli_connect|pdo|smtp\.start|ftp_login|imap_open|ldap_bind)\((?:[^,()\n]{1,80},){2,4}?\s?"
         r"[\"'](?P<p>(?=[^\"'\n]{0,60}\d)[^\"'\n]{4,200})[\"']",
@@ -153,7 +162,7 @@ _SIGN = re.compile(f"(?=({any_of(_SIGN_STARTS)}))")
 _ORDER = {sign: place for place, sign in enumerate(_BY_SIGN)}
 _ODD = re.compile(
     r"[=/|_@\"`({]| -|obscure |:\S|\bnet use|\d to |is your |keypad|digits on|key ?box|enticator|enable "
-    r"|community |appid|setcookie"
+    r"|community |appid|setcookie|identified by|[\s(]'\S"
 )
 """What every place without a word for secrets has, and few sentences."""
 _PGPASS = re.compile(r"^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*.-]{1,60}:(?P<v>\S{3,200})\s{0,8}$", re.M)
@@ -161,7 +170,32 @@ _SECRET_DATA = re.compile(r"^([ \t]{0,20})data:[ \t]{0,8}\n((?:\1[ \t][^\n]{1,20
 """The data of a Kubernetes secret, each value in base64."""
 _DATA_VALUE = re.compile(r":[ \t]{1,8}[\"']?(?P<v>[A-Za-z0-9+/]{8,4000}={0,2})[\"']?[ \t]{0,8}$", re.M)
 _PASSWORD_OPTION = re.compile(r"-[\w-]{0,30}?(?:password|passwd|passphrase|pass|pwd|pw)[=\s]", re.I)
-_CALLS = (" -", "login(", "connect(", "credential(", "auth=", "getconnection", "mysqli(", "mysqli_connect(", "pdo(")
+_CALLS = (
+    " -",
+    "login(",
+    "connect(",
+    "credential(",
+    "auth=",
+    "auth =",
+    "jwt.",
+    "jwt::",
+    "jsonwebtoken",
+    "hmac",
+    "set_password(",
+    "getconnection",
+    "mysqli(",
+    "mysqli_connect(",
+    "pdo(",
+)
+_PROMPT = re.compile(
+    r"^(?P<asked>(?:\[sudo\] |(?:please |re-?)?enter |retype |verify |type |confirm |current |new |old |unix "
+    r"|\S{1,40}'s )*)"
+    r"(?:the |your )?(?:password|passphrase|passwd|passcode|pin)\b"
+    r"[^\n:?]{0,80}:[ \t]{1,3}(?P<v>[^\s(<*\[][^\n]{2,80})$",
+    re.I | re.M,
+)
+"""What a program asks for in a terminal, with the answer typed into the line."""
+_CONSOLE = re.compile(r"^(?:\S{0,60}[$#%>]|\$|PS [A-Z]:\S*>) \S", re.M)
 _KEY_OF_CACHE = re.compile(r"[\w{}-]{1,40}(?::[\w{}-]{1,40}){1,8}")
 _CHECKED = ("authorization", " -", " -p", "config", "auth ", "credential(", "auth=", "login(", "connect(", "password")
 _NOT_CASELESS = (" -P", "-[NP]", "-S\\b", "AUTH", "WIFI:", "\\s-A", "\\s-X", "\\s-P\\s", "PSK")
@@ -180,8 +214,43 @@ def placed_spans(text: str, low: str, named: bool) -> Iterator[Span]:
     if "kind: secret" in low:
         for data in _SECRET_DATA.finditer(text):
             yield from (m.span("v") for m in _DATA_VALUE.finditer(text, *data.span(2)))
+    if "insert" in low:
+        yield from _inserted_spans(text)
+    if named and ":" in text:
+        yield from _prompt_spans(text)
     if text.count(":") > 3:
         yield from (m.span("v") for m in _PGPASS.finditer(text) if not values.is_placeholder(m["v"]))
+
+
+_INSERT = re.compile(r"\binsert\s{1,8}into\s{1,8}[^\s(]{1,80}\s{0,8}\(([^()\n]{1,400})\)\s{0,8}values\s{0,8}\(", re.I)
+_SQL_VALUE = re.compile(
+    r"\s{0,8}(?:N?'(?P<v>(?:[^'\n]|''){0,200})'|[^',()\n]{0,80}(?:\([^()\n]{0,80}\))?)\s{0,8}(?:,|\))"
+)
+_SECRET_COLUMN = re.compile(r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api_?key|pin)[`\"\]]?\s*\Z", re.I)
+
+
+def _inserted_spans(text: str) -> Iterator[Span]:
+    """Values of an INSERT that stand where a column for secrets does."""
+    for m in _INSERT.finditer(text):
+        at = m.end()
+        for column in m[1].split(","):
+            value = _SQL_VALUE.match(text, at)
+            if value is None:
+                break
+            at = value.end()
+            told = value["v"]
+            if told and len(told) > 3 and _SECRET_COLUMN.search(column) and not values.is_placeholder(told):
+                yield value.span("v")
+
+
+def _prompt_spans(text: str) -> Iterator[Span]:
+    for m in _PROMPT.finditer(text):
+        typed = m["v"].rstrip()
+        led = any(map(m["asked"].lower().__contains__, ("sudo", "enter", "type"))) or _CONSOLE.search(text)
+        first = typed.split()[0]
+        plain = values.is_placeholder(typed) or values.is_advice(first) or values.is_said_in_forms(typed)
+        if led and not plain and not values.is_expression(typed) and not values.is_reference(typed):
+            yield m.start("v"), m.start("v") + len(typed)
 
 
 @cache
@@ -203,7 +272,12 @@ def _value_spans(m: re.Match[str], sign: str) -> Iterator[Span]:
             continue
         if sign == "=" and (values.is_technical(bare) or not (any(each.isdigit() for each in bare) and len(bare) > 5)):
             continue
-        if sign in _CHECKED and name == "v" and not _is_argument(bare, sign) and not _is_phrase(m, bare, sign):
+        if (
+            sign in _CHECKED
+            and name == "v"
+            and not _is_argument(bare, sign, _is_shell_literal(m, name))
+            and not _is_phrase(m, bare, sign)
+        ):
             continue
         yield m.start(name), m.start(name) + len(bare)
 
@@ -215,10 +289,17 @@ def _is_phrase(m: re.Match[str], value: str, sign: str) -> bool:
     return sign in _CALLS and values.is_worded(value)
 
 
-def _is_argument(value: str, sign: str) -> bool:
+def _is_shell_literal(m: re.Match[str], name: str) -> bool:
+    """Whether a command has the value in single quotes, so that nothing in it is a variable or a call."""
+    return m.string[m.start(name) - 1 : m.start(name)] == "'" and not m.string.startswith("(", m.start(name) - 2)
+
+
+def _is_argument(value: str, sign: str, quoted: bool) -> bool:
     """Whether a word after an option is its value, and not the next word of a sentence about the option."""
-    if values.is_expression(value) or values.is_reference(value):
+    if not quoted and (values.is_expression(value) or values.is_reference(value)):
         return False
+    if quoted and "(" in value and any(map(str.isdigit, value)):
+        return True
     if sign == "authorization":
         return values.is_made_up(value) or len(value) > 24
     return values.is_made_up(value) or (len(value) > 5 and value.isascii() and not values.is_vague(value))

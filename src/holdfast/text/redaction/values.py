@@ -32,7 +32,7 @@ _TEMPLATE_WORDS = word_set(
 )
 """Words of which a template's values are made: your-api-key-here, REPLACE_ME, dein-schluessel-hier."""
 _TEMPLATE_SIGN = re.compile(
-    r"your|example|sample|dummy|fake|placeholder|here\b|replace|insert|change|please|redacted|todo|random|goes|some"
+    r"your|only\b|example|sample|dummy|fake|placeholder|here\b|replace|insert|change|please|redacted|todo|random|goes|some"
     r"|password|passwd|passphrase|secret|token|key|user|pass|tenant|project|database|foo|not|my|dein|ihr|votre|ici|aqu"
     r"|clave|contrase|chave|senha|geheim|passwor|schl|mot_?de"
 )
@@ -75,8 +75,10 @@ _NAME_OF_THINGS = re.compile(
 """An identifier of words, as programs name variables."""
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,15}://.*|www\..*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.I)
 _PATH = re.compile(
-    r"(?:\$\{?\w+\}?|[~.]{1,2}|[A-Za-z]:)?[/\\][\w.@-]+(?:[/\\][\w.@-]*)*|[\w.-]+(?:/[\w.-]+)*\.[a-z]{2,5}"
+    r"(?:(?:\$\{?\w+\}?|[~.]{1,2}|[A-Za-z]:)?[/\\][\w.@-]+(?:[/\\][\w.@-]*)*|[\w.-]+(?:/[\w.-]+)*\.[a-z]{2,5})"
+    r"(?::\d{1,6}(?::\d{1,4})?(?::in)?)?\)?"
 )
+"""With the line where a trace names one."""
 _DOTTED = re.compile(
     r"[^\W\d_]{3,}\.\d{2,6}\.(?!(?:tar|tgz|zip|gz|log|txt|json|ya?ml|csv|sql|dump|bak|pem|key|pdf|png|jpe?g|com"
     r"|org|net)\b)[a-z]+"
@@ -312,6 +314,18 @@ def is_dense(value: str) -> bool:
     return mixed and (len(value) >= MIN_MIXED_CHARACTERS or not re.search(r"[/.:_-]", value))
 
 
+def is_random_key(value: str) -> bool:
+    """Whether only a machine draws such a value: hexadecimal digits, or letters of both cases and digits in turn."""
+    body = value.removeprefix("0x").rstrip("=")
+    if len(body) < 20 or len(set(body)) < 9:
+        return False
+    if re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", body):
+        return len(body) > 23 and len(re.findall(r"\d+", body)) > 2
+    if body[0] == "/" or re.search(r"[a-z]{7}|[A-Z]{7}|[a-z]{3,}[-_/][a-z]{3,}", body):
+        return False
+    return len(re.findall(r"\d+", body)) > 1 and len(re.findall(r"[a-z][A-Z]|[A-Z][a-z]|[A-Z]\d|\d[A-Z]", body)) > 3
+
+
 def is_unguessable(value: str) -> bool:
     """Whether it is as long and mixed as an issued key: at least 16 letters and digits without a blank."""
     return len(value) >= 16 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
@@ -321,7 +335,9 @@ def is_function_word(word: str) -> bool:
     return word.lower().strip(".,;:!?)\"'") in _FUNCTION_WORDS
 
 
-def is_vague(word: str) -> bool:
+def is_vague(word: str, by_ending: bool = True) -> bool:
     """Whether the word describes a password instead of being one: "weak", "expired", "required"."""
     low = word.lower().strip(".,;:!?)\"'")
-    return low in _VAGUE or low in _PROGRAM_WORDS or _STATE_ENDINGS.fullmatch(low) is not None or "-" in low.strip("-")
+    if low in _VAGUE or low in _PROGRAM_WORDS:
+        return True
+    return by_ending and (_STATE_ENDINGS.fullmatch(low) is not None or "-" in low.strip("-"))

@@ -27,7 +27,7 @@ _ISSUED = (
     (r"\w{16,255}", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ CCIPAT_ ctp_ cfut_ rnd_ napi_ vcp_ vca_ vck_ vci_ vcr_"),
     (r"[\w.-]{16,320}", "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- glrtr- glwt-"),
     (r"[\w-]{20}", "GR1348941"),
-    (r"[\w=-]{20,300}", "ATATT3 ATCTT3 ATSTT3 ATOA ATBB BBDC- HRKU-"),
+    (r"[\w=-]{20,300}", "ATTA ATATT3 ATCTT3 ATSTT3 ATOA ATBB BBDC- HRKU-"),
     (r"[A-Za-z0-9]{30,50}", "npm_ lin_api_ lin_oauth_ ntn_ pnu_ nfp_ nfc_ nfo_ nfb_ nfu_ ddp_ dda_"),
     (r"[\w-]{40,1000}", "pypi-"),
     (r"[a-f0-9]{32,80}", "rubygems_ sqa_ sqp_ squ_ pul- dkea bkua_ mlsn."),
@@ -98,6 +98,8 @@ _MARKED = {
     ".atlasv1.": r"\b[A-Za-z0-9]{10,20}\.atlasv1\.[\w-]{40,80}",  # Terraform's cloud
     "_mmk": r"\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk",  # MaxMind
     "FFFFNRAL": r"[a-f0-9]{32}FFFFNRAL",  # New Relic's licences
+    # hashes of passwords
+    "$": r"(?<![\w$])\$(?:apr1|2[abxy]|[156y]|argon2(?:id|i|d)|scrypt|pbkdf2-sha\d{1,3})\$[\w./$=,+-]{20,200}",
     "snyk_": r"snyk_\w{3}\.[\w.-]{20,120}",
     "IBADANBgkqhkiG9w0BAQEFAAS": r"MII[A-Za-z0-9+/]{2,4}IBADANBgkqhkiG9w0BAQEFAAS[A-Za-z0-9+/=\s]{40,8000}",
     "otpauth://": r"(?<=secret=)[A-Za-z2-7]{16,64}",
@@ -131,13 +133,15 @@ _SHAPED = (
     r"(?<![\w|])\d{15,16}\|[\w-]{27,40}(?!\w)",  # Facebook's apps
 )
 _KEY_SHAPED = (
+    r"(?<![\w-])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])",  # Mailgun
+    r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:fx(?!\w)",  # DeepL
     r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])",  # BitLocker's recovery keys
     r"(?<![\w+/=.-])(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}"
     r"|[KL][1-9A-HJ-NP-Za-km-z]{51})(?![\w+/=-])",  # wallets' import form
     r"(?<![\w+/=.-])S[A-Z2-7]{55}(?![\w+/=-])",  # Stellar's seeds
 )
 """Keys without a prefix that their length and letters show."""
-MIN_SHAPED_CHARACTERS = 51
+MIN_SHAPED_CHARACTERS = 39
 _HEX_KEY = re.compile(r"(?<![\w+/=.:-])(?:0x)?[0-9a-fA-F]{64}(?![\w+/=-]|\.\w)")
 _ABOUT_KEYS = ("private", "wallet", "metamask", "signer", "spend key", "view key", "deployer", "secret")
 _NO_KEY_BEFORE = re.compile(

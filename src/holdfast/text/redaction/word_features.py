@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from holdfast.text.redaction import values
 from holdfast.text.redaction.secret_nouns import BORDERLESS, STRONG, noun_sort
+from holdfast.text.redaction.sentence_context import SENTENCE_ENDS, Surroundings, key_of, role_of, surroundings_of
 
 TABLE_BITS = 17
 _WORD = re.compile(
@@ -25,7 +26,6 @@ _WORD = re.compile(
 )
 _OPENING = "\"'`([{<*_~“”‘’„«»「『（"
 _CLOSING = "/\"'`)]}>.,;:!?*_~…“”‘’«»」』）。、，！？："
-_SENTENCE_ENDS = ".!?。！？\n"
 _BREAK = 4
 """A sentence's end stands for so many words."""
 DISTANCES = (1, 2, 4, 8, 14)
@@ -201,7 +201,12 @@ def _known_places(word: str) -> tuple[int, int]:
 
 
 def _own_features(
-    words: list[TextWord], n: int, shapes: list[str], near: list[tuple[str, int]], known: KnownWords
+    words: list[TextWord],
+    n: int,
+    shapes: list[str],
+    near: list[tuple[str, int]],
+    known: KnownWords,
+    place: Surroundings,
 ) -> list[str]:
     """What speaks for or against a word by itself and its direct neighbours."""
     word, shape = words[n], shapes[n]
@@ -216,17 +221,24 @@ def _own_features(
         f"p:{n == 0}:{n + 1 == len(words)}:{shape}",
     ]  # fmt: skip
     kind = _KINDS[shape]
-    said = words[n - 1].text.lower() if n else "^"
-    next_said = words[n + 1].text.lower() if n + 1 < len(words) else "$"
+    said = key_of(words[n - 1].text) if n else "^"
+    next_said = key_of(words[n + 1].text) if n + 1 < len(words) else "$"
+    role = role_of(said) or closed
+    alone = f"{min(place.odd_before, 2)}{min(place.odd_after, 2)}"
+    found += [f"al:{kind}:{alone}", f"ro:{shape}:{role}", f"ps:{kind}:{min(place.position, 8)}"]
+    if place.quoted:
+        found += [f"q:{kind}", f"q:{kind}:{near[0][0]}:{near[0][1] < 10}", f"q:{kind}:{near[1][0]}"]
     for side, (sort, distance) in zip("<>", near, strict=True):
         if distance < 25:
             far = _far(distance)
             found += [f"ns:{side}:{sort}:{far}:{shape}", f"nk:{side}:{sort}:{kind}", f"nd:{side}:{far}:{kind}:{closed}"]
             found += [f"nw:{side}:{sort}:{kind}:{said}", f"nv:{side}:{sort}:{kind}:{next_said}"]
+            found += [f"nr:{side}:{sort}:{far}:{kind}:{role}", f"na:{side}:{sort}:{kind}:{alone}"]
     found += [
         f"kb:{kind}:{said}",
         f"ka:{kind}:{next_said}",
-        f"kbb:{shape}:{said}:{words[n - 2].text.lower() if n > 1 else ''}",
+        f"kbb:{shape}:{said}:{key_of(words[n - 2].text) if n > 1 else ''}",
+        f"rb:{shape}:{role}:{noun_sort(words[n - 2].text.lower()) if n > 1 else ''}",
     ]
     if text.isalpha():
         found += [f"w:{low}", f"e3:{low[-3:]}", f"e2:{low[-2:]}:{shape}", f"n:{noun_sort(low)}:{shape}"]
@@ -237,27 +249,41 @@ def _own_features(
                 f"newl:{min(len(low), 12)}",
                 f"newn:{near[0][0]}:{near[0][1]}",
             ]
-        if n and closed not in _SENTENCE_ENDS and shape != "lower":
+        if n and closed not in SENTENCE_ENDS and shape != "lower":
             found.append(f"inner:{shape}")
     else:
-        if _ORDINARY.fullmatch(text):
-            found.append(f"o:{shape}")
-        if values.is_placeholder(text) or values.is_template(text):
-            found.append("template")
-        if values.is_technical(text):
-            found.append(f"t:{shape}")
-        signs = {each for each in text if not each.isalnum()}
-        found += [f"g:{shape}:{each}" for each in signs]
-        if text.isdigit():
-            found += [f"z:{text[0] == '0'}:{len(text)}", f"r:{text[-2:] == '00'}", f"u:{len(set(text))}:{len(text)}"]
-        found += [f"w:{piece}" for piece in re.findall(r"[^\W\d_]{2,}", low)[:3]]
+        found += _sign_features(text, shape)
     return found
 
 
+def _sign_features(text: str, shape: str) -> list[str]:
+    """What the digits and signs of a word show."""
+    found = []
+    if _ORDINARY.fullmatch(text):
+        found.append(f"o:{shape}")
+    if values.is_placeholder(text) or values.is_template(text):
+        found.append("template")
+    if values.is_technical(text):
+        found.append(f"t:{shape}")
+    signs = {each for each in text if not each.isalnum()}
+    found += [f"g:{shape}:{each}" for each in signs]
+    if text.isdigit():
+        found += [f"z:{text[0] == '0'}:{len(text)}", f"r:{text[-2:] == '00'}", f"u:{len(set(text))}:{len(text)}"]
+    found += [f"w:{piece}" for piece in _PIECE.findall(text.lower())[:3]]
+    return found
+
+
+_LONG_RUN = re.compile(r"(.)\1{2,}")
+_PIECE = re.compile(r"[^\W\d_]{2,}")
+
+
+@lru_cache(maxsize=8192)
 def _form(text: str) -> str:
     """The word with letters as "a" and "A", digits as "0", runs shortened to two."""
-    form = re.sub(r"[^\W\d_]", lambda m: "A" if m[0].isupper() else "a", re.sub(r"\d", "0", text[:24]))
-    return re.sub(r"(.)\1{2,}", r"\1\1", form)
+    form = "".join(
+        "0" if each.isdigit() else ("A" if each.isupper() else "a") if each.isalpha() else each for each in text[:24]
+    )
+    return _LONG_RUN.sub(r"\1\1", form)
 
 
 _RINGS = [(side, n) for side in (-1, 1) for n in range(len(DISTANCES))]
@@ -310,7 +336,7 @@ def features_of(words: list[TextWord]) -> Features:
     told = [_said(word.text) + _marks(word.closing) for word in words]
     bases = np.array([each for one in told for each in one], dtype=np.uint32)
     said = places(bases[:, None] ^ _SALTS[None, :])
-    gaps = [1 + _BREAK * any(mark in _SENTENCE_ENDS for mark in word.closing) for word in words]
+    gaps = [1 + _BREAK * any(mark in SENTENCE_ENDS for mark in word.closing) for word in words]
     at = np.cumsum([0, *gaps[:-1]])
     before = np.searchsorted(at, at[:, None] - _EDGES, "left")
     after = np.searchsorted(at, at[:, None] + _EDGES, "right")
@@ -326,7 +352,9 @@ def own_places(
     """Of these words in a row, what speaks for or against each by itself; and where each begins."""
     shapes = [shape_of(word.text) for word in words]
     near = _nouns_near(words)
-    own = [_own_features(words, int(n), shapes, near[int(n)], known) for n in some]
+    odd = [_KINDS[shape] in ("number", "odd", "long") for shape in shapes]
+    around = surroundings_of(words, odd)
+    own = [_own_features(words, int(n), shapes, near[int(n)], known, around[int(n)]) for n in some]
     hashes = np.array([_hash(each) for one in own for each in one], dtype=np.uint32)
     return places(hashes), _starts(own)
 

@@ -6,7 +6,8 @@ import time
 
 import pytest
 from evals.data.secret_templates import ordinary_texts, secret_cases
-from evals.measure.redaction import CASES, RedactionCase, is_left, read_cases
+from evals.data.secrets import REDACTION
+from evals.measure.redaction import RedactionCase, is_left, read_cases
 
 from holdfast.text.redaction import is_only_redacted, may_be_secret, redacted_conversation, redacted_text
 
@@ -36,6 +37,7 @@ DEVELOPMENT = {
     "development_2": 0.98,
     "development_3": 0.98,
     "development_4": 0.98,
+    "development_5": 0.98,
     "development_chat": 0.96,
     "development_forms": 0.92,  # with many that only a guess would catch
 }
@@ -43,7 +45,7 @@ DEVELOPMENT = {
 
 
 def development_cases(name: str) -> list[RedactionCase]:
-    return read_cases((CASES.parent / f"{name}.jsonl").read_text("utf-8").splitlines())
+    return read_cases((REDACTION / f"{name}.jsonl").read_text("utf-8").splitlines())
 
 
 @pytest.mark.parametrize("name", DEVELOPMENT)
