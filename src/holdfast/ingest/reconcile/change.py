@@ -25,7 +25,7 @@ from holdfast.domain.types import (
     fingerprint,
 )
 from holdfast.text import passages, statement_parts
-from holdfast.text.faithfulness import is_proved, quotation
+from holdfast.text.faithfulness import has_words, is_proved, missing_words, quotation
 from holdfast.text.similarity import restates
 from holdfast.text.statement_parts import Span
 from holdfast.text.task_completion import finishes
@@ -136,7 +136,10 @@ def _remaining_memory(
     content = statement_parts.without_parts(head.content, gone)
     if content is None or not all(ended):
         return None
-    content = _proved_remainder(content, head, texts)
+    over = " ".join(head.content[slice(*span)] for span in gone)
+    content = _proved_remainder(content, over, head, texts)
+    if content is None:
+        return None
     undated = not statement_parts.keeps_date(head.content, gone)
     return replace(
         head,
@@ -153,14 +156,16 @@ def _remaining_memory(
     )
 
 
-def _proved_remainder(content: str, head: Memory, texts: Mapping[str, str]) -> str:
-    """What remains of a memory, as a quotation where its sources do not prove it as a sentence."""
+def _proved_remainder(content: str, over: str, head: Memory, texts: Mapping[str, str]) -> str | None:
+    """What remains of a memory, as a quotation where its sources do not prove it as a sentence; None when that would
+    quote words of the parts that are over."""
     cited = [texts[source] for source in head.sources if source in texts]
     names = [head.content.split(" said: ")[0]]
     if not cited or is_proved(content, cited, names):
         return content
     author = names[0] if " said: " in head.content else "The user"
-    return quotation(author, content.replace("… ", ""), cited[-1], cited[-1], exact=True)
+    quoted = quotation(author, content.replace("… ", ""), cited[-1], cited[-1], exact=True)
+    return None if any(has_words(quoted, [word]) for word in missing_words(over, [content])) else quoted
 
 
 def _finished_task(draft: Draft, messages: Mapping[str, Message], made: Sequence[Memory]) -> Memory | None:

@@ -590,7 +590,7 @@ def test_a_person_introduced_by_the_way_is_a_fact() -> None:
         ("card 4111 1111 1111 1111 ok", "card [redacted] ok"),
         ("postgres://bob:s3cret@db/x", "postgres://bob:[redacted]@db/x"),
         ("token ghp_abcdefghijklmnopqrstuvwxyz012345", "token [redacted]"),
-        ("AKIAIOSFODNN7EXAMPLE", "[redacted]"),
+        ("AKIA2E4OQK7TTZ5Y3WJN", "[redacted]"),
         ("order 4111 1111 1111 1112", "order [redacted]"),
         ("the password is wrong", "the password is wrong"),
         ("I lost my password yesterday", "I lost my password yesterday"),
