@@ -108,24 +108,24 @@ async def live(profile: LocalProfile, life: Life, name: str) -> tuple[list[Asked
     ids: dict[str, int] = {}
     for session in sorted({said.session for said in life.messages}):
         mine = [said for said in life.messages if said.session == session]
-        await profile.ingest([_message(said) for said in mine], session_id=f"s{session}", wait=True)
+        await profile.ingest([message_body(said) for said in mine], session_id=f"s{session}", wait=True)
         ids |= {m.id: said.number for m, said in zip(await profile.messages(f"s{session}"), mine, strict=True)}
     found = []
     for question in life.questions:
-        answer = await profile.recall(question.text, reference_date=_moment(question.asked))
+        answer = await profile.recall(question.text, reference_date=noon(question.asked))
         verdict = judge(question, answer.answer)
         found.append(Asked(name, question, answer.answer, answer.confidence, verdict))
     memories = [memory for memory in (await profile.list(limit=500)).items if memory.kind != "summary"]
     return found, listed(life, memories, ids), memories
 
 
-def _message(said: Said) -> dict[str, Any]:
+def message_body(said: Said) -> dict[str, Any]:
     name = {} if said.speaker in ("U", "A") else {"speaker": said.speaker}
     role = "assistant" if said.speaker == "A" else "user"
-    return {"role": role, "content": said.text, "timestamp": _moment(said.day).isoformat()} | name
+    return {"role": role, "content": said.text, "timestamp": noon(said.day).isoformat()} | name
 
 
-def _moment(day: date) -> datetime:
+def noon(day: date) -> datetime:
     return datetime.combine(day, clock(12), UTC)
 
 

@@ -13,7 +13,7 @@ import gzip
 import json
 import sys
 from collections import Counter
-from datetime import UTC, date, datetime, time
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from holdfast.text.static_vectors import weights_path
 from holdfast.text.wordpiece import WordPiece
 
 from ..data.life import FOLDER, Life, Question, Said, parse_lives
-from ..measure.lives import VERDICTS, judge
+from ..measure.lives import VERDICTS, judge, message_body, noon
 from ..paths import CACHE
 from . import answer_input
 from .answer_input import LIST, NO, NONE, SPAN, YES, EncodedPassage, ReadPassage
@@ -61,7 +61,7 @@ async def pack() -> None:
 async def _packed_life(holdfast: AsyncHoldfast, life: Life, name: str, pieces: WordPiece) -> dict[str, Any]:
     profile = holdfast.profile("lives", name)
     for session in sorted({said.session for said in life.messages}):
-        some = [_message(said) for said in life.messages if said.session == session]
+        some = [message_body(said) for said in life.messages if said.session == session]
         await profile.ingest(some, session_id=f"s{session}", wait=True)
     stored = {}
     for session in sorted({said.session for said in life.messages}):
@@ -74,7 +74,7 @@ async def _packed_life(holdfast: AsyncHoldfast, life: Life, name: str, pieces: W
     ]
     questions = []
     for question in life.questions:
-        hits = await profile.search(question.text, limit=FOUND, reference_date=_moment(question.asked))
+        hits = await profile.search(question.text, limit=FOUND, reference_date=noon(question.asked))
         order = [stored[hit.id].number for hit in hits if hit.id in stored]
         ranked = [n for number in order for n, (said, _, _) in enumerate(parts) if said.number == number]
         questions.append(_packed_question(question, parts, passages, ranked, pieces))
@@ -126,16 +126,6 @@ def _token_span(passage: EncodedPassage, start: int, stop: int) -> tuple[int, in
 
 def speaker(said: Said) -> str:
     return {"U": "user", "A": "assistant"}.get(said.speaker, said.speaker)
-
-
-def _message(said: Said) -> dict[str, Any]:
-    name = {} if said.speaker in ("U", "A") else {"speaker": said.speaker}
-    role = "assistant" if said.speaker == "A" else "user"
-    return {"role": role, "content": said.text, "timestamp": _moment(said.day).isoformat()} | name
-
-
-def _moment(day: Any) -> datetime:
-    return datetime.combine(day, time(12), UTC)
 
 
 # report

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from evals.data.check_conversations import faults
 from evals.data.check_extraction import faults as extraction_faults
+from evals.data.life import FOLDER, parse_lives
 
 from support.paths import EVALS_DATA
 
@@ -40,3 +41,11 @@ def test_a_good_part_of_the_annotated_conversations_is_unread() -> None:
     tuned = sum(count for name, count in cases.items() if name.startswith("tuning"))
     assert unread >= 50
     assert unread / (unread + tuned) >= 1 / 3
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
+def test_lives_have_no_fault_and_many_questions_without_an_answer(path: Path) -> None:
+    lives, faults = parse_lives(path.read_text("utf-8"), path.name)
+    assert faults == []
+    questions = [question for life in lives for question in life.questions]
+    assert sum(not question.answer for question in questions) >= 0.3 * len(questions)
