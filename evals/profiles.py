@@ -8,12 +8,13 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
+from datetime import date
 from typing import Any, TypeVar
 
 import numpy as np
 
 from holdfast import AsyncHoldfast, LocalProfile
-from holdfast.domain.ports.models import Embedder
+from holdfast.domain.ports.models import Embedder, ReadAnswer, ReadPassage
 from holdfast.domain.types import Floats
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules.judge import ReadableSentence
@@ -74,6 +75,9 @@ class CachedReader(CachedEmbedder):
 
     async def classes(self, sentences: Sequence[ReadableSentence]) -> list[Floats]:
         return await self._timed(self._reader.classes(sentences))
+
+    async def read_answer(self, question: str, asked: date, passages: Sequence[ReadPassage]) -> ReadAnswer:
+        return await self._reader.read_answer(question, asked, passages)
 
     async def _timed(self, reading: Awaitable[Read]) -> Read:
         start = time.process_time()

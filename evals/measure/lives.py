@@ -57,8 +57,8 @@ class Listed:
 
 
 def words(text: str) -> str:
-    """The words of a text, for comparing: no case, no punctuation, small numbers as figures."""
-    plain = re.sub(r"(?<=\d),(?=\d{3})", "", text.lower().replace("’", "'"))
+    """The words of a text, for comparing: no case, no punctuation, no possessive, small numbers as figures."""
+    plain = re.sub(r"(?<=\d),(?=\d{3})|'s\b", "", text.lower().replace("’", "'"))
     found = re.findall(r"[^\W_]+(?:[.:/@_'-][^\W_]+)*", plain)
     return f" {' '.join(str(NUMBERS.get(word, word)) for word in found)} "
 

@@ -19,20 +19,29 @@ from typing import Any
 
 import numpy as np
 import torch
-from answer_spans import best_spans, listed_spans
-from reader_network import Layer, Norm, values
+from answer_split import is_held
+from reader_network import Layer, Matrix, Norm, values
 from torch import nn
 from torch.nn import functional
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "holdfast" / "models"))
+from answer_spans import best_spans, listed_spans
+
 HERE = Path(__file__).resolve().parents[1] / ".cache" / "answers"
-LAYERS, WIDTH, HIDDEN, KINDS = 12, 384, 128, 5
+WIDTH, HIDDEN, KINDS = 384, 128, 5
+LAYERS = int(os.environ.get("LAYERS", "12"))
 NONE, LIST = 0, 2
-RATE, HEAD_RATE, DROP, SMOOTH = 6e-4, 1e-3, 0.1, 0.99
-EPOCHS = float(os.environ.get("EPOCHS", "6"))
-BATCH = int(os.environ.get("BATCH", "32"))
+RATE = float(os.environ.get("RATE", "8e-4"))
+HEAD_RATE, DROP, SMOOTH = 1e-3, 0.1, 0.99
+EPOCHS = float(os.environ.get("EPOCHS", "9"))
+BATCH = int(os.environ.get("BATCH", "64"))
 MAX_TOKENS = int(os.environ.get("MAX_TOKENS", "288"))
-HELD = os.environ.get("HELD", "held").split(",")
-"""The files of which nothing is learned."""
+READ_TOKENS = [int(each) for each in os.environ.get("READ_TOKENS", "160,288").split(",")]
+"""How much is read of the lives held back: one file of results for each."""
+ATTRIBUTES = float(os.environ.get("ATTRIBUTES", "0.2"))
+"""The share of the questions after attributes that an epoch sees."""
+FREE = os.environ.get("FREE", "") != ""
+"""Whether every weight learns, not a difference of low rank."""
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Context = tuple[list[int], int, list[tuple[int, int]], list[tuple[int, int]]]
 """Ids, the length of the question, (start, end) of the answers' tokens, and (passage, first token) of what is read."""
@@ -49,6 +58,9 @@ class AnswerNet(nn.Module):
         self.token_type = nn.Parameter(torch.tensor(held["token_type"].astype("f4")))
         self.norm = Norm(held, "norm")
         self.layers = nn.ModuleList(Layer(held, f"layers.{n}") for n in range(LAYERS))
+        for module in self.modules():
+            if FREE and isinstance(module, Matrix):
+                module.free()
         self.k1, self.k2 = nn.Linear(2 * WIDTH, HIDDEN), nn.Linear(HIDDEN, KINDS)
         self.span = nn.Linear(WIDTH, 3)
 
@@ -68,24 +80,29 @@ class AnswerNet(nn.Module):
         return kind, spans.masked_fill((kinds == 0)[..., None] | (mask == 0)[..., None], -1e4)
 
 
-def context(life: dict[str, Any], question: dict[str, Any], dice: random.Random | None) -> Context:
+def context(
+    life: dict[str, Any], question: dict[str, Any], dice: random.Random | None, size: int = MAX_TOKENS
+) -> Context:
     """What is read with a question: the passages found first, in order of time; when learning, sometimes fewer of them,
     and always those that decide."""
-    ids, room = list(question["ids"]), MAX_TOKENS - len(question["ids"])
+    ids, room = list(question["ids"]), size - len(question["ids"])
     ranked = list(question["ranked"])
     first: list[int] = []
     if dice is not None:
         if question["kind"] != NONE or dice.random() < 0.8:
             first = list(question["near"])
+        if not ranked:
+            ranked = dice.sample(range(len(life["passages"])), len(life["passages"]))
         ranked = [n for n in ranked if dice.random() > 0.08]
         if dice.random() < 0.3:
             ranked = ranked[: dice.randrange(len(ranked) + 1)]
+        room = dice.choice((room, room, room - 128))
     chosen: list[int] = []
     for n in dict.fromkeys([*first, *ranked]):
-        size = len(life["passages"][n]) + 1
-        if size <= room:
+        long = len(life["passages"][n]) + 1
+        if long <= room:
             chosen.append(n)
-            room -= size
+            room -= long
     spans, places = [], []
     end = ids[-1]
     for n in sorted(chosen):
@@ -143,15 +160,16 @@ def fit(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     dice = random.Random(0)
-    with gzip.open(HERE / "lives.json.gz", "rt") as file:
-        lives = json.load(file)
-    known = [life for life in lives if life["name"].split("-")[0] not in HELD]
-    held = [life for life in lives if life["name"].split("-")[0] in HELD]
+    lives = packed("lives")
+    attributes = packed("attributes")
+    held = [life for life in lives if is_held(life["name"])]
+    known = [life for life in lives if not is_held(life["name"])]
     pool = [(life, question) for life in known for question in life["questions"]]
     limit = int(os.environ.get("LIMIT", "0"))
     if limit:
         dice.shuffle(pool)
         pool = pool[:limit]
+    extra = [(life, question) for life in known for question in attributes[life["name"]]]
     net = AnswerNet().to(DEVICE)
     named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name.startswith(("k1", "k2", "span"))]
@@ -159,12 +177,14 @@ def fit(out: Path) -> None:
     steady = torch.optim.AdamW(
         [{"params": body, "rate": RATE}, {"params": heads, "rate": HEAD_RATE}], lr=0.0, weight_decay=0.01
     )
-    steps, step, began, shown = int(EPOCHS * len(pool) / BATCH), 0, time.time(), 0.0
+    some = int(ATTRIBUTES * len(extra))
+    steps, step, began, shown = int(EPOCHS * (len(pool) + some) / BATCH), 0, time.time(), 0.0
     tracked: list[Any] = [*body, *heads]
     mean: list[Any] = []
     print(len(pool), "questions", steps, "steps", flush=True)
     while step < steps:
-        samples = [(context(life, question, dice), question["kind"]) for life, question in pool]
+        shown_now = [*pool, *dice.sample(extra, some)]
+        samples = [(context(life, question, dice), question["kind"]) for life, question in shown_now]
         for batch in batches(samples, dice):
             if step >= steps:
                 break
@@ -183,16 +203,20 @@ def fit(out: Path) -> None:
                     torch._foreach_lerp_(mean, [each.detach() for each in tracked], 1 - SMOOTH)
             shown += float(value.detach())
             step += 1
-            if step % 50 == 0:
-                print(step, steps, round(shown / 50, 3), f"{time.time() - began:.0f} s", flush=True)
+            if step % 250 == 0:
+                print(out.name, step, steps, round(shown / 250, 3), f"{time.time() - began:.0f} s", flush=True)
                 shown = 0.0
-            if step % 1000 == 0:
-                save(net, out / "unfinished.npz")
     with torch.no_grad():
         for mine, better in zip(tracked, mean, strict=True):
             mine.copy_(better)
     save(net, out / "learned.npz")
-    (out / "read.json").write_text(json.dumps(read(net, held)))
+    for size in READ_TOKENS:
+        (out / f"read-{size}.json").write_text(json.dumps(read(net, held, size)))
+
+
+def packed(name: str) -> Any:
+    with gzip.open(HERE / f"{name}.json.gz", "rt") as file:
+        return json.load(file)
 
 
 def save(net: AnswerNet, path: Path) -> None:
@@ -200,10 +224,10 @@ def save(net: AnswerNet, path: Path) -> None:
     np.savez(path, **learned)
 
 
-def read(net: AnswerNet, lives: list[Any]) -> list[dict[str, Any]]:
+def read(net: AnswerNet, lives: list[Any], size: int) -> list[dict[str, Any]]:
     """What the network says of each question of these lives, with what is found for it."""
     net.eval()
-    rows = [(life, q, context(life, q, None)) for life in lives for q in life["questions"]]
+    rows = [(life, q, context(life, q, None, size)) for life in lives for q in life["questions"]]
     found = []
     with torch.no_grad():
         for start in range(0, len(rows), 32):

@@ -1,8 +1,9 @@
 """Trains a reader of answers on the lives of evals/data/lives. In steps:
 
 python -m evals.train.answers pack              questions with what is found for them, into evals/.cache/answers
+python -m evals.train.answers attributes        questions after the attributes of the lives' statements, likewise
 python evals/train/answer_network.py FOLDER     trains on a GPU, with PyTorch alone
-python -m evals.train.answers report FOLDER     how well it does on the lives held back, by how sure it must be
+python -m evals.train.answers report FOLDER     how well it does on lives it never saw, by how sure it must be
 python -m evals.train.answers build FOLDER      answer_reader.npz and .onnx in FOLDER, with the package onnx
 """
 
@@ -11,16 +12,18 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import random
 import sys
-from collections import Counter
-from datetime import date
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from holdfast import AsyncHoldfast
-from holdfast.models import onnx_file
+from holdfast.domain.ports.models import ReadPassage
+from holdfast.models import answer_reader, onnx_file
+from holdfast.models.answer_reader import EncodedPassage
 from holdfast.models.local import ArcticEmbedder
 from holdfast.storage.in_memory import MemoryVault
 from holdfast.testing import ScriptedExtractor
@@ -28,14 +31,12 @@ from holdfast.text.passages import passage_spans
 from holdfast.text.static_vectors import weights_path
 from holdfast.text.wordpiece import WordPiece
 
-from ..data.life import FOLDER, Life, Question, Said, parse_lives
-from ..measure.lives import VERDICTS, judge, message_body, noon
-from ..paths import CACHE
-from . import answer_input
-from .answer_input import LIST, NO, NONE, SPAN, YES, EncodedPassage, ReadPassage
+from ..data.life import FOLDER, Life, Question, Said, Statement, parse_lives
+from ..measure.lives import message_body, noon
+from .answer_report import HERE, calibration, report
 from .reader import network_graph, short_numbers, small_numbers
 
-HERE = CACHE / "answers"
+NONE, SPAN, LIST, YES, NO = range(len(answer_reader.KINDS))
 PASSAGE_CHARS = 240
 """Longer messages are read in parts."""
 FOUND = 16
@@ -67,11 +68,8 @@ async def _packed_life(holdfast: AsyncHoldfast, life: Life, name: str, pieces: W
     for session in sorted({said.session for said in life.messages}):
         mine = [said for said in life.messages if said.session == session]
         stored |= dict(zip([m.id for m in await profile.messages(f"s{session}")], mine, strict=True))
-    parts = [(said, start, stop) for said in life.messages for start, stop in passage_spans(said.text, PASSAGE_CHARS)]
-    passages = [
-        answer_input.encoded_passage(pieces, ReadPassage(said.text[start:stop], speaker(said), said.day))
-        for said, start, stop in parts
-    ]
+    parts = _parts(life)
+    passages = [_encoded(pieces, *part) for part in parts]
     questions = []
     for question in life.questions:
         hits = await profile.search(question.text, limit=FOUND, reference_date=noon(question.asked))
@@ -99,7 +97,7 @@ def _packed_question(
                 if tokens := _token_span(passages[n], at - start, min(at + len(span), stop) - start):
                     spans.setdefault(n, []).append(tokens)
     return {
-        "ids": answer_input.encoded_question(pieces, question.text, question.asked),
+        "ids": answer_reader.encoded_question(pieces, question.text, question.asked),
         "kind": _kind(question),
         "category": question.category,
         "text": question.text,
@@ -109,6 +107,67 @@ def _packed_question(
         "spans": [[n, *tokens] for n, some in spans.items() for tokens in some],
         "told": question.spans,
     }
+
+
+def attributes() -> None:
+    """Writes, for each life, a question after each attribute that is told of somebody, and some after attributes that
+    are not."""
+    pieces = WordPiece(weights_path("arctic-embed-s/vocab.txt"))
+    made = {}
+    for path in sorted(FOLDER.glob("*.txt")):
+        lives, _ = parse_lives(path.read_text("utf-8"), path.name)
+        known = sorted({each.attribute for life in lives for each in life.statements})
+        for n, life in enumerate(lives):
+            made[f"{path.stem}-{n}"] = _attribute_questions(life, known, random.Random(n), pieces)
+    with gzip.open(HERE / "attributes.json.gz", "wt") as file:
+        json.dump(made, file)
+    print(sum(map(len, made.values())), "questions")
+
+
+def _attribute_questions(life: Life, known: list[str], dice: random.Random, pieces: WordPiece) -> list[dict[str, Any]]:
+    parts = _parts(life)
+    passages = [_encoded(pieces, *part) for part in parts]
+    told: dict[tuple[str, str], list[Statement]] = {}
+    for each in life.statements:
+        told.setdefault((each.subject, each.attribute), []).append(each)
+    asked = life.messages[-1].day + timedelta(days=1)
+    questions = []
+    for (subject, attribute), all_told in told.items():
+        if now := [each for each in all_told if each.ended_by is None]:
+            spans = tuple(each.value for each in now)
+            question = Question("once", _attribute_question(life, subject, attribute, dice), "; ".join(spans), spans,
+                                tuple(each.message for each in now), asked)  # fmt: skip
+            questions.append(_packed_question(question, parts, passages, [], pieces))
+    owned = {subject: {attribute for who, attribute in told if who == subject} for subject, _ in told}
+    common = sorted({attribute for _, attribute in told})
+    for subject, mine in owned.items():
+        for attribute in dice.sample(common, min(2, len(common))) + dice.sample(known, 1):
+            if not any(set(attribute.split()) & set(other.split()) for other in mine):
+                near = tuple({each.message for (_, what), some in told.items() if what == attribute for each in some})
+                text = _attribute_question(life, subject, attribute, dice)
+                question = Question("never", text, "", (), near, asked)
+                questions.append(_packed_question(question, parts, passages, [], pieces))
+    return questions
+
+
+def _attribute_question(life: Life, subject: str, attribute: str, dice: random.Random) -> str:
+    user = life.title.split(",")[0].split()[0]
+    mine = subject.casefold() in ("user", "the user", "i", "me", user.casefold())
+    whose = "my" if mine else f"{subject}'s"
+    planned = attribute.endswith("(planned)")
+    what = attribute.removesuffix("(planned)").strip()
+    what = f"planned {what}" if planned else what
+    return dice.choice(
+        (f"What is {whose} {what}?", f"{whose} {what}", f"What {what} {'do I' if mine else f'does {subject}'} have?")
+    )
+
+
+def _parts(life: Life) -> list[tuple[Said, int, int]]:
+    return [(said, start, stop) for said in life.messages for start, stop in passage_spans(said.text, PASSAGE_CHARS)]
+
+
+def _encoded(pieces: WordPiece, said: Said, start: int, stop: int) -> EncodedPassage:
+    return answer_reader.encoded_passage(pieces, ReadPassage(said.text[start:stop], speaker(said), said.day))
 
 
 def _kind(question: Question) -> int:
@@ -128,64 +187,14 @@ def speaker(said: Said) -> str:
     return {"U": "user", "A": "assistant"}.get(said.speaker, said.speaker)
 
 
-# report
-
-
-def report(found: Path) -> None:
-    """Counts right, wrong and empty answers on the lives held back, by the least confidence to answer with."""
-    with gzip.open(HERE / "lives.json.gz", "rt") as file:
-        lives = {life["name"]: life for life in json.load(file)}
-    asked = {(life["name"], q["text"]): q for life in lives.values() for q in life["questions"]}
-    rows = []
-    for each in json.loads((found / "read.json").read_text()):
-        question = asked[each["life"], each["question"]]
-        answer, confidence = told_answer(lives[each["life"]], each)
-        rows.append((question["category"], confidence, judge(_question(question), answer)))
-    print(
-        len(rows),
-        "questions; evidence read for",
-        sum(each["has"] for each in json.loads((found / "read.json").read_text())),
-    )
-    for least in (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
-        count = Counter[str]()
-        for category, confidence, verdict in rows:
-            empty = "rightly empty" if category == "never" else "wrongly empty"
-            count[verdict if confidence >= least else empty] += 1
-        shares = ", ".join(f"{verdict} {100 * count[verdict] / len(rows):.1f}" for verdict in VERDICTS)
-        print(f"at {least}: {shares}")
-
-
-def told_answer(life: dict[str, Any], read: dict[str, Any]) -> tuple[str, float]:
-    """What the reader answers, and how sure it is of it."""
-    kind = int(np.argmax(read["chances"]))
-    if kind == NONE or not read["spans"]:
-        return "", 0.0
-    passage, first, last, score, _ = read["spans"][0]
-    sure = read["chances"][kind] * float(np.exp(score / 2))
-    if kind in (YES, NO):
-        return ("Yes" if kind == YES else "No"), read["chances"][kind]
-    spans = read["listed"] if kind == LIST and read["listed"] else [(passage, first, last)]
-    return "; ".join(_text(life, *span) for span in spans), sure
-
-
-def _text(life: dict[str, Any], passage: int, first: int, last: int) -> str:
-    words, text = life["words"][passage], life["texts"][passage]
-    start, stop = answer_input.whole_words(text, words[first][0], words[last][1])
-    return str(text[start:stop])
-
-
-def _question(packed: dict[str, Any]) -> Question:
-    spans = tuple(packed["told"])
-    return Question(packed["category"], packed["text"], packed["answer"], spans, (), date.min)
-
-
 # build
 
 
 def build(found: Path) -> None:
     import onnx
 
-    np.savez_compressed(found / "answer_reader.npz", **short_numbers(dict(np.load(found / "learned.npz"))))
+    learned = short_numbers(dict(np.load(found / "learned.npz"))) | {"calibration": calibration(found)}
+    np.savez_compressed(found / "answer_reader.npz", **learned)
     (found / "answer_reader.onnx").write_bytes(network_graph(onnx, tokens=True).SerializeToString())
     print({path.name: path.stat().st_size for path in found.glob("answer_reader.*")})
 
@@ -194,5 +203,7 @@ if __name__ == "__main__":
     step, *folder = sys.argv[1:]
     if step == "pack":
         asyncio.run(pack())
+    elif step == "attributes":
+        attributes()
     else:
         {"report": report, "build": build}[step](Path(*folder))

@@ -61,7 +61,16 @@ class Matrix(nn.Module):
         self.b = nn.Parameter(torch.zeros(own.shape[0], RANK))
         self.bias = nn.Parameter(torch.tensor(held[f"{name}.bias"].astype("f4")))
 
+    def free(self) -> None:
+        """Let every weight learn."""
+        own = self.own
+        del self.own
+        self.own = nn.Parameter(own)
+        self.a = self.b = None
+
     def forward(self, x: Any) -> Any:
+        if self.a is None:
+            return functional.linear(x, self.own, self.bias)
         more = functional.linear(functional.dropout(x, DROP, self.training), self.a)
         return functional.linear(x, self.own, self.bias) + functional.linear(more, self.b)
 

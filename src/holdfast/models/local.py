@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,8 @@ from holdfast.text.static_vectors import weights_path
 from holdfast.text.wordpiece import WordPiece
 
 if TYPE_CHECKING:
+    from holdfast.domain.ports.models import ReadAnswer, ReadPassage
+    from holdfast.models.answer_reader import NetworkAnswerReader
     from holdfast.models.rules.judge import ReadableSentence
     from holdfast.models.statement_reader import StatementReader
     from holdfast.text.supersession import StatementPair
@@ -71,6 +74,16 @@ class ArcticEmbedder:
     async def classes(self, sentences: Sequence[ReadableSentence]) -> list[Floats]:
         """Implements the reader of rules/judge.py: the same layers, trained to read a sentence in its context."""
         return await _in_steps(lambda some: [self._reader.classes(sentence) for sentence in some], sentences)
+
+    async def read_answer(self, question: str, asked: date, passages: Sequence[ReadPassage]) -> ReadAnswer:
+        """Implements the reader of answers: the same layers, trained to find what answers a question."""
+        return await _run(_questions, lambda: self._answer_reader.read(question, asked, passages))
+
+    @cached_property
+    def _answer_reader(self) -> NetworkAnswerReader:
+        from holdfast.models.answer_reader import NetworkAnswerReader
+
+        return NetworkAnswerReader()
 
     @cached_property
     def _reader(self) -> StatementReader:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol, runtime_checkable
+from datetime import date, datetime
+from typing import Literal, Protocol, runtime_checkable
 
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.types import (
@@ -79,6 +79,48 @@ class Embedder(Protocol):
 
     async def embed_query(self, text: str) -> Floats:
         """Return the vector of a query."""
+        ...
+
+
+AnswerKind = Literal["none", "span", "list", "yes", "no"]
+"""What is told: nothing, one answer, several, yes, no."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPassage:
+    """A message or a part of one, as a reader of answers sees it."""
+
+    text: str
+    speaker: str
+    """`user`, `assistant`, `document`, `tool` or a name."""
+    day: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSpan:
+    """Words of a passage that answer, or on which yes or no rests: their place in its text."""
+
+    passage: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """What a reader of answers found."""
+
+    kind: AnswerKind
+    spans: tuple[AnswerSpan, ...] = ()
+    chance: float = 0.0
+    """How surely the spans answer the question, 0 to 1."""
+
+
+@runtime_checkable
+class AnswerReader(Protocol):
+    """Finds the words in passages that answer a question."""
+
+    async def read_answer(self, question: str, asked: date, passages: Sequence[ReadPassage]) -> ReadAnswer:
+        """Read the first passages, best first, as many as fit; `asked` is the day of the question."""
         ...
 
 

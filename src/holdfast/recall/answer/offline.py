@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.recall.answer.agenda import agenda_answer
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.history import Earlier, earlier_statement
+from holdfast.recall.answer.reading import read_answer
 from holdfast.recall.answer.statements import (
     DatedStatement,
     counted_statements,
@@ -61,17 +63,23 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
         return plans
     if not hits:
         return Answer("", (), ())
-    wanted = question.computation
+    wanted, past = question.computation, question.past_state
     if wanted is not None and wanted.b and (both := await _comparison(searcher, question, wanted)):
         return Answer(both.text, both.citations, hits, both.confidence)
-    past = question.past_state
+    reader = searcher.models.embedder
+    reads = isinstance(reader, AnswerReader) and question.target.readable
+    if isinstance(reader, AnswerReader) and reads and not (wanted is not None and wanted.b):
+        read = await read_answer(searcher, reader, question, seen, hits)
+        if read.answer:
+            return read
     if past is not None and (earlier := await earlier_statement(searcher, question, past)):
-        return await _earlier_answer(searcher, earlier, hits)
+        if not reads or not earlier.stated.hit.sources:  # messages have been read
+            return await _earlier_answer(searcher, earlier, hits)
     confidence = support(question, seen, model) if seen else 0.0
     if confidence < MIN_SUPPORT and (told := [hit for hit in hits if hit.assessment.by_agent][:MAX_TOLD]):
         text = " ".join([await attributed(searcher.store, hit, hit.content) for hit in told])
         return Answer(text, tuple(Citation(hit.id, hit.content) for hit in told), hits, TOLD_CONFIDENCE)
-    if confidence < MIN_SUPPORT:
+    if reads or confidence < MIN_SUPPORT:
         return Answer("", (), hits, confidence)
     usable = seen[:limit]
     best = _quotable(usable)

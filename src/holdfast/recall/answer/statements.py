@@ -51,6 +51,14 @@ def statement_about(question: str, hit: Hit) -> str:
     return room[: stops[-1] if stops else len(best)].strip()
 
 
+def sentence_span(text: str, start: int, stop: int) -> tuple[int, int]:
+    """The sentence, or the sentences, that the span lies in."""
+    breaks = [0, *(m.end() for m in _SENTENCE.finditer(text)), len(text)]
+    first = max(each for each in breaks if each <= start)
+    last = min(each for each in breaks if each >= stop)
+    return first, last
+
+
 def dated_statement(question: str, hit: Hit) -> DatedStatement | None:
     """When the event that the hit states about the question happened; None for a hit that has no time at all.
 

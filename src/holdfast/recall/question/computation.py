@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Computed = Literal["when", "ago", "between", "first", "count"]
+Computed = Literal["when", "ago", "since", "until", "between", "first", "count"]
 _UNIT = r"(?P<unit>days?|weeks?|months?|years?|long|much time)"
 _PATTERNS: tuple[tuple[Computed, re.Pattern[str]], ...] = tuple(
     (what, re.compile(pattern, re.I))  # type: ignore[misc]
@@ -19,6 +19,8 @@ _PATTERNS: tuple[tuple[Computed, re.Pattern[str]], ...] = tuple(
                   r"[^,:]*[,:] (?P<a>.+?),? or (?P<b>.+?)[?.]*$"),
         ("ago", rf"\bhow (?:many )?{_UNIT} ago\b"),
         ("ago", rf"\bhow (?:many )?{_UNIT} (?:has it been|have passed|has passed|is it) since\b"),
+        ("until", rf"\bhow (?:many )?{_UNIT}\b.*\b(?:until|till|to go|left|before|away)\b"),
+        ("since", rf"\bhow (?:many )?{_UNIT} (?:have|has|had|am|are|is|was|were)\b"),
         ("when", r"\bwhen\b|\b(?:what|which) (?:date|day|month|year)\b"),
         ("count", r"\bhow many (?P<a>[\w'-]+(?: (?!did|do|does|have|has|had|are|were|was|is|in|on|of)[\w'-]+){0,2})"),
     )

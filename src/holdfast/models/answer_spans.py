@@ -1,9 +1,9 @@
-"""Decodes what the reader of answers returns for each token into spans. NumPy alone: the trainer uses it, too."""
+"""Decodes what the reader of answers computes for each token into spans. NumPy alone: training uses it, too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,19 @@ MIN_INSIDE = 0.5
 """From which chance on a token belongs to one of several answers."""
 
 
-def best_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> list[list[Any]]:
-    """The best span of each passage, best first: passage, first token, last token, log chance, mean chance of inside.
+class TokenSpan(NamedTuple):
+    """The first and last token of an answer, counted from the start of its passage."""
+
+    passage: int
+    first: int
+    last: int
+    log_chance: float
+    inside: float
+    """The mean chance of its tokens to be inside an answer."""
+
+
+def best_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> list[TokenSpan]:
+    """The best span of each passage, best first.
 
     `logits` has start, end and inside of each token; `places` has (passage, its first token) in order; `size` is the
     number of tokens.
@@ -30,21 +41,22 @@ def best_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> lis
             continue
         a, b = np.unravel_index(np.where(allowed, chances, -np.inf).argmax(), chances.shape)
         mean = float(inside[first + a : first + b + 1].mean())
-        found.append([passage, int(a), int(b), round(float(chances[a, b]), 3), round(mean, 3)])
-    return sorted(found, key=lambda each: -each[3])
+        found.append(TokenSpan(passage, int(a), int(b), round(float(chances[a, b]), 3), round(mean, 3)))
+    return sorted(found, key=lambda each: -each.log_chance)
 
 
-def listed_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int, int]]:
-    """Every run of tokens that belongs to one of several answers: passage, first token, last token."""
-    inside = inside_chances(logits) >= MIN_INSIDE
+def listed_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> list[TokenSpan]:
+    """Every run of tokens that belongs to one of several answers."""
+    chances = inside_chances(logits)
     found = []
     for passage, first, last in _ranges(places, size):
         start = None
         for n in range(first, last + 1):
-            if n < last and inside[n]:
+            if n < last and chances[n] >= MIN_INSIDE:
                 start = n if start is None else start
             elif start is not None:
-                found.append((passage, start - first, n - 1 - first))
+                mean = round(float(chances[start:n].mean()), 3)
+                found.append(TokenSpan(passage, start - first, n - 1 - first, 0.0, mean))
                 start = None
     return found
 

@@ -1,0 +1,93 @@
+"""Pure: what is computed from the words that answer a question: a count, a day, how long something lasts or is away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from holdfast.domain.ports.models import AnswerKind
+from holdfast.domain.results import Hit
+from holdfast.recall.answer.statements import duration_between, sentence_span
+from holdfast.recall.question.analysis import Question
+from holdfast.text.dates import OPEN_START, OPEN_STOP, Window, meant_window, window_phrase, windows
+from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
+
+_NUMBER = re.compile(rf"\b(?:\d[\d,.]*|{A_COMMON_NUMBER})\b", re.I)
+_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSpan:
+    """Words of a hit that answer, when they were said, and their place in its text."""
+
+    hit: Hit
+    at: datetime
+    start: int
+    stop: int
+
+    @property
+    def text(self) -> str:
+        return self.hit.content[self.start : self.stop]
+
+    @property
+    def sentence(self) -> str:
+        start, stop = sentence_span(self.hit.content, self.start, self.stop)
+        return self.hit.content[start:stop].strip()
+
+
+def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpan]) -> str:
+    """The computed answer with what it rests on; empty when nothing is to be computed or the words do not allow it."""
+    wanted = question.computation
+    if wanted is None or kind in ("yes", "no"):
+        return ""
+    if wanted.what == "count":
+        return _count(spans)
+    span = spans[0]
+    when = _time_of(span)
+    if wanted.what == "when":
+        return _dated(question, span, when)
+    if when is None:
+        return ""
+    rest = f": {span.sentence} ({window_phrase(when)})"
+    if wanted.what in ("ago", "since"):
+        start = when.start if when.start.year != OPEN_START else when.stop
+        if start > question.asked_at:
+            return ""
+        ago = " ago" if wanted.what == "ago" else ""
+        return f"{duration_between(start, question.asked_at, wanted.unit)}{ago}{rest}"
+    if wanted.what == "until" and when.start > question.asked_at:
+        return f"{duration_between(question.asked_at, when.start, wanted.unit)}{rest}"
+    return ""
+
+
+def _count(spans: Sequence[FoundSpan]) -> str:
+    texts = list(dict.fromkeys(span.text for span in spans))
+    if len(texts) < 2 or any(_NUMBER.search(text) for text in texts):
+        return ""
+    return f"{len(texts)}: {'; '.join(texts)}"
+
+
+def _time_of(span: FoundSpan) -> Window | None:
+    """The time that the words state, in the tense of their sentence; else the one that the rest of it states."""
+    first, _ = sentence_span(span.hit.content, span.start, span.stop)
+    start, stop = span.start - first, span.stop - first
+    found = windows(span.hit.content[first : first + len(span.sentence) + 1], span.at)
+    inside = [each for each in found if each.span[0] < stop and each.span[1] > start]
+    return meant_window(inside, bounded=False) or meant_window(found, bounded=False)
+
+
+def _dated(question: Question, span: FoundSpan, when: Window | None) -> str:
+    said = span.hit.role != "document"
+    if when is None:
+        wanted = question.computation
+        if wanted is None or not wanted.past or not said or _CLOCK.search(span.text):
+            return ""
+        return f"Said on {span.at.day} {span.at:%B %Y}: {span.sentence}"
+    if when.stop.year == OPEN_STOP and when.start.year == OPEN_START:
+        return ""
+    if when.text.casefold().startswith("since "):
+        when = replace(when, stop=when.start + timedelta(1))
+    phrase = window_phrase(when)
+    return f"{phrase[:1].upper()}{phrase[1:]}: {span.sentence}"

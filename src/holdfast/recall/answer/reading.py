@@ -1,0 +1,123 @@
+"""Answers with the words that a reader of answers finds in what was said: quoted, counted, dated, yes, no, or nothing.
+
+The reader (domain/ports/models.py) sees the messages behind the best hits, in order of time, with speaker and day. It
+answers only when it is sure enough; what it found is quoted in its sentence, and days, durations and counts are
+computed from it (computed.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.domain.ports.models import AnswerReader, ReadPassage
+from holdfast.domain.results import Answer, Citation, Hit
+from holdfast.recall.answer.attribution import attributed
+from holdfast.recall.answer.computed import FoundSpan, computed_text
+from holdfast.recall.answer.support import support
+from holdfast.recall.answer.sureness import ReadHits, sureness
+from holdfast.recall.hits import hit_of, verbatim_hits
+from holdfast.recall.question.analysis import Question
+from holdfast.recall.ranking.recency import said_at
+from holdfast.recall.ranking.trust import OWN, SECOND_HAND, addresses_agent, standing
+from holdfast.recall.search import Searcher
+from holdfast.text import tokens
+from holdfast.text.passages import passage_spans
+
+NOTHING = ReadHits("none", (), 0.0)
+MIN_CHANCE = 0.6
+"""How sure the reader must be of an answer."""
+PASSAGE_CHARACTERS = 240
+"""Longer messages are read in parts; the reader is trained with parts of this length."""
+MAX_PARTS = 3
+"""Parts of one message that are read: those that share most words with the question."""
+
+
+async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question, hits: Sequence[Hit]) -> ReadHits:
+    """Reads the messages behind the hits, best first."""
+    told = await verbatim_hits(searcher.store, hits, question.text)
+    times = await said_at(searcher.store, told)
+    passages, places = [], []
+    for hit, at in zip(told, times, strict=True):
+        for start, stop in _parts_to_read(question, hit.content):
+            passages.append(ReadPassage(hit.content[start:stop], _speaker(hit), at.date()))
+            places.append((hit, at, start))
+    found = await reader.read_answer(question.text, question.asked_at.date(), passages)
+    spans = []
+    for span in found.spans:
+        hit, at, start = places[span.passage]
+        spans.append(FoundSpan(hit, at, start + span.start, start + span.stop))
+    return ReadHits(found.kind, tuple(spans), found.chance)
+
+
+def _parts_to_read(question: Question, text: str) -> list[tuple[int, int]]:
+    parts = list(passage_spans(text, PASSAGE_CHARACTERS))
+    if len(parts) <= MAX_PARTS:
+        return parts
+    asked = set(question.words)
+    shared = [len(asked & set(tokens.tokens(text[start:stop]))) for start, stop in parts]
+    best = sorted(range(len(parts)), key=lambda n: -shared[n])[:MAX_PARTS]
+    return [parts[n] for n in sorted(best)]
+
+
+def _speaker(hit: Hit) -> str:
+    return hit.speaker or hit.role or ("user" if standing(hit) == OWN else hit.trust)
+
+
+async def read_answer(
+    searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit], hits: tuple[Hit, ...]
+) -> Answer:
+    """The answer that the reader finds in what was seen, cited; empty when it is not sure enough."""
+    own = [hit for hit in seen if standing(hit) != SECOND_HAND]
+    found, chance = await _read(searcher, reader, question, own)
+    if chance < MIN_CHANCE and len(own) < len(seen):
+        found, chance = await _read(searcher, reader, question, seen)
+    if chance < MIN_CHANCE:
+        return Answer("", (), hits, chance)
+    text = computed_text(question, found.kind, found.spans) or await _quotation(searcher, found.spans)
+    if found.kind in ("yes", "no"):
+        text = f"{found.kind.capitalize()}: {text}"
+    text = await _told_by(searcher, question, found.spans[0].hit, text)
+    cited = dict.fromkeys((span.hit.id, span.sentence) for span in found.spans)
+    known = {hit.id for hit in hits}
+    more = {span.hit.id: span.hit for span in found.spans if span.hit.id not in known}
+    return Answer(text, tuple(Citation(*each) for each in cited), (*hits, *more.values()), chance)
+
+
+async def _read(
+    searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit]
+) -> tuple[ReadHits, float]:
+    """What the reader found, and how sure that is."""
+    if not seen:
+        return NOTHING, 0.0
+    found = await read_hits(searcher, reader, question, seen)
+    return found, sureness(question, found, seen, support(question, seen, searcher.models.embedder.model))
+
+
+async def _quotation(searcher: Searcher, spans: Sequence[FoundSpan]) -> str:
+    """The sentences with the answers, or a memory drawn from the message that has the words and can stand alone."""
+    sentences = list(dict.fromkeys((span.hit.id, span.sentence) for span in spans))
+    if len(sentences) == 1:
+        return await _memory_text(searcher, spans) or sentences[0][1]
+    return "; ".join(dict.fromkeys(span.text for span in spans))
+
+
+async def _memory_text(searcher: Searcher, spans: Sequence[FoundSpan]) -> str:
+    hit = spans[0].hit
+    if hit.message_id is None:
+        return ""
+    drawn = [memory for memory in await searcher.store.resting_on([hit.message_id]) if memory.current]
+    fitting = [
+        memory.content
+        for memory in drawn
+        if memory.kind != "summary"
+        and standing(hit_of(memory)) <= standing(hit)
+        and all(span.text.casefold() in memory.content.casefold() for span in spans)
+    ]
+    return min(fitting, key=len, default="")
+
+
+async def _told_by(searcher: Searcher, question: Question, hit: Hit, text: str) -> str:
+    unasked = question.asks_about_user and not addresses_agent(question)
+    if unasked and hit.role == "assistant" and hit.speaker is None:
+        return f"According to the assistant: {text}"
+    return await attributed(searcher.store, hit, text)

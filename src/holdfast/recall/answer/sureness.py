@@ -1,0 +1,62 @@
+"""Pure: how surely what the reader found answers the question, from the reader's own chance and from what search knows.
+
+The reader sees words; search knows how far down the passage was found, how well it fits what is asked, and whether a
+later statement replaced it. Both together are right more often than each alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+from holdfast.domain.ports.models import AnswerKind
+from holdfast.domain.results import Hit
+from holdfast.recall.answer.computed import FoundSpan
+from holdfast.recall.question.analysis import Question
+from holdfast.recall.ranking.relevance import probability
+from holdfast.text import tokens
+
+KINDS: tuple[AnswerKind, ...] = ("list", "yes", "no")
+WEIGHTS = (0.79, -0.14, -0.61, 0.2, 0.55, 0.35, -0.65, 0.38, -0.35, -0.43, 0.38, -0.05, 0.37, 0.3, -0.26)
+"""Of `sureness_features`: a logistic fit by `python -m evals.train.answer_chance`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadHits:
+    """What the reader found in hits."""
+
+    kind: AnswerKind
+    spans: tuple[FoundSpan, ...]
+    chance: float
+
+
+def sureness(question: Question, found: ReadHits, seen: Sequence[Hit], supported: float) -> float:
+    """The chance that the found words answer, 0 to 1; `supported` is what search alone says (support.py)."""
+    if found.kind == "none" or not found.spans:
+        return 0.0
+    return round(probability(WEIGHTS, sureness_features(question, found, seen, supported)), 3)
+
+
+def sureness_features(question: Question, found: ReadHits, seen: Sequence[Hit], supported: float) -> tuple[float, ...]:
+    span = found.spans[0]
+    rank = next((n for n, hit in enumerate(seen) if span.hit.id in (hit.id, *hit.sources)), len(seen))
+    hit = seen[rank] if rank < len(seen) else span.hit
+    state, asked = hit.assessment, set(question.words)
+    past = question.past_state is not None or question.target.past
+    gone = state.superseded or state.outdated or state.older
+    said = set(tokens.tokens(span.sentence))
+    return (
+        log(max(found.chance, 1e-4) / max(1 - found.chance, 1e-4)),
+        supported,
+        log(1 + rank),
+        hit.relevance,
+        state.fit or 0.0,
+        float(state.fit is None),
+        float(state.about_other),
+        float(state.lacks_value or state.lacks_trait),
+        float(gone and not past),
+        float(past),
+        len(asked & said) / max(len(asked), 1),
+        *(float(found.kind == kind) for kind in KINDS),
+    )
