@@ -103,6 +103,8 @@ class Assessment:
     """Another hit states the same thing later."""
     successor: bool = False
     """Put in as what superseded a message that was found."""
+    ended: str = ""
+    """What a context says of a message of which something no longer holds."""
     hearsay: bool = False
     """What a document, a tool or an assistant says on what the user told themselves."""
     by_agent: bool = False
