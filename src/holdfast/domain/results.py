@@ -351,11 +351,11 @@ class Review:
 
     memory: Memory
     reason: str
-    """conflict, marked-wrong, untrusted or low-confidence."""
+    """conflict, secret, contradiction, unproved, marked-wrong, untrusted or low-confidence."""
     because: str
     answers: tuple[str, ...]
     other: Memory | None = None
-    """The memory that it conflicts with."""
+    """The memory that it conflicts with, or that contradicts it."""
 
 
 @dataclass(frozen=True, slots=True)

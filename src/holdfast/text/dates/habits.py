@@ -1,7 +1,7 @@
 """Recognises habits: open Tuesday to Saturday, every other Monday, usually on Wednesday.
 
-The invariant: only bare weekdays are habits, never a day that "next", "this" or a date tells apart; and the words of one
-sentence decide.
+The invariant: only bare weekdays are habits, never a day that "next", "this" or a date tells apart; and the words of
+one sentence decide.
 """
 
 from __future__ import annotations
