@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast import AsyncHoldfast
-from holdfast.domain.types import Draft
+from holdfast.domain.types import Change, Draft
 from holdfast.lifecycle.curation.attributes import stated_attribute
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from holdfast.text.passages import index_parts
 from support.vaults import open_vault
 
 SCRIPT: Any = {
@@ -85,6 +87,18 @@ async def test_a_secret_is_found_first_and_redacted(tmp_path: Path) -> None:
         fixed = (await ana.audit(fix="secrets")).fixed
         assert [each.content for each in fixed.memories] == ["The wifi password is [redacted]."]
         assert "secrets" not in await counts(ana)
+
+
+async def test_what_a_document_said_is_an_orphan_without_its_message(tmp_path: Path) -> None:
+    async with told_profile(tmp_path, "I play the cello.") as ana:
+        store = await ana.profile_context.store_at(None, None)
+        (memory,) = (await ana.list()).items
+        text = "The manual says to reboot twice."
+        lost = replace(memory, id=f"{memory.id[:-3]}XYZ", content=text, sources=(), trust="document")
+        await store.apply(Change(memories=(lost,), parts=tuple(index_parts(lost))))
+        assert await counts(ana) == {"orphans": 1}
+        fixed = (await ana.audit(fix="orphans")).fixed
+        assert [(each.content, each.expires_at is not None) for each in fixed.memories] == [(text, True)]
 
 
 async def test_what_was_reviewed_is_left_alone(tmp_path: Path) -> None:
