@@ -164,6 +164,7 @@ def test_the_contract_from_first_to_last(service: Service) -> None:
         ("POST", "/namespaces/support/profiles/nobody/summary", {}, 404, 10007, "/profile"),
         ("GET", "/namespaces/support/profiles/nobody/memories", None, 404, 10007, "/profile"),
         ("GET", "/namespaces/nowhere/profiles/nobody/memories", None, 404, 1003, "/namespace"),
+        ("POST", "/namespaces/nowhere/profiles/nobody/recall", {"query": "x"}, 404, 1003, "/namespace"),
         ("GET", "/nothing", None, 404, 10003, None),
     ],
 )  # fmt: skip

@@ -369,3 +369,9 @@ async def test_a_closed_asynchronous_holdfast_says_so(tmp_path: Path) -> None:
     for work in (alice.stats(), alice.ingest([SAID]), alice.search("x"), memory.namespaces(), memory.profiles("app")):
         with pytest.raises(Closed):
             await asyncio.wait_for(work, 120)
+
+
+@pytest.mark.parametrize("given", [(), ("./data",)])
+def test_calling_the_class_says_what_to_call(given: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match=r'Holdfast\.open\("\./data"\)'):
+        Holdfast(*given)

@@ -240,7 +240,8 @@ async def test_an_audit_finds_and_mends_and_is_undone(where: str, tmp_path: Path
         before = (await ana.list(limit=99)).items
         found = await ana.audit()
         counts = {each.name: each.count for each in found.findings}
-        assert counts == {"duplicates": 2, "contradictions": 2, "stale-tasks": 1, "orphans": 0, "junk": 1}
+        found_ones = {"duplicates": 2, "contradictions": 2, "stale-tasks": 1, "orphans": 0, "junk": 1}
+        assert counts == {**found_ones, "unproved": 0, "secrets": 0}
         assert found.findings[4].share == round(1 / found.memories, 4)
         assert set(found.findings[0].examples[0]) == {each.id for each in twice}
         for name, left in (("duplicates", 6), ("contradictions", 5), ("stale-tasks", 5), ("junk", 5)):

@@ -45,6 +45,16 @@ def test_a_sentence_is_found_first_by_its_words(memory: Holdfast, language: str)
     assert text.rstrip(".。।") in memory.profile("app", "polyglot").search(question, limit=1)[0].content
 
 
+@pytest.mark.parametrize("language", SAID)
+def test_a_message_is_kept_word_for_word_and_its_memories_quote_it(memory: Holdfast, language: str) -> None:
+    text, _ = SAID[language]
+    profile = memory.profile("app", "polyglot")
+    (message,) = profile.messages(language)
+    assert message.content == text
+    for drawn in profile.list(filter={"sources": message.id}):
+        assert text.rstrip(".。।") in drawn.content
+
+
 def test_names_and_keys_in_any_script_come_back_as_given(tmp_path: Path) -> None:
     with Holdfast.open(tmp_path, embedder="potion") as memory:
         profile = memory.profile("app", "田中 さん ✓")

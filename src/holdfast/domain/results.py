@@ -103,6 +103,8 @@ class Assessment:
     """Another hit states the same thing later."""
     successor: bool = False
     """Put in as what superseded a message that was found."""
+    ended: str = ""
+    """What a context says of a message of which something no longer holds."""
     hearsay: bool = False
     """What a document, a tool or an assistant says on what the user told themselves."""
     by_agent: bool = False
@@ -349,11 +351,11 @@ class Review:
 
     memory: Memory
     reason: str
-    """conflict, marked-wrong, untrusted or low-confidence."""
+    """conflict, secret, contradiction, unproved, marked-wrong, untrusted or low-confidence."""
     because: str
     answers: tuple[str, ...]
     other: Memory | None = None
-    """The memory that it conflicts with."""
+    """The memory that it conflicts with, or that contradicts it."""
 
 
 @dataclass(frozen=True, slots=True)

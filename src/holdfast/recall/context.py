@@ -56,8 +56,8 @@ def _line(hit: Hit) -> str:
     if hit.timestamp is not None:
         about.append(iso_text(hit.timestamp)[:10])
     content = " ".join(hit.content.split())
-    no_longer = " (superseded since)" if hit.assessment.superseded else " (older)" if hit.assessment.older else ""
-    return f"- [{', '.join(map(_bracketed, about))}] {content}{no_longer}"
+    ended = f" ({hit.assessment.ended})" if hit.assessment.ended else ""
+    return f"- [{', '.join(map(_bracketed, about))}] {content}{ended}"
 
 
 def _authors(hit: Hit) -> list[str]:

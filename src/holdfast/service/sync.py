@@ -214,7 +214,12 @@ class AccessFront(BlockingFront):
 class Holdfast(BlockingFront):
     """Memory for many profiles. Open one per process with `Holdfast.open`; close it, or use `with`."""
 
-    def __init__(self, inner: HoldfastPort, loop: LoopThread) -> None:
+    def __init__(self, inner: HoldfastPort | None = None, loop: LoopThread | None = None) -> None:
+        if inner is None or loop is None:
+            raise TypeError(
+                'A Holdfast is not made by calling the class. Call Holdfast.open("./data") to open a data folder, '
+                "or Holdfast.connect(url, token) for a server."
+            )
         super().__init__(inner, loop)
         self._finalizer = weakref.finalize(self, close_collected, inner, loop)
         self._finalizer.atexit = False  # atexit is too late: thread pools no longer accept work by then; see _close_all

@@ -170,12 +170,15 @@ def audit(
     fix: Annotated[
         str | None,
         typer.Option(
-            "--fix", metavar="NAME", help="Fix one: duplicates, contradictions, stale-tasks, orphans or junk."
+            "--fix",
+            metavar="NAME",
+            help="Fix one: duplicates, contradictions, stale-tasks, orphans, junk, unproved or secrets.",
         ),
     ] = None,
     dry_run: DryRun = False,
 ) -> CommandResult:
-    """Find duplicates, contradictions, past tasks, memories without a source, and texts that are not memories.
+    """Find duplicates, contradictions, past tasks, memories without a source, texts that are not memories, memories
+    that their messages do not prove, and secrets.
 
     --fix corrects one of these; `holdfast undo` reverts the fix.
     """

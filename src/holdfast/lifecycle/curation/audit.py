@@ -1,7 +1,9 @@
-"""Audits the quality of a profile's memories: duplicates, contradictions, stale tasks, orphans, junk.
+"""Audits the quality of a profile's memories: duplicates, contradictions, stale tasks, orphans, junk, unproved ones and
+secrets.
 
 Every finding has a fix, which is an edit like any other and can be undone: duplicates and contradictions are merged,
-and what should not be there expires in a week.
+what its messages do not prove is quoted from them, secrets are redacted, and what should not be there expires
+in a week.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ from holdfast.domain.types import SECOND_HAND_TRUST, Memory, Message
 from holdfast.ingest.remember import MANUAL_EXTRACTOR
 from holdfast.lifecycle.curation import quality
 from holdfast.lifecycle.curation.edit import Curator, Replacement, best_memory
+from holdfast.lifecycle.curation.faults import find_faults, load_cited, quoted_memory
 from holdfast.lifecycle.retention import PINNED_FIELD
 from holdfast.storage.inventory import batched
 from holdfast.text import passages
+from holdfast.text.redaction import redacted_text
 
 # These limits were chosen by hand; none was measured.
 MAX_MEMORIES = 100_000
@@ -30,7 +34,7 @@ STALE_TASK_AGE = timedelta(days=30)
 """A task that was not mentioned for this long is stale."""
 GRACE_PERIOD = timedelta(days=7)
 """A fix lets memories expire after this time; a task may be overdue for as long."""
-FINDING_NAMES = ("duplicates", "contradictions", "stale-tasks", "orphans", "junk")
+FINDING_NAMES = ("duplicates", "contradictions", "stale-tasks", "orphans", "junk", "unproved", "secrets")
 Group = Sequence[Memory]
 
 
@@ -52,12 +56,15 @@ async def find_groups(curating: Curator, memories: Group) -> dict[str, list[list
     )  # takes seconds for tens of thousands
     own = [memory for memory in memories if not memory.metadata.get(PINNED_FIELD) and memory.expires_at is None]
     junk = [memory for memory in own if quality.is_junk(memory)]
+    faults = await find_faults(curating.store, memories)
     return {
         "duplicates": alike,
         "contradictions": clashing,
         "stale-tasks": [[memory] for memory in await _find_stale_tasks(curating, own)],
         "orphans": [[memory] for memory in await _find_orphans(curating, memories)],
         "junk": [[memory] for memory in junk],
+        "unproved": [[memory] for memory in faults.unproved],
+        "secrets": [[memory] for memory in faults.secrets],
     }
 
 
@@ -101,7 +108,7 @@ def _finding(name: str, found: list[list[Memory]], total: int, examples: int) ->
     return Finding(
         name, count, round(count / total, 4) if total else 0.0,
         tuple(tuple(memory.id for memory in group[:5]) for group in shown_ones),
-        tuple(" | ".join(memory.content[:120] for memory in group[:5]) for group in shown_ones),
+        tuple(" | ".join(redacted_text(memory.content)[:120] for memory in group[:5]) for group in shown_ones),
         f"holdfast audit --fix {name}",
     )  # fmt: skip
 
@@ -110,6 +117,8 @@ async def _fix(curating: Curator, name: str, found: list[list[Memory]]) -> Edite
     if name in ("duplicates", "contradictions"):
         return await curating.write([await _merge_group(curating, name, group) for group in found], f"audit {name}")
     every = [memory for group in found for memory in group]
+    if name in ("unproved", "secrets"):
+        return await curating.write(await _reworded(curating, name, every), f"audit {name}")
     kept = [memory for memory in every if not _is_groundless(memory)] if name == "orphans" else []
     going: dict[str, Any] = {"expires_at": curating.now + GRACE_PERIOD}
     steps = await curating.revisions([memory for memory in every if memory not in kept], going)
@@ -125,6 +134,17 @@ async def _merge_group(curating: Curator, name: str, group: Group) -> Replacemen
         else max(own or group, key=lambda memory: (memory.updated_at, memory.id))
     )
     return await curating.merge_replacement(group, {}, lead)
+
+
+async def _reworded(curating: Curator, name: str, memories: Group) -> list[Replacement]:
+    """The memories without their secrets, or quoted from their messages; what cannot be quoted expires."""
+    cited = await load_cited(curating.store, memories) if name == "unproved" else {}
+    steps: list[Replacement] = []
+    for memory in memories:
+        text = redacted_text(memory.content) if name == "secrets" else quoted_memory(memory, cited)
+        change = {"expires_at": curating.now + GRACE_PERIOD} if text is None else {"content": text}
+        steps += await curating.revisions([memory], change)
+    return steps
 
 
 def _is_groundless(memory: Memory) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from holdfast.domain.types import Memory
+from holdfast.lifecycle.curation.attributes import clashing_attributes
 from holdfast.text import tokens
 from holdfast.text.lexicon.negation import NEGATION
 from holdfast.text.lexicon.patterns import ASIDE, CAPITALISED_WORD, FIGURE
@@ -79,7 +80,10 @@ def duplicates(memories: Sequence[Memory]) -> list[list[Memory]]:
 def contradictions(memories: Sequence[Memory]) -> list[list[Memory]]:
     """Groups of memories that say different things about the same thing."""
     stated = [memory for memory in memories if memory.kind in COMPARED_KINDS]
-    return _groups(stated, lambda each: each.frame or each.stems, _contradict)
+    clashing = clashing_attributes(stated)
+    grouped = {memory.id for group in clashing for memory in group}
+    others = [memory for memory in stated if memory.id not in grouped]
+    return [*clashing, *_groups(others, lambda each: each.frame or each.stems, _contradict)]
 
 
 def is_junk(memory: Memory) -> bool:

@@ -1,4 +1,5 @@
-"""The review queue: memories in conflict, marked wrong, brought by documents or tools, or of low confidence.
+"""The review queue: memories in conflict, with a secret, that contradict another one, that their messages do not prove,
+that were marked wrong, that documents or tools brought, or of low confidence.
 
 The most urgent come first. `resolve` takes one off the queue; a new version of it, or a mark that it is wrong, may put
 it back.
@@ -6,6 +7,7 @@ it back.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
@@ -21,12 +23,18 @@ from holdfast.domain.types import (
 )
 from holdfast.ingest.remember import prepare_revision
 from holdfast.lifecycle.curation.edit import Curator, Replacement
+from holdfast.lifecycle.curation.faults import find_faults
+from holdfast.lifecycle.curation.quality import contradictions
 
 MIN_CONFIDENCE = 0.75
 """Memories below this confidence are reviewed. Chosen by hand; not measured."""
 MAX_QUEUE = 2_000
 """How many of the newest memories are sorted by urgency. Chosen by hand; not measured."""
+MAX_CHECKED = 300
+"""How many of the newest memories are checked for secrets, contradictions and proof, at about a millisecond each; an
+audit checks all."""
 CONFLICT, WRONG, UNTRUSTED, LOW = "conflict", "marked-wrong", "untrusted", "low-confidence"
+SECRET, CONTRADICTION, UNPROVED = "secret", "contradiction", "unproved"
 ANSWERS = ("right", "wrong", "keep", "edit")
 UNREVIEWED = All((Not(Test("reviewed_at", "exists", True)), Not(Test("kind", "eq", "summary"))))
 NEEDS_REVIEW = All((
@@ -44,8 +52,31 @@ async def load_queue(curating: Curator, limit: int) -> tuple[Review, ...]:
     page = await curating.store.scan(NEEDS_REVIEW, now=curating.now, limit=MAX_QUEUE)
     wrong = await curating.store.scan(MARKED_WRONG, now=curating.now, limit=MAX_QUEUE, superseded=True)
     found = [*page, *(memory for memory in wrong if memory.retired)]
-    order = sorted(found, key=lambda memory: (_urgency(memory), memory.updated_at))
-    return tuple([await _load_review(curating.store, memory) for memory in order[:limit]])
+    faulty = {review.memory.id: review for review in await _load_faulty(curating)}
+    order = [(_urgency(memory), memory) for memory in found if _reason(memory) == CONFLICT or memory.id not in faulty]
+    for _, memory in order:
+        faulty.pop(memory.id, None)
+    order += [(_FAULT_URGENCY[review.reason], review.memory) for review in faulty.values()]
+    order.sort(key=lambda each: (each[0], each[1].updated_at))
+    return tuple([faulty.get(memory.id) or await _load_review(curating.store, memory) for _, memory in order[:limit]])
+
+
+async def _load_faulty(curating: Curator) -> list[Review]:
+    """Load the newest memories that hold a secret, contradict another one, or are not proved; each once."""
+    page = await curating.store.scan(UNREVIEWED, now=curating.now, limit=MAX_CHECKED)
+    newest = list(page)
+    faults = await find_faults(curating.store, newest)
+    settled = [memory for memory in newest if "conflict" not in memory.metadata]  # a conflict names both by itself
+    clashing = await asyncio.to_thread(contradictions, settled)
+    reviews = [Review(memory, SECRET, "It seems to hold a secret.", ANSWERS) for memory in faults.secrets]
+    for last, *others in clashing:
+        reviews += [
+            Review(memory, CONTRADICTION, f"It says otherwise than a newer memory: {last.content}", ANSWERS, last)
+            for memory in others
+        ]
+    proof = "Its words are not all in the messages it cites, or a value of theirs is cut."
+    reviews += [Review(memory, UNPROVED, proof, ANSWERS) for memory in faults.unproved]
+    return list({review.memory.id: review for review in reversed(reviews)}.values())[::-1]
 
 
 async def resolve(curating: Curator, id: str, answer: str, content: str | None) -> Edited:
@@ -89,6 +120,10 @@ def _reason(memory: Memory) -> str | None:
     if memory.trust in SECOND_HAND_TRUST:
         return UNTRUSTED
     return LOW if memory.confidence < MIN_CONFIDENCE else None
+
+
+_FAULT_URGENCY = {SECRET: 0.2, CONTRADICTION: 0.4, UNPROVED: 0.6}
+"""The lower, the more urgent: after conflicts, before what was marked wrong."""
 
 
 def _urgency(memory: Memory) -> float:

@@ -30,7 +30,9 @@ from holdfast.domain.types import Message, SearchOrder
 from holdfast.recall.answer.offline import offline_answer
 from holdfast.recall.answer.synthesis import AnswerOptions, answer_pieces
 from holdfast.recall.context import context_block
+from holdfast.recall.ended import with_ended_marks
 from holdfast.recall.hits import rolled_up_hits, verbatim_hits
+from holdfast.recall.parts import hits_of_parts
 from holdfast.recall.search import Searcher, question_of
 from holdfast.recall.search_trace import trace_arguments, trace_context
 from holdfast.service.profile.context import ProfileVerbs
@@ -155,9 +157,10 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
         tokens, least = validate_tokens(tokens), validate_share(min_relevance, "min_relevance")
         when = self._context.when(reference_date, as_of)
         searcher, _ = await self._searcher(narrowed, when)
-        found = await searcher.search(question_of(_validate_query(query), when.asked_at), MAX_CONTEXT_HITS)
+        question = question_of(_validate_query(query), when.asked_at)
+        found = await hits_of_parts(searcher, question, MAX_CONTEXT_HITS)
         hits = [hit for hit in found if hit.relevance >= least]
-        worded = await verbatim_hits(searcher.store, hits, query)
+        worded = await with_ended_marks(searcher.store, await verbatim_hits(searcher.store, hits, query))
         worded = self._context.with_origins(await rolled_up_hits(searcher.store, worded) if summaries else worded)
         block = context_block(worded, tokens, asked_at=when.asked_at)
         trace_arguments(

@@ -12,12 +12,12 @@ tense of its clause ("went", "will"); without a tense, weekdays and "the 14th" l
 nearest. After a date in the same sentence "the 14th" is the next one after that date, and "until" reaches from it.
 12/05/2027 is no date unless the text's other dates tell which number is the day. "since X" ends with today. "before X"
 and "after X" are open: they reach to OPEN_START or OPEN_STOP, as does "until X" when X is over. "every second Monday"
-and "31 March every year" are their first occurrence on or after today, the latter marked as yearly; "every Monday" is
-no date. A time that the text rules out ("instead of the 3rd") is marked as denied; `meant_window` returns the one that
-holds. A day's "evening" is 17 to 24 o'clock; the clock is otherwise not read. Early, mid and late are thirds, the end
-of a month is its last week. A date of last year needs a year or a past tense if it is more than three months ago and
-still to come this year. "within two weeks" starts today. Holidays that move are the United States' and western
-Easter's.
+and "31 March every year" are their first occurrence on or after today, marked as recurring, and so are the days of a
+habit ("open Tuesday to Saturday"), which `meant_window` leaves out; "every Monday" is no date. A time that the text
+rules out ("instead of the 3rd") is marked as denied; `meant_window` returns the one that holds. A day's "evening" is 17
+to 24 o'clock; the clock is otherwise not read. Early, mid and late are thirds, the end of a month is its last week. A
+date of last year needs a year or a past tense if it is more than three months ago and still to come this year. "within
+two weeks" starts today. Holidays that move are the United States' and western Easter's.
 
 To read this code: `parse` walks the text and asks `rules`, whose builders are in `named_periods`, `calendar`,
 `offsets`, `holidays` and `recurrence`; `ranges` and `modifiers` then let neighbouring words join or change the

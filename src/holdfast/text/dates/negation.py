@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.text.dates.context import same_sentence
-from holdfast.text.dates.recurrence import recurs_yearly
+from holdfast.text.dates.habits import is_recurring
 from holdfast.text.dates.spans import OPEN_START, OPEN_STOP, Window
 from holdfast.text.lexicon.change import INSTEAD_OF, RESCHEDULING_VERBS
 
@@ -48,8 +48,8 @@ def is_after_moved_from(text: str, start: int) -> bool:
 
 
 def with_denials(found: Sequence[Window], text: str) -> list[Window]:
-    """Marks the windows that the text rules out as denied, and those that recur every year as yearly."""
-    firm = [replace(w, denied=_is_ruled_out(w, text), yearly=recurs_yearly(text, *w.span)) for w in found]
+    """Marks the windows that the text rules out as denied, and yearly dates and habits as recurring."""
+    firm = [replace(w, denied=_is_ruled_out(w, text), recurring=is_recurring(text, *w.span)) for w in found]
     return [
         replace(w, denied=True)
         if not w.denied and _is_impossible(w, text) and any(_is_offered_beside(other, w, text) for other in firm)
@@ -59,11 +59,11 @@ def with_denials(found: Sequence[Window], text: str) -> list[Window]:
 
 
 def meant_window(found: Sequence[Window], *, bounded: bool = True) -> Window | None:
-    """The time of a statement: the first window that is neither denied nor yearly nor, if
+    """The time of a statement: the first window that is neither denied nor recurring nor, if
     `bounded`, open to one side."""
     for w in found:
         is_open = w.start.year == OPEN_START or w.stop.year == OPEN_STOP
-        if not (w.denied or w.yearly or (bounded and is_open)):
+        if not (w.denied or w.recurring or (bounded and is_open)):
             return w
     return None
 

@@ -27,8 +27,8 @@ class Window:
     span: tuple[int, int]
     denied: bool = False
     """Whether the text says that it is not then: "instead of the 3rd"."""
-    yearly: bool = False
-    """Whether it recurs every year, so that this window is only the next occurrence."""
+    recurring: bool = False
+    """Whether it is a yearly date or a habit, so that this window is only the next occurrence."""
 
 
 def midnight(moment: datetime) -> datetime:

@@ -77,7 +77,7 @@ class UndoBody(Body):
 
 class Mend(Body):
     fix: str | None = None
-    """`duplicates`, `contradictions`, `stale-tasks`, `orphans` or `junk`."""
+    """`duplicates`, `contradictions`, `stale-tasks`, `orphans`, `junk`, `unproved` or `secrets`."""
     dry_run: bool = False
     """Only report what would change."""
     examples: int = 5

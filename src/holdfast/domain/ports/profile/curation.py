@@ -92,7 +92,8 @@ class ProfileCuration(Protocol):
         ...
 
     async def audit(self, *, fix: str | None = None, dry_run: bool = False, examples: int = 5) -> Audit:
-        """Check the quality of the memories: duplicates, contradictions, stale-tasks, orphans and junk, with examples.
+        """Check the quality of the memories: duplicates, contradictions, stale-tasks, orphans, junk, unproved
+        and secrets, with examples.
 
         `fix` names one of these to repair in one edit, which can be undone; `dry_run` only reports the changes.
         """

@@ -42,7 +42,7 @@ from holdfast.models.llm.tasks.transcript import (
     transcript_lines,
     transcript_text,
 )
-from holdfast.text.dates import window
+from holdfast.text.dates import meant_window, windows
 from holdfast.text.quoting import single_line_json
 from holdfast.text.redaction import redacted_text
 from holdfast.text.similarity import same_meaning
@@ -198,7 +198,8 @@ def statement_draft(found: GroundedStatement, filed: Filed | None, shown: Sequen
     rests_on = grounding_lines(found.statement, found.rests_on, shown)
     said = [line.message for line in rests_on]
     classified = Draft("fact", found.statement, ()) if filed is None else _classified_draft(found.statement, filed)
-    when = window(found.statement, said[-1].said_at) if classified.kind in ("event", "task") else None
+    dated = windows(found.statement, said[-1].said_at) if classified.kind in ("event", "task") else []
+    when = meant_window(dated, bounded=False)
     return replace(
         classified,
         sources=tuple(dict.fromkeys(each.id for each in said)),

@@ -63,7 +63,7 @@ def with_absolute_dates(content: str, dates: list[Window]) -> str:
 
 
 def _is_relative(w: Window) -> bool:
-    return not w.yearly and not _YEAR.search(w.text)
+    return not w.recurring and not _YEAR.search(w.text)
 
 
 def has_predicate(finding: RuleFinding) -> bool:

@@ -1,0 +1,58 @@
+"""Recognises habits: open Tuesday to Saturday, every other Monday, usually on Wednesday.
+
+The invariant: only bare weekdays are habits, never a day that "next", "this" or a date tells apart; and the words of
+one sentence decide.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.text.dates.context import same_sentence
+from holdfast.text.dates.recurrence import recurs_yearly
+from holdfast.text.dates.vocabulary import A_WEEKDAY, UP_TO
+
+_GAP_OR_EACH = re.compile(r"(?:every|each)\b|.*\b(?:of|in)\s+(?:each|every)\s+month$", re.I | re.S)
+"""The texts of windows that stand for the next of many: "every other Monday", "the first Friday of every month"."""
+_AND = rf"(?:{UP_TO}|\s*[,/&]\s*(?:and\s+)?|\s+or\s+)(?:on\s+)?"
+_SEVERAL_DAYS = re.compile(rf"\b(?:from\s+)?{A_WEEKDAY}\b(?:{_AND}{A_WEEKDAY}\b)+", re.I)
+_WEEKDAYS = re.compile(rf"(?:from\s+)?{A_WEEKDAY}(?:{_AND}{A_WEEKDAY})*", re.I)
+_STANDING = re.compile(
+    r"\b(?:open|closed|shut|hours|working days|(?:i|we|you|they) (?:only )?(?:work|teach|train|swim|fast)|"
+    r"(?:works|teaches|trains|runs))\b[^.;!?\n]*$",
+    re.I,
+)
+"""What is so on several days of the week is so in every week: opening hours, working days."""
+_ONCE = re.compile(r"(?:\b(?:will|was|were|going to|had|did|been|won['’]t)\b|['’]ll\b)[^.;!?\n]*$", re.I)
+_CLOCK = r"\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm)?"
+_HOURS_AFTER = re.compile(rf",?\s+(?:from\s+)?{_CLOCK}\s*(?:-|–|to|till|until)\s*{_CLOCK}\b", re.I)
+_REGULARLY = re.compile(
+    r"\b(?:usually|normally|typically|generally|regularly|weekly|fortnightly|biweekly|most weeks|"
+    r"(?:every|each) (?:week|fortnight|other week|second week|(?:two|2|three|3|four|4) weeks))\b",
+    re.I,
+)
+_ONE_WEEK = re.compile(r",?\s+(?:(?:of|in)\s+)?(?:this|next|last|the\s+(?:coming|following)|coming)\b|,?\s+\d", re.I)
+_MAX_BEFORE = 60
+
+
+def is_recurring(text: str, start: int, stop: int) -> bool:
+    """Whether the time written here is one of many: a yearly date or a habit of certain weekdays."""
+    if recurs_yearly(text, start, stop) or _GAP_OR_EACH.match(text[start:stop]):
+        return True
+    if _WEEKDAYS.fullmatch(text, start, stop) is None:
+        return False
+    near = _SEVERAL_DAYS.finditer(text, max(0, start - _MAX_BEFORE), stop + _MAX_BEFORE)
+    days = next((m.span() for m in near if m.start() <= start and stop <= m.end()), None)
+    first, last = days or (start, stop)
+    before, after = text[max(0, first - _MAX_BEFORE) : first], text[last : last + _MAX_BEFORE]
+    if days is not None and _HOURS_AFTER.match(after):
+        return True
+    if _ONE_WEEK.match(after) or _ONCE.search(before):
+        return False
+    return _is_regular(text, first, last) or (days is not None and _STANDING.search(before) is not None)
+
+
+def _is_regular(text: str, first: int, last: int) -> bool:
+    """Whether a word of the sentence says that it is so again and again."""
+    near = _REGULARLY.finditer(text, max(0, first - _MAX_BEFORE), last + _MAX_BEFORE)
+    return any(same_sentence(text, min(m.end(), last), max(m.start(), first)) for m in near)
