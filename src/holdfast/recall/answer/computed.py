@@ -45,7 +45,7 @@ def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpa
     if wanted.what == "count":
         return _count(spans)
     span = spans[0]
-    when = _time_of(span)
+    when = _in_tense(question, span.at, _time_of(span))
     if wanted.what == "when":
         return _dated(question, span, when)
     if when is None:
@@ -76,6 +76,16 @@ def _time_of(span: FoundSpan) -> Window | None:
     found = windows(span.hit.content[first : first + len(span.sentence) + 1], span.at)
     inside = [each for each in found if each.span[0] < stop and each.span[1] > start]
     return meant_window(inside, bounded=False) or meant_window(found, bounded=False)
+
+
+def _in_tense(question: Question, said: datetime, when: Window | None) -> Window | None:
+    """A time that is over, read again as one to come where the question asks for that: "fixed: 26 December", asked
+    "When is it?"."""
+    wanted = question.computation
+    if when is None or wanted is None or wanted.past or when.stop > said or wanted.what not in ("when", "until"):
+        return when
+    again = meant_window(windows(f"It will be {when.text}", said))
+    return again if again is not None and again.stop > said else when
 
 
 def _dated(question: Question, span: FoundSpan, when: Window | None) -> str:

@@ -97,7 +97,9 @@ async def _quotation(searcher: Searcher, spans: Sequence[FoundSpan]) -> str:
     """The sentences with the answers, or a memory drawn from the message that has the words and can stand alone."""
     sentences = list(dict.fromkeys((span.hit.id, span.sentence) for span in spans))
     if len(sentences) == 1:
-        return await _memory_text(searcher, spans) or sentences[0][1]
+        said_by = spans[0].hit.speaker
+        quotation = f"{said_by}: {sentences[0][1]}" if said_by else sentences[0][1]
+        return await _memory_text(searcher, spans) or quotation
     return "; ".join(dict.fromkeys(span.text for span in spans))
 
 

@@ -86,7 +86,10 @@ _NOT_OF = rf"(?! of \w| in (?:{A_MONTH}|{A_YEAR}|the (?:month|quarter|year))\b)"
 _NOT_OF_A_MONTH = rf"(?! (?:of|in) {A_MONTH}\b)"
 _MONTHLY = r"(?P<monthly> (?:of|in) (?:the|a|each|every) month\b)?"
 _CLAUSE_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:we|i|he|she|they|it)\b))"
-_DAY_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:at|and|or|but|not|for|we|i|to|with|instead|rather|until|till)\b))"
+_DAY_ENDS = (
+    r"(?=\s*(?:[,.;:!?)]|$|(?:at|and|or|but|not|for|we|i|to|with|instead|rather|until|till|after all|because|so|as|"
+    r"actually|please|pls|now|then|if|when|by)\b))"
+)
 _OF_WHICH_MONTH = r" of (?P<which>last|this|next|the) month\b"
 _AFTER_A_PREPOSITION = r"(?:(?<=\bon\s)|(?<=\bby\s)|(?<=\bsince\s)|(?<=\buntil\s)|(?<=\btill\s)|(?<=\bfrom\s))"
 _LATE_ORDINAL = alternation(ORDINALS[12:])  # "the second" and "the tenth" may count anything
@@ -171,6 +174,11 @@ _RULES: tuple[tuple[Iterable[str], str, SpanBuilder], ...] = (
     (["the"], rf"the (?P<d>{A_DAY_NUMBER}){_OF_WHICH_MONTH}", day_of_month),
     (["the"], rf"the (?P<d>(?:3[01]|[12]?\d)(?:st|nd|rd|th))\b(?P<which>){_DAY_ENDS}", day_of_month),
     (["the"], rf"{_AFTER_A_PREPOSITION}the (?P<d>{_LATE_ORDINAL})\b(?P<which>){_DAY_ENDS}", day_of_month),
+    (
+        [_DIGITS],
+        rf"{_AFTER_A_PREPOSITION}(?P<d>(?:3[01]|[12]?\d)(?:st|nd|rd|th))\b(?P<which>){_DAY_ENDS}",
+        day_of_month,
+    ),
     (["the"], r"the (?P<u>week|weekend|month|quarter|year)\b", whole_unit),
 )
 
