@@ -62,10 +62,10 @@ def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[
     used = np.flatnonzero(np.bincount(tokens, minlength=1))
     place = np.zeros(used[-1] + 1, np.int64)
     place[used] = np.arange(len(used))
-    near = _directions()[used] @ _directions()[np.array(wanted)].T
+    near = np.ascontiguousarray((_directions()[used] @ _directions()[np.array(wanted)].T).T)
     at = place[tokens]
-    for column in range(len(wanted)):  # by word: a column at a time stays in the cache
-        yield np.maximum.reduceat(near[:, column].copy()[at], starts)
+    for row in near:  # by word: a row at a time stays in the cache
+        yield np.maximum.reduceat(row[at], starts)
 
 
 def importance(word: str) -> float:

@@ -67,27 +67,26 @@ def _inputs(columns: dict[str, Column]) -> NDArray[np.float64]:
 
 
 def _network_scores(inputs: NDArray[np.float64]) -> Column:
-    """The average output of the networks."""
-    networks = _weights()["networks"]
-    total = np.zeros(len(inputs))
-    for network in networks:
-        hidden = np.tanh(inputs @ network["in"] + network["bias"])
-        total += hidden @ network["out"] + inputs @ network["direct"]
-    return total / len(networks)
+    """The average output of the networks, whose weights lie side by side."""
+    weights = _weights()
+    hidden = np.tanh(inputs @ weights["in"] + weights["bias"])
+    return np.asarray(hidden @ weights["out"] + inputs @ weights["direct"])
 
 
 def reasons(found: Sequence[RankedItem]) -> list[dict[str, float]]:
     """For each item, the features that changed its score most compared with an average value, and by how much."""
     if not found:
         return []
+    weights = _weights()
     inputs = np.stack([each.inputs for each in found])
-    scores = _network_scores(inputs)
-    names = _weights()["features"]
-    without = np.repeat(inputs[None], len(names), axis=0)
-    without[np.arange(len(names)), :, np.arange(len(names))] = 0.0
-    moved = scores - _network_scores(without.reshape(-1, len(names))).reshape(len(names), -1)
-    most = np.argsort(-np.abs(moved), axis=0)[:MAX_REASONS].T.tolist()
-    return [{names[f]: round(float(moved[f, n]), 3) for f in found} for n, found in enumerate(most)]
+    sums = inputs @ weights["in"] + weights["bias"]
+    parts = inputs[:, :, None] * weights["in"]
+    """What each feature adds to each sum; without it, an average value adds nothing."""
+    changed = np.tanh(sums)[:, None] - np.tanh(np.subtract(sums[:, None], parts, out=parts), out=parts)
+    moved = changed @ weights["out"] + inputs * weights["direct"]
+    most = np.argsort(-np.abs(moved), axis=1)[:, :MAX_REASONS].tolist()
+    names = weights["features"]
+    return [{names[f]: round(row[f], 3) for f in best} for best, row in zip(most, moved.tolist(), strict=True)]
 
 
 def ranker_version() -> str:
@@ -97,5 +96,12 @@ def ranker_version() -> str:
 @cache
 def _weights() -> dict[str, Any]:
     held: dict[str, Any] = json.loads(resources.files(__package__).joinpath("ranker.json").read_text("utf-8"))
-    networks = [{name: np.array(values) for name, values in network.items()} for network in held["networks"]]
-    return held | {"networks": networks, "mean": np.array(held["mean"]), "spread": np.array(held["spread"])}
+    networks = held["networks"]
+    return held | {
+        "mean": np.array(held["mean"]),
+        "spread": np.array(held["spread"]),
+        "in": np.concatenate([network["in"] for network in networks], axis=1),
+        "bias": np.concatenate([network["bias"] for network in networks]),
+        "out": np.concatenate([network["out"] for network in networks]) / len(networks),
+        "direct": np.mean([network["direct"] for network in networks], axis=0),
+    }

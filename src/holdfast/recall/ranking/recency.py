@@ -17,7 +17,7 @@ from holdfast.domain.results import Hit
 from holdfast.domain.types import Message
 from holdfast.recall.question.target import Target, names_in
 from holdfast.recall.ranking.clauses import people_in
-from holdfast.recall.ranking.fit import Fit, best_fits
+from holdfast.recall.ranking.fit import Fit, NearnessByText, best_fits
 from holdfast.recall.ranking.trust import may_outdate
 from holdfast.text import tokens
 from holdfast.text.lexicon import change
@@ -53,12 +53,14 @@ class TimedStatement:
     at: datetime
 
 
-async def newest_first(store: Store, target: Target, hits: list[Hit]) -> list[Hit]:
+async def newest_first(
+    store: Store, target: Target, hits: list[Hit], compared: NearnessByText | None = None
+) -> list[Hit]:
     """Assesses how the first hits fit, and puts each newer statement before those it makes out of date."""
     if not target.readable or not hits:
         return hits
     read = hits[:MAX_FITTED]
-    fit = best_fits(target, read, people_in(read))
+    fit = best_fits(target, read, people_in(read), compared)
     found = [_assessed_hit(hit, its) for hit, its in zip(read, fit, strict=True)]
     stated = [TimedStatement(hit, its, at) for hit, its, at in zip(found, fit, await said_at(store, read), strict=True)]
     return [*_newest_first(target, stated), *hits[MAX_FITTED:]]

@@ -20,6 +20,7 @@ from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import SECOND_HAND_TRUST, Item, Memory, Message, Where
 from holdfast.recall.hits import hit_of, redacted_hits, said_messages, superseded_unseen, without_wrong_words
 from holdfast.recall.question.analysis import Question
+from holdfast.recall.ranking.fit import NearnessByText
 from holdfast.recall.ranking.ranker import RankedItem, ranked_items, reasons
 from holdfast.recall.ranking.recency import newest_first
 from holdfast.recall.ranking.trust import with_hearsay
@@ -61,6 +62,8 @@ class Ranking:
     """The ranked items, read from the store."""
     drawn: list[Memory] = field(default_factory=list)
     """The memories that rest on the messages among the hits, read by `leave_out_wrong_words`."""
+    compared: NearnessByText = field(default_factory=dict)
+    """What several steps read is compared with the question once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +175,7 @@ async def rerank(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
 
 async def put_own_words_first(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
     """What the user said themselves before what documents, tools and assistants say about it."""
-    return with_hearsay(ranking.question, hits, ranking.models.embedder.model)
+    return with_hearsay(ranking.question, hits, ranking.models.embedder.model, ranking.compared)
 
 
 async def cut_to_limit(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
@@ -252,7 +255,7 @@ def _successor_hit(memory: Memory, hit: Hit) -> Hit:
 
 async def put_newer_first(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
     """Puts the newer of two statements about the same thing first."""
-    return await newest_first(ranking.store, ranking.question.target, hits)
+    return await newest_first(ranking.store, ranking.question.target, hits, ranking.compared)
 
 
 CANDIDATE_STEPS = (lower_with_age, move_by_marks, lower_tasks_of_ended_sessions)
