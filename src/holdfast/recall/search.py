@@ -59,7 +59,10 @@ class Searcher:
             hits = await redacted_hits(self.store, ranked.hits, question.text)
             model = self.models.embedder.model
             apart = lead(best_cosines(found).tolist(), model)
-            hits = [replace(hit, relevance=relevance_among(hit, model, apart)) for hit in hits]
+            hits = [
+                replace(hit, relevance=relevance_among(hit, model, apart), reasons=ranked.reasons_of(hit))
+                for hit in hits
+            ]
         if about is not None and about.anything:
             hits = [_by_agent(hit) for hit in hits]
         if is_traced():

@@ -58,12 +58,16 @@ def nearness(words: Sequence[str], texts: Sequence[bytes]) -> NDArray[np.float64
 def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[np.float64]]:
     """For each wanted token, the similarity of each text's nearest token."""
     tokens = np.frombuffer(b"".join(text or b"\0\0" for text in texts), "<u2").astype(np.int64)
-    starts = np.cumsum([0] + [max(len(text) // 2, 1) for text in texts[:-1]])
-    used = np.flatnonzero(np.bincount(tokens, minlength=1))
-    place = np.zeros(used[-1] + 1, np.int64)
+    sizes = np.maximum(np.array(list(map(len, texts))) // 2, 1)
+    starts = np.cumsum(sizes) - sizes
+    directions = _directions()
+    in_use = np.zeros(len(directions), bool)
+    in_use[tokens] = True
+    used = np.flatnonzero(in_use)
+    place = np.empty(len(directions), np.uint16)
     place[used] = np.arange(len(used))
-    near = np.ascontiguousarray((_directions()[used] @ _directions()[np.array(wanted)].T).T)
-    at = place[tokens]
+    near = np.ascontiguousarray((directions.take(used, axis=0) @ directions[np.array(wanted)].T).T)
+    at = place[tokens].astype(np.int64)
     for row in near:  # by word: a row at a time stays in the cache
         yield np.maximum.reduceat(row[at], starts)
 
