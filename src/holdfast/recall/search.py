@@ -125,10 +125,9 @@ class Searcher:
 
 def _is_crowded(question: Question, order: list[RankedItem], ranking: Ranking) -> bool:
     """Whether documents and tools may have kept out what people said, where a question may be about the user."""
-    if question.asks_document or not may_be_about_user(question):
-        return False
     brought = sum(_is_brought(ranking.items[each.item.id]) for each in order if each.item.id in ranking.items)
-    return brought > len(order) * CROWDED_SHARE and brought >= MIN_CROWD
+    crowded = brought > len(order) * CROWDED_SHARE and brought >= MIN_CROWD
+    return crowded and not question.asks_document and may_be_about_user(question)
 
 
 def _is_brought(item: Item) -> bool:

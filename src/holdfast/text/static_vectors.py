@@ -20,6 +20,8 @@ from holdfast.text.wordpiece import WordPiece
 
 LEADING_DIMENSIONS = 96
 """How many dimensions are compared: they are ordered by variance, and using the rest changed no measured result."""
+MAX_SEPARATE_TOKENS = 1000
+"""Up to so many tokens, one that comes twice is compared twice: that is faster than finding the distinct ones."""
 WEIGHTS_FOLDER = Path(__file__).parent.parent / "models" / "weights"
 
 
@@ -61,6 +63,10 @@ def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[
     sizes = np.maximum(np.array(list(map(len, texts))) // 2, 1)
     starts = np.cumsum(sizes) - sizes
     directions = _directions()
+    if len(tokens) <= MAX_SEPARATE_TOKENS:
+        near = directions[tokens] @ directions[np.array(wanted)].T
+        yield from np.maximum.reduceat(near, starts, axis=0).T
+        return
     in_use = np.zeros(len(directions), bool)
     in_use[tokens] = True
     used = np.flatnonzero(in_use)

@@ -8,13 +8,14 @@ values asked for differ. No hit is removed; the older one is marked `older`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Hit
-from holdfast.domain.types import Message
+from holdfast.domain.types import Item, Message
 from holdfast.recall.question.target import Target, names_in
 from holdfast.recall.ranking.clauses import people_in
 from holdfast.recall.ranking.fit import Fit, NearnessByText, best_fits
@@ -54,15 +55,22 @@ class TimedStatement:
 
 
 async def newest_first(
-    store: Store, target: Target, hits: list[Hit], compared: NearnessByText | None = None
+    store: Store,
+    target: Target,
+    hits: list[Hit],
+    items: Mapping[str, Item] = MappingProxyType({}),
+    compared: NearnessByText | None = None,
 ) -> list[Hit]:
-    """Assesses how the first hits fit, and puts each newer statement before those it makes out of date."""
+    """Assesses how the first hits fit, and puts each newer statement before those it makes out of date. `items` are
+    those that were read already."""
     if not target.readable or not hits:
         return hits
     read = hits[:MAX_FITTED]
     fit = best_fits(target, read, people_in(read), compared)
     found = [_assessed_hit(hit, its) for hit, its in zip(read, fit, strict=True)]
-    stated = [TimedStatement(hit, its, at) for hit, its, at in zip(found, fit, await said_at(store, read), strict=True)]
+    stated = [
+        TimedStatement(hit, its, at) for hit, its, at in zip(found, fit, await said_at(store, read, items), strict=True)
+    ]
     return [*_newest_first(target, stated), *hits[MAX_FITTED:]]
 
 
@@ -79,10 +87,14 @@ def _assessed_hit(hit: Hit, fit: Fit) -> Hit:
     )
 
 
-async def said_at(store: Store, hits: Sequence[Hit]) -> list[datetime]:
-    """When each hit was said; for a memory, the time of the latest message it rests on, else when it was written."""
+async def said_at(
+    store: Store, hits: Sequence[Hit], items: Mapping[str, Item] = MappingProxyType({})
+) -> list[datetime]:
+    """When each hit was said; for a memory, the time of the latest message it rests on, else when it was written.
+    `items` are those that were read already."""
     wanted = [name for hit in hits if hit.message_id is None for name in hit.sources or (hit.id,)]
-    found = await store.get(wanted) if wanted else []
+    missing = [name for name in wanted if name not in items]
+    found = [*(items[name] for name in wanted if name in items), *(await store.get(missing) if missing else ())]
     sources = {item.id: item.said_at if isinstance(item, Message) else item.updated_at for item in found}
 
     def at(hit: Hit) -> datetime:

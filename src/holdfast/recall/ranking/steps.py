@@ -253,7 +253,7 @@ def _successor_hit(memory: Memory, hit: Hit) -> Hit:
 
 async def put_newer_first(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
     """Puts the newer of two statements about the same thing first."""
-    return await newest_first(ranking.store, ranking.question.target, hits, ranking.compared)
+    return await newest_first(ranking.store, ranking.question.target, hits, ranking.items, ranking.compared)
 
 
 CANDIDATE_STEPS = (lower_with_age, move_by_marks, lower_tasks_of_ended_sessions)
