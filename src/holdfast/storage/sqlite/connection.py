@@ -26,6 +26,7 @@ from holdfast.domain.errors import (
     StorageFull,
 )
 from holdfast.domain.identifiers import split_reference
+from holdfast.domain.json_codec import compact_json
 from holdfast.storage.sqlite.where import add_functions
 from holdfast.storage.sqlite.witness import (
     WitnessRecord,
@@ -70,6 +71,12 @@ _BY_REFERENCE = (
     f"{_OF_ID.replace('?1', '(SELECT id FROM memory WHERE origin = ?1)')} LIMIT 1",
 )
 
+_MAY_NAME_MEMORY = """
+SELECT value FROM json_each(?)
+ WHERE EXISTS (SELECT 1 FROM memory WHERE ref > value || '@' AND ref < value || 'A')
+    OR EXISTS (SELECT 1 FROM memory WHERE origin = value) OR EXISTS (SELECT 1 FROM memory WHERE ref = value)
+"""
+
 
 def memory_number(db: apsw.Connection, reference: str) -> int | None:
     """The row of a memory: of the version that a reference names, or of the newest one of an id; see `Store.get`."""
@@ -77,6 +84,14 @@ def memory_number(db: apsw.Connection, reference: str) -> int | None:
         for (n,) in query(db, statement, (reference,)):
             return int(n)
     return None
+
+
+def memory_numbers(db: apsw.Connection, references: Sequence[str]) -> dict[str, int]:
+    """Reference → row of its memory, for those that name one; see `memory_number`. One statement sorts out the others:
+    most ids of new messages name nothing."""
+    named = query(db, _MAY_NAME_MEMORY, (compact_json(list(references)),)) if references else []
+    numbers = ((reference, memory_number(db, reference)) for (reference,) in named)
+    return {reference: n for reference, n in numbers if n is not None}
 
 
 def version_numbers(db: apsw.Connection, reference: str) -> list[int]:
