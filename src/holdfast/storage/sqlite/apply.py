@@ -256,6 +256,9 @@ class SqliteChangeWriter:
         self._parts.append((n, len(part.words), True, item < 0))
 
     def _add_vectors(self, db: apsw.Connection) -> None:
+        embedded = {vector.item for vector in self._change.vectors} - self._items.keys()
+        messages = "SELECT id, n FROM message WHERE id IN (SELECT value FROM json_each(?))"
+        self._items |= dict(query(db, messages, (rows.compact_json(sorted(embedded)),))) if embedded else {}
         for vector in self._change.vectors:
             data = vector_bytes(vector.values)
             stored = query(
@@ -291,7 +294,9 @@ class SqliteChangeWriter:
                 self._delete_message(db, each.message)
         left = [each for each in due if each.content is not None]
         places = [self._replace_text(db, each) for each in left]
-        gone_documents = delete_documents(db, self._change.documents, self._left.labels["session"])
+        lost_sessions = self._left.labels["session"]
+        emptied = self._change.documents or lost_sessions
+        gone_documents = delete_documents(db, self._change.documents, lost_sessions) if emptied else []
         for n in dict.fromkeys(n for memory in memories for n in version_numbers(db, memory)):
             self._forget_version(db, n)
         ids = {each.id for each in self._removed}
