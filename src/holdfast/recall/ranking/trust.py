@@ -131,10 +131,12 @@ def with_hearsay(question: Question, hits: list[Hit], model: str, compared: Near
     user = [hit for hit in hits if standing(hit) == OWN]
     if not user or len(user) == len(hits) or question.asks_document:
         return hits
+    only_agents = all(standing(hit) != SECOND_HAND for hit in hits)
+    if only_agents and (addresses_agent(question) or not may_be_about_user(question)):
+        return hits
     known = people_in(user)
     about_user = is_about_user(question, known, user)
-    speaks_for_user = about_user and not addresses_agent(question)
-    if not speaks_for_user and all(standing(hit) != SECOND_HAND for hit in hits):
+    if only_agents and not about_user:
         return hits  # what an agent said stands
     found = own_answers(question, user, known, model, compared)
     if not found.ids:
