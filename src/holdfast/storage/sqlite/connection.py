@@ -72,9 +72,10 @@ _BY_REFERENCE = (
 )
 
 _MAY_NAME_MEMORY = """
-SELECT value FROM json_each(?)
- WHERE EXISTS (SELECT 1 FROM memory WHERE ref > value || '@' AND ref < value || 'A')
-    OR EXISTS (SELECT 1 FROM memory WHERE origin = value) OR EXISTS (SELECT 1 FROM memory WHERE ref = value)
+SELECT wanted.value FROM json_each(?) AS wanted
+ WHERE EXISTS (SELECT 1 FROM memory WHERE ref > wanted.value || '@' AND ref < wanted.value || 'A')
+    OR EXISTS (SELECT 1 FROM memory WHERE origin = wanted.value)
+    OR EXISTS (SELECT 1 FROM memory WHERE ref = wanted.value)
 """
 
 
