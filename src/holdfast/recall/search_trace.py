@@ -76,4 +76,4 @@ def _plain(value: Any) -> Any:
 
 
 def _rounded_features(features: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(float(value), 3) for name, value in features.items() if value}
+    return {name: round(value, 3) for name, value in features.items() if value}

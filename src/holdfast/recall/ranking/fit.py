@@ -96,14 +96,15 @@ def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: Near
     )
     whole: dict[int, list[float]] = {}
     around: dict[int, str] = {}
-    for (n, clause), row in zip(read, near, strict=True):
-        if _ownership(sought, clause, known) >= 0:
+    owned = [_ownership(sought, clause, known) for _, clause in read]
+    for (n, clause), row, own in zip(read, near, owned, strict=True):
+        if own >= 0:
             whole[n] = [max(pair) for pair in zip(whole.get(n, row), row, strict=True)]
             around[n] = f"{around.get(n, '')} {clause.text}"
     best: dict[int, Fit] = {}
-    for (n, clause), row in zip(read, near, strict=True):
-        lent = [max(own, LENT_SHARE * other) for own, other in zip(row, whole.get(n, row), strict=True)]
-        fit = _clause_fit(ReadHit(sought, hits[n], known), clause, lent, around.get(n, ""))
+    for (n, clause), row, own in zip(read, near, owned, strict=True):
+        lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
+        fit = _clause_fit(ReadHit(sought, hits[n], known), clause, own, lent, around.get(n, ""))
         if n not in best or fit.worth > best[n].worth:
             best[n] = fit
     return [best.get(n, NO_FIT) for n in range(len(hits))]
@@ -137,7 +138,7 @@ def _nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) ->
     return [compared[text] for text in texts]
 
 
-def _clause_fit(read: ReadHit, clause: Clause, near: list[float], around: str) -> Fit:
+def _clause_fit(read: ReadHit, clause: Clause, owned: float, near: list[float], around: str) -> Fit:
     """Computes how a clause fits; a trait or value that only the clauses around it contain counts
     neither for nor against it."""
     sought = read.sought
@@ -164,7 +165,7 @@ def _clause_fit(read: ReadHit, clause: Clause, near: list[float], around: str) -
         about *= UNTOLD
     about = about if weights else 1.0
     tells = -1.0 if sought.named and typed < 0 else telling
-    named, owned = read.named(clause), _ownership(sought, clause, read.known)
+    named = read.named(clause)
     return Fit(
         clause=clause.text,
         about=about,

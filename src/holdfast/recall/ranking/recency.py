@@ -145,7 +145,7 @@ def _tell_other_values(one: Fit, two: Fit) -> bool:
     """Whether they state different values: figures if both contain any, else words."""
     mine, theirs = _figures(one), _figures(two)
     if mine and theirs:
-        return _other_figures(one, two) or bool(mine - theirs and _DENIED.search(one.clause))
+        return bool(mine - theirs) and (bool(theirs - mine) or _DENIED.search(one.clause) is not None)
     return set(tokens.tokens(one.clause)) != set(tokens.tokens(two.clause))
 
 
