@@ -23,7 +23,7 @@ from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage import rows
 from holdfast.storage import rows as stored
 from holdfast.storage.dry_run import DryRunRollback
-from holdfast.storage.sqlite.connection import memory_number, query, version_numbers
+from holdfast.storage.sqlite.connection import item_numbers, memory_number, query, version_numbers
 from holdfast.storage.sqlite.erasure import delete_documents, delete_originals, erase, find_erasure
 from holdfast.storage.sqlite.graph import delete_mentions, scrub_changes
 from holdfast.storage.sqlite.journal import record_change
@@ -256,9 +256,7 @@ class SqliteChangeWriter:
         self._parts.append((n, len(part.words), True, item < 0))
 
     def _add_vectors(self, db: apsw.Connection) -> None:
-        embedded = {vector.item for vector in self._change.vectors} - self._items.keys()
-        messages = "SELECT id, n FROM message WHERE id IN (SELECT value FROM json_each(?))"
-        self._items |= dict(query(db, messages, (rows.compact_json(sorted(embedded)),))) if embedded else {}
+        self._items |= item_numbers(db, {vector.item for vector in self._change.vectors} - self._items.keys())
         for vector in self._change.vectors:
             data = vector_bytes(vector.values)
             stored = query(

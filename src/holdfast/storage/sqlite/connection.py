@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,6 +71,10 @@ _BY_REFERENCE = (
     f"{_OF_ID.replace('?1', '(SELECT id FROM memory WHERE origin = ?1)')} LIMIT 1",
 )
 
+_ITEMS = """
+SELECT id, n FROM message WHERE id IN (SELECT value FROM json_each(?1))
+UNION ALL SELECT ref, -n FROM memory WHERE ref IN (SELECT value FROM json_each(?1))
+"""
 _MAY_NAME_MEMORY = """
 SELECT wanted.value FROM json_each(?) AS wanted
  WHERE EXISTS (SELECT 1 FROM memory WHERE ref > wanted.value || '@' AND ref < wanted.value || 'A')
@@ -93,6 +97,11 @@ def memory_numbers(db: apsw.Connection, references: Sequence[str]) -> dict[str, 
     named = query(db, _MAY_NAME_MEMORY, (compact_json(list(references)),)) if references else []
     numbers = ((reference, memory_number(db, reference)) for (reference,) in named)
     return {reference: n for reference, n in numbers if n is not None}
+
+
+def item_numbers(db: apsw.Connection, references: Set[str]) -> dict[str, int]:
+    """Reference of a message or of a version of a memory → its item: message.n, or -memory.n."""
+    return dict(query(db, _ITEMS, (compact_json(sorted(references)),))) if references else {}
 
 
 def version_numbers(db: apsw.Connection, reference: str) -> list[int]:
