@@ -29,6 +29,8 @@ class Alignment:
     """(id, position) of the new ones that do not come after all others, by position."""
     end: int = 0
     """The position of the session's last message."""
+    last: Message | None = None
+    """The session's last message."""
 
 
 def align(
@@ -52,7 +54,8 @@ def align(
         if index < len(session)
     )
     new = tuple(messages[n].id for n in range(len(batch)) if n not in known)
-    return Alignment(tuple(messages), new, inserted, session[-1].position if session else 0)
+    last = session[-1] if session else None
+    return Alignment(tuple(messages), new, inserted, last.position if last else 0, last)
 
 
 def unused_id(id: str, used: Set[str]) -> str:

@@ -157,8 +157,8 @@ async def _try_digest(work: Digestion, claimed: list[Message], before: list[Mess
 
 def _unmarked(messages: Sequence[Message]) -> list[Message]:
     """The messages as extractors read them: what forgetting has left of a shortened one, without its marks."""
-    texts = [unmarked_text(each.content) if each.shortened else each.content for each in messages]
-    return [replace(each, content=text) for each, text in zip(messages, texts, strict=True) if text]
+    whole = [replace(each, content=unmarked_text(each.content)) if each.shortened else each for each in messages]
+    return [each for each in whole if each.content]
 
 
 @runtime_checkable

@@ -81,7 +81,7 @@ async def ingest(store: Store, batch: CheckedMessages, *, once: Once | None = No
 
 
 async def _write(store: Store, batch: CheckedMessages, aligned: Alignment, once: Once | None) -> Receipt:
-    messages = await with_timestamps(store, batch.messages)
+    messages = with_timestamps(batch.messages, aligned.last)
     size = sum(len(message.content) for message in messages)
     parts = (
         _message_parts(messages)
@@ -154,8 +154,9 @@ async def _repeated_receipt(store: Store, batch: CheckedMessages, done: Once) ->
     return receipt(batch, done.new, done.answer)
 
 
-async def with_timestamps(store: Store, messages: Sequence[Message]) -> Sequence[Message]:
-    """Give every message a timestamp: its own, or one that follows from the messages around it.
+def with_timestamps(messages: Sequence[Message], last: Message | None) -> Sequence[Message]:
+    """Give every message a timestamp: its own, or one that follows from the messages around it; `last` is the last
+    one that the session has.
 
     Within one ingest, a message without a timestamp takes that of the message before it, or the first one in the batch.
     A batch that starts without one continues its session if the session is an import under way: its last message is
@@ -165,8 +166,7 @@ async def with_timestamps(store: Store, messages: Sequence[Message]) -> Sequence
     if all(message.timestamp for message in messages):
         return messages
     before = None
-    if messages[0].timestamp is None:
-        last = (await store.messages(messages[0].session_id, before=_PAST_LAST_POSITION, limit=1)).items
+    if messages[0].timestamp is None and last is not None:
         before = _import_timestamp(last, messages[0].created_at)
     return carried_timestamps(messages, before)
 
@@ -181,13 +181,10 @@ def carried_timestamps(messages: Sequence[Message], before: datetime | None = No
     return stamped
 
 
-def _import_timestamp(last: Sequence[Message], now: datetime) -> datetime | None:
+def _import_timestamp(last: Message, now: datetime) -> datetime | None:
     """The timestamp of the session's last message, if the session is old history that is still being imported."""
-    for message in last:
-        old = message.timestamp is not None and message.created_at - message.timestamp >= MIN_HISTORY_AGE
-        if old and now - message.created_at <= MAX_IMPORT_PAUSE:
-            return message.timestamp
-    return None
+    old = last.timestamp is not None and last.created_at - last.timestamp >= MIN_HISTORY_AGE
+    return last.timestamp if old and now - last.created_at <= MAX_IMPORT_PAUSE else None
 
 
 def receipt(batch: CheckedMessages, added: frozenset[str] = frozenset(), job: str | None = None) -> Receipt:

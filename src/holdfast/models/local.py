@@ -38,6 +38,8 @@ passage's length, the working memory of a batch exceeds the cache: 16 passages t
 times the memory of one by one."""
 _STEP_TEXTS = 8
 """Texts of one step of background work. A step is what other work waits for: work of other profiles comes between."""
+_STEP_STATIC_TEXTS = 64
+"""The same for static vectors, which take a hundredth of a network's time."""
 _questions = ThreadPoolExecutor(1, "holdfast-question")
 _work = ThreadPoolExecutor(1, "holdfast-model")
 """One thread for what somebody waits for and one for background work, so that no question waits for a batch of
@@ -126,7 +128,7 @@ class PotionEmbedder:
     model = "local/potion-base-8M/256"
 
     async def embed(self, texts: Sequence[str]) -> list[Floats]:
-        return await _in_steps(self._vectors, texts)
+        return await _in_steps(self._vectors, texts, step=_STEP_STATIC_TEXTS)
 
     async def embed_query(self, text: str) -> Floats:
         return (await _run(_questions, self._vectors, [text]))[0]
@@ -144,11 +146,13 @@ async def _run(executor: ThreadPoolExecutor, act: Callable[..., Result], *given:
     return await asyncio.get_running_loop().run_in_executor(executor, act, *given)
 
 
-async def _in_steps(act: Callable[[Sequence[Given]], list[Result]], given: Sequence[Given]) -> list[Result]:
+async def _in_steps(
+    act: Callable[[Sequence[Given]], list[Result]], given: Sequence[Given], step: int = _STEP_TEXTS
+) -> list[Result]:
     """What `act` gives for all, as background work, a few at a time."""
     found: list[Result] = []
-    for start in range(0, len(given), _STEP_TEXTS):
-        found += await _run(_work, act, given[start : start + _STEP_TEXTS])
+    for start in range(0, len(given), step):
+        found += await _run(_work, act, given[start : start + step])
     return found
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from holdfast.domain.json_codec import attributes
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Hit
 from holdfast.domain.types import Item, Memory, Message
@@ -24,6 +25,7 @@ _TRUST_OF_ROLE = {"assistant": "agent", "system": "user"}
 _WHY_FIELDS = ("score", "channels", "features", "reasons", "assessment")
 _MEMORY_FIELDS = tuple({field.name for field in fields(Hit)} & {field.name for field in fields(Memory)} - {"origin"})
 """The fields that a hit copies from a memory: those that both classes have. A hit's origin is its profile."""
+_memory_values = attributes(_MEMORY_FIELDS)
 
 
 def hit_of(item: Item, found: Hit | None = None, **why: Any) -> Hit:
@@ -50,7 +52,8 @@ def hit_of(item: Item, found: Hit | None = None, **why: Any) -> Hit:
             pending=item.pending,
             metadata=item.metadata,
         )
-    return Hit(**{name: getattr(item, name) for name in _MEMORY_FIELDS}, **why, timestamp=item.occurred_at)
+    copied = zip(_MEMORY_FIELDS, _memory_values(item), strict=True)
+    return Hit(**dict(copied), **why, timestamp=item.occurred_at)
 
 
 async def redacted_hits(store: Store, hits: Sequence[Hit], question: str = "") -> list[Hit]:

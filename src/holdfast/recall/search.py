@@ -59,7 +59,10 @@ class Searcher:
             hits = await redacted_hits(self.store, ranked.hits, question.text)
             model = self.models.embedder.model
             apart = lead(best_cosines(found).tolist(), model)
-            hits = [replace(hit, relevance=relevance_among(hit, model, apart)) for hit in hits]
+            hits = [
+                replace(hit, relevance=relevance_among(hit, model, apart), reasons=ranked.reasons_of(hit))
+                for hit in hits
+            ]
         if about is not None and about.anything:
             hits = [_by_agent(hit) for hit in hits]
         if is_traced():
@@ -122,10 +125,9 @@ class Searcher:
 
 def _is_crowded(question: Question, order: list[RankedItem], ranking: Ranking) -> bool:
     """Whether documents and tools may have kept out what people said, where a question may be about the user."""
-    if question.asks_document or not may_be_about_user(question):
-        return False
     brought = sum(_is_brought(ranking.items[each.item.id]) for each in order if each.item.id in ranking.items)
-    return brought > len(order) * CROWDED_SHARE and brought >= MIN_CROWD
+    crowded = brought > len(order) * CROWDED_SHARE and brought >= MIN_CROWD
+    return crowded and not question.asks_document and may_be_about_user(question)
 
 
 def _is_brought(item: Item) -> bool:

@@ -13,7 +13,6 @@ from holdfast.domain.timestamps import iso_text
 from holdfast.domain.tracing import note
 from holdfast.recall import context
 from holdfast.recall.question.analysis import Question
-from holdfast.recall.ranking.ranker import reasons
 from holdfast.recall.ranking.steps import RankedHits
 
 MAX_TRACED = 50
@@ -41,7 +40,7 @@ def trace_of_search(
             channels.setdefault(channel, []).append((rank, item.id))
     window = None if question.window is None else [iso_text(question.window[0]), iso_text(question.window[1])]
     returned = {hit.id for hit in hits}
-    rest = [each for each in ranked.order if each.item.id not in returned]
+    rest = [each.item.id for each in ranked.order if each.item.id not in returned]
     return {
         "question": {
             "text": question.text, "words": list(question.words), "keys": list(question.keys), "window": window,
@@ -51,8 +50,7 @@ def trace_of_search(
         "found": {name: len(ranks) for name, ranks in channels.items()},
         "ranked": {each.item.id: round(each.score, 3) for each in ranked.order},
         "merged": dict(ranked.merged),
-        "reasons": {hit.id: hit.reasons for hit in hits}
-        | {each.item.id: why for each, why in zip(rest, reasons(rest), strict=True)},
+        "reasons": {hit.id: hit.reasons for hit in hits} | {id: ranked.reasons[id] for id in rest},
         "returned": [
             {"id": hit.id, "kind": hit.kind, "score": round(hit.score, 3), "features": _rounded_features(hit.features)}
             for hit in hits
@@ -78,4 +76,4 @@ def _plain(value: Any) -> Any:
 
 
 def _rounded_features(features: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(float(value), 3) for name, value in features.items() if value}
+    return {name: round(value, 3) for name, value in features.items() if value}

@@ -23,8 +23,8 @@ from holdfast.domain.ports.models import Embedder, Extractor, Summariser
 from holdfast.domain.ports.storage import Store, Vault
 from holdfast.domain.types import Json
 from holdfast.domain.usage import Tariff
-from holdfast.graph.queries import learn_batch
-from holdfast.ingest.digest import Digestion, digest_batch, embed_missing_parts
+from holdfast.graph.queries import BATCH_MEMORIES, learn_batch
+from holdfast.ingest.digest import BATCH_SIZE, Digestion, digest_batch, embed_missing_parts
 from holdfast.lifecycle import profile_page, retention, summaries
 from holdfast.lifecycle.forget import sweep
 from holdfast.lifecycle.retention import SETTING, parse_policy
@@ -56,6 +56,8 @@ class PendingProfile:
 
     asked: int = 0
     done: asyncio.Event = field(default_factory=asyncio.Event)
+    drained: int = -1
+    """What `asked` was when a round left nothing to do but, perhaps, messages to digest."""
 
 
 class Worker:
@@ -226,7 +228,7 @@ class Worker:
         due = self._due[who]
         asked = due.asked
         try:
-            more = await self._round(who)
+            more = await self._round(who, due)
         except Exception as failure:
             known = isinstance(failure, HoldfastError)
             log.warning("digesting %s/%s stopped: %s", *who, failure, exc_info=not known)
@@ -235,22 +237,29 @@ class Worker:
         if not more and due.asked == asked and self._due.get(who) is due:
             self._finish(who)
 
-    async def _round(self, who: Who) -> int:
+    async def _round(self, who: Who, due: PendingProfile) -> int:
         """Do a batch of each kind of work; return how much there was. Digestion is first: its memories need vectors."""
+        asked = due.asked
         try:
             store = await self._vault.open(*who, create=False)
         except NotFound:
             return 0
         now = self._clock()
-        digested = await self._digest(who, store, now)
-        if digested:
-            await self._roll_up(who, store, now)
-        embedded = await embed_missing_parts(store, self._embedder)
-        learned = await learn_batch(store)
-        swept = await sweep(store, now=now)
+        done = await self._digest(who, store, now)
+        if done or due.drained != asked:
+            if done:
+                await self._roll_up(who, store, now)
+            embedded = await embed_missing_parts(store, self._embedder)
+            learned = await learn_batch(store)
+            swept = await sweep(store, now=now)
+            due.drained = asked if embedded < BATCH_SIZE and learned < BATCH_MEMORIES and not swept else -1
+            done += embedded + learned + swept
         await asyncio.sleep(0)
-        # Memories of a kind of one's own are written without digestion, so they are rolled up when all else is done.
-        return digested + embedded + learned + swept or await self._roll_up(who, store, now, memories_only=True)
+        if not done:
+            # Memories of a kind of one's own are written without digestion, so they are rolled up when all is done.
+            done = await self._roll_up(who, store, now, memories_only=True)
+            due.drained = -1 if done else due.drained
+        return done
 
     async def _digest(self, who: Who, store: Store, now: datetime) -> int:
         ttl = parse_policy((await self._rules(who)).get(SETTING)).ttl

@@ -62,7 +62,15 @@ def _optional_time(at: int | None) -> datetime | None:
 
 
 def _parsed_tuple(text: str) -> tuple[Any, ...]:
-    return tuple(_parsed(text))
+    return tuple(_parsed(text)) if text != "[]" else ()
+
+
+def _parsed_object(text: str) -> dict[str, Json]:
+    return _parsed(text) if text != "{}" else {}
+
+
+def _parsed_json(text: str) -> Json:
+    return _parsed(text) if text != "null" else None
 
 
 JSON_TYPES: tuple[Any, ...] = (Json, dict[str, Json], tuple[str, ...])
@@ -72,10 +80,11 @@ CONVERSIONS: dict[Any, tuple[Converter | None, Converter | None]] = {
     datetime: (to_micros, from_micros),
     datetime | None: (_optional_micros, _optional_time),
     tuple[str, ...]: (compact_json, _parsed_tuple),
-    dict[str, Json]: (compact_json, _parsed),
-    Json: (compact_json, _parsed),
+    dict[str, Json]: (compact_json, _parsed_object),
+    Json: (compact_json, _parsed_json),
 }
-"""Type of a field → (conversion to SQL, conversion from SQL); None where no conversion is needed."""
+"""Type of a field → (conversion to SQL, conversion from SQL); None where no conversion is needed. Most lists and
+objects are empty, and a comparison is cheaper than a parser."""
 
 
 class Columns(Generic[T]):

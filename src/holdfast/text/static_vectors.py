@@ -20,6 +20,8 @@ from holdfast.text.wordpiece import WordPiece
 
 LEADING_DIMENSIONS = 96
 """How many dimensions are compared: they are ordered by variance, and using the rest changed no measured result."""
+MAX_SEPARATE_TOKENS = 1000
+"""Up to so many tokens, one that comes twice is compared twice: that is faster than finding the distinct ones."""
 WEIGHTS_FOLDER = Path(__file__).parent.parent / "models" / "weights"
 
 
@@ -58,14 +60,22 @@ def nearness(words: Sequence[str], texts: Sequence[bytes]) -> NDArray[np.float64
 def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[np.float64]]:
     """For each wanted token, the similarity of each text's nearest token."""
     tokens = np.frombuffer(b"".join(text or b"\0\0" for text in texts), "<u2").astype(np.int64)
-    starts = np.cumsum([0] + [max(len(text) // 2, 1) for text in texts[:-1]])
-    used = np.flatnonzero(np.bincount(tokens, minlength=1))
-    place = np.zeros(used[-1] + 1, np.int64)
+    sizes = np.maximum(np.array(list(map(len, texts))) // 2, 1)
+    starts = np.cumsum(sizes) - sizes
+    directions = _directions()
+    if len(tokens) <= MAX_SEPARATE_TOKENS:
+        near = directions[tokens] @ directions[np.array(wanted)].T
+        yield from np.maximum.reduceat(near, starts, axis=0).T
+        return
+    in_use = np.zeros(len(directions), bool)
+    in_use[tokens] = True
+    used = np.flatnonzero(in_use)
+    place = np.empty(len(directions), np.uint16)
     place[used] = np.arange(len(used))
-    near = _directions()[used] @ _directions()[np.array(wanted)].T
-    at = place[tokens]
-    for column in range(len(wanted)):  # by word: a column at a time stays in the cache
-        yield np.maximum.reduceat(near[:, column].copy()[at], starts)
+    near = np.ascontiguousarray((directions.take(used, axis=0) @ directions[np.array(wanted)].T).T)
+    at = place[tokens].astype(np.int64)
+    for row in near:  # by word: a row at a time stays in the cache
+        yield np.maximum.reduceat(row[at], starts)
 
 
 def importance(word: str) -> float:

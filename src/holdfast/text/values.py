@@ -170,6 +170,8 @@ class ValueMask:
 
     originals: tuple[tuple[str, str], ...] = ()
     """(as masked, as written)"""
+    empty: bool = False
+    """Whether nothing is masked, so that there is nothing to restore."""
 
     def restored(self, text: str) -> str:
         for masked, original in self.originals:
@@ -182,7 +184,8 @@ def mask_values(texts: Iterable[str]) -> tuple[list[str], ValueMask]:
     """The texts without the commas inside values: "4000 euros", "May 4 2019"; and what restores them."""
     originals: dict[str, str] = {}
     masked = [_masked(text, originals) for text in texts]
-    return masked, ValueMask(tuple(sorted(originals.items(), key=lambda pair: -len(pair[0]))))
+    empty = not originals and not any(_COMMA in text for text in masked)
+    return masked, ValueMask(tuple(sorted(originals.items(), key=lambda pair: -len(pair[0]))), empty)
 
 
 def _masked(text: str, originals: dict[str, str]) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 _MAX_WORD_CHARS = 100
 _PLAIN = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
+_WITHOUT_CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
 
 
 class WordPiece:
@@ -52,7 +53,7 @@ class WordPiece:
 
 def _words(text: str) -> list[str]:
     if text.isascii():
-        return _PLAIN.findall("".join(c for c in text.lower() if c >= " " or c in "\t\n\r"))
+        return _PLAIN.findall(text.lower().translate(_WITHOUT_CONTROLS))
     spaced = []
     for c in unicodedata.normalize("NFD", text.lower()):
         category = unicodedata.category(c)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.domain.timestamps import now
+from holdfast.domain.types import Change
 from holdfast.ingest.messages import ingest, validate_messages
 from holdfast.storage.in_memory import MemoryVault
 
@@ -15,25 +16,29 @@ SAID = [{"role": "user", "content": f"said {n}"} for n in range(5)]
 
 
 class InterruptedStore:
-    """A store in which another writer writes the same batch just before the nth read."""
+    """A store in which another writer writes the same batch just before the nth read or write."""
 
     def __init__(self, store: Any, before: int) -> None:
-        self._store, self._reads_left = store, before
+        self._store, self._calls_left = store, before
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
     async def get(self, ids: Iterable[str]) -> Any:
-        await self._count_read()
+        await self._count_call()
         return await self._store.get(ids)
 
     async def messages(self, *given: Any, **named: Any) -> Any:
-        await self._count_read()
+        await self._count_call()
         return await self._store.messages(*given, **named)
 
-    async def _count_read(self) -> None:
-        self._reads_left -= 1
-        if self._reads_left == 0:
+    async def apply(self, change: Change) -> Any:
+        await self._count_call()
+        return await self._store.apply(change)
+
+    async def _count_call(self) -> None:
+        self._calls_left -= 1
+        if self._calls_left == 0:
             await ingest(self._store, batch())
 
 

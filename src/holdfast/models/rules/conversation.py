@@ -62,7 +62,10 @@ def sourced_findings(messages: Sequence[Message], before: Sequence[Message] = ()
     written = [*before[-MAX_CORRECTION_DISTANCE:], *messages]
     first = len(written) - len(messages)
     texts, mask = mask_values(message.content for message in with_dates_in_words(written))
-    talk = [replace(message, content=text) for message, text in zip(written, texts, strict=True)]
+    talk = [
+        message if message.content == text else replace(message, content=text)
+        for message, text in zip(written, texts, strict=True)
+    ]
     notes: list[SourcedFinding] = []
     participants: dict[str, Participants] = {}
     for place, message in enumerate(talk):
@@ -76,6 +79,9 @@ def _as_written(note: SourcedFinding, mask: ValueMask, written: Sequence[Message
     """The finding with its values as the author wrote them."""
     found, setting = note.found, note.setting
     window = found.window
+    heard = tuple(written[: note.place + 1])
+    if mask.empty:
+        return replace(note, heard=heard)
     return replace(
         note,
         found=replace(
@@ -93,7 +99,7 @@ def _as_written(note: SourcedFinding, mask: ValueMask, written: Sequence[Message
             message=mask.restored(setting.message),
             reply=mask.restored(setting.reply),
         ),
-        heard=tuple(written[: note.place + 1]),
+        heard=heard,
     )
 
 

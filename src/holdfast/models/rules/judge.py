@@ -211,10 +211,11 @@ def _word_classes(sentence: str) -> list[str]:
 
 def _log_probabilities(names: list[str]) -> Floats:
     model = _load_weights()
-    totals = list(model["bias"])
-    for feature in set(names):
-        for i, weight in enumerate(model["weights"].get(feature, ())):
-            totals[i] += weight / WEIGHT_SCALE
+    weights = model["weights"]
+    present = [weights[feature] for feature in set(names) if feature in weights]
+    totals = np.array(model["bias"])
+    if present:
+        totals += np.sum(present, axis=0) / WEIGHT_SCALE
     return np.asarray(totals - np.logaddexp.reduce(totals), np.float32)
 
 

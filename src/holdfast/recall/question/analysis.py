@@ -77,14 +77,14 @@ class Question:
     of_user: bool = False
     """Whether the question that it is a part of asks about the user."""
 
-    @property
+    @cached_property
     def asks_about_user(self) -> bool:
         """Whether it says that it is about whoever asks, or about "the user"."""
         text = self.text.replace("’", "'")
         abroad = not self.target.readable and _OF_USER_ABROAD.search(text) is not None
         return self.of_user or abroad or _OF_USER.search(text) is not None
 
-    @property
+    @cached_property
     def asks_document(self) -> bool:
         """Whether it asks what a document or a tool says."""
         return _ASKS_DOCUMENT.search(self.text) is not None

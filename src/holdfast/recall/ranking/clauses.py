@@ -38,6 +38,9 @@ _RELATED = re.compile(
     r"(?:,? (?P<name>(?-i:[A-ZÀ-Þ])[\w-]+))?",
     re.I,
 )
+_AFTER_SPACE = re.compile(r"(?<= )\w+")
+_KIN_STARTS = frozenset(kin.split("-")[0] for kin in KIN)
+"""What a word for a relationship begins with; such a word stands after a space in the patterns around this."""
 _THE = re.compile(rf"\bthe (?P<kin>{_KIN}),? (?P<name>(?-i:[A-ZÀ-Þ])[\w-]+)", re.I)
 _LEAD = re.compile(
     r"(?:(?:and|but|so|also|btw|ok|okay|oh|well|yes|no|actually|anyway|fine|great|sorry|oops|yesterday|today|now|then|"
@@ -83,6 +86,8 @@ def people_in(hits: Sequence[Hit]) -> People:
     for hit in sorted(hits, key=_is_second_hand):
         text = hit.content[:MAX_CHARACTERS].replace("’", "'")
         names |= set(names_in(text))
+        if _KIN_STARTS.isdisjoint(_AFTER_SPACE.findall(text.casefold())):
+            continue
         for m in (*_RELATED.finditer(text), *_THE.finditer(text)):
             kin, name = kin_of(m["kin"].lower()), (m["name"] or "").casefold()
             if name and name not in ORDINARY_WORDS:

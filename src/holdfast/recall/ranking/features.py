@@ -77,8 +77,14 @@ def _distance(cosine: Column, known: NDArray[np.bool_]) -> Column:
     the spread of their cosines."""
     if not known.any():
         return np.full(len(cosine), FAR)
-    top, middle = float(cosine.max()), float(np.median(cosine[known]))
+    top, middle = float(cosine.max()), _median(cosine[known])
     return np.where(known, np.maximum((cosine - top) / max(top - middle, 1e-3), FAR), FAR)
+
+
+def _median(column: Column) -> float:
+    """The same as NumPy's, which takes five times as long for few values."""
+    ordered = np.sort(column)
+    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def _lexical(question: Question, proposals: Proposals, named: set[str]) -> dict[str, Column]:
@@ -173,4 +179,4 @@ def _reciprocal_rank(column: Column) -> Column:
 
 
 def _column_at(column: Column, places: Ints, missing: float = 0.0) -> Column:
-    return np.append(column, missing)[places]
+    return np.where(places < 0, missing, column[places])

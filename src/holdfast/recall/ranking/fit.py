@@ -82,21 +82,29 @@ NO_FIT = Fit("", 0.0, 0.0, 0.0, 0.0, 0.0, False, False, 0.0)
 """The fit of a hit without any clause."""
 
 
-def best_fits(sought: Target, hits: Sequence[Hit], known: People) -> list[Fit]:
-    """The best fitting clause of each hit."""
+NearnessByText = dict[str, list[float]]
+"""Text of a clause → its nearness to each of the words asked about."""
+
+
+def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: NearnessByText | None = None) -> list[Fit]:
+    """The best fitting clause of each hit. `compared` keeps the nearness of texts that are read again for the same
+    question."""
     stems = frozenset(stem for word, _ in sought.about for stem in tokens.tokens(word))
     read = [(n, clause) for n, hit in enumerate(hits) for clause in _likely_clauses(stems, clauses_of(hit, known))]
-    near = _nearness(sought, [f"{clause.text} {_key_words(hits[n])}" for n, clause in read])
+    near = _nearness(
+        sought, [f"{clause.text} {_key_words(hits[n])}" for n, clause in read], {} if compared is None else compared
+    )
     whole: dict[int, list[float]] = {}
     around: dict[int, str] = {}
-    for (n, clause), row in zip(read, near, strict=True):
-        if _ownership(sought, clause, known) >= 0:
+    owned = [_ownership(sought, clause, known) for _, clause in read]
+    for (n, clause), row, own in zip(read, near, owned, strict=True):
+        if own >= 0:
             whole[n] = [max(pair) for pair in zip(whole.get(n, row), row, strict=True)]
             around[n] = f"{around.get(n, '')} {clause.text}"
     best: dict[int, Fit] = {}
-    for (n, clause), row in zip(read, near, strict=True):
-        lent = [max(own, LENT_SHARE * other) for own, other in zip(row, whole.get(n, row), strict=True)]
-        fit = _clause_fit(ReadHit(sought, hits[n], known), clause, lent, around.get(n, ""))
+    for (n, clause), row, own in zip(read, near, owned, strict=True):
+        lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
+        fit = _clause_fit(ReadHit(sought, hits[n], known), clause, own, lent, around.get(n, ""))
         if n not in best or fit.worth > best[n].worth:
             best[n] = fit
     return [best.get(n, NO_FIT) for n in range(len(hits))]
@@ -115,23 +123,22 @@ def _key_words(hit: Hit) -> str:
     return re.sub(r"[-./_]", " ", hit.key.split(".", 1)[-1]) if hit.key and hit.kind != "message" else ""
 
 
-def _nearness(sought: Target, texts: Sequence[str]) -> list[list[float]]:
-    """For each text, its nearness to each of the words asked about."""
+def _nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) -> list[list[float]]:
+    """For each text, its nearness to each of the words asked about; new ones are added to `compared`."""
     if not sought.about:
         return [[] for _ in texts]
-    near = static_vectors.nearness(
-        [word for word, _ in sought.about], [static_vectors.token_ids(text)[0] for text in texts]
-    )
-    stems = [tokens.tokens(word)[0] for word, _ in sought.about]
-    for n, text in enumerate(texts):
-        said = set(tokens.tokens(text))
-        for column, stem in enumerate(stems):
-            if stem in said:
-                near[n, column] = 1.0
-    return [list(row) for row in near.tolist()]
+    new = [text for text in dict.fromkeys(texts) if text not in compared]
+    if new:
+        words = [word for word, _ in sought.about]
+        near = static_vectors.nearness(words, [static_vectors.token_ids(text)[0] for text in new]).tolist()
+        stems = [tokens.tokens(word)[0] for word in words]
+        for text, row in zip(new, near, strict=True):
+            said = tokens.tokens(text)
+            compared[text] = [1.0 if stem in said else value for stem, value in zip(stems, row, strict=True)]
+    return [compared[text] for text in texts]
 
 
-def _clause_fit(read: ReadHit, clause: Clause, near: list[float], around: str) -> Fit:
+def _clause_fit(read: ReadHit, clause: Clause, owned: float, near: list[float], around: str) -> Fit:
     """Computes how a clause fits; a trait or value that only the clauses around it contain counts
     neither for nor against it."""
     sought = read.sought
@@ -158,7 +165,7 @@ def _clause_fit(read: ReadHit, clause: Clause, near: list[float], around: str) -
         about *= UNTOLD
     about = about if weights else 1.0
     tells = -1.0 if sought.named and typed < 0 else telling
-    named, owned = read.named(clause), _ownership(sought, clause, read.known)
+    named = read.named(clause)
     return Fit(
         clause=clause.text,
         about=about,

@@ -20,6 +20,8 @@ from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.features import Column, best_cosines, feature_columns
 
 MAX_REASONS = 5
+REASONS_AT_ONCE = 13
+"""How many items are explained at once: few enough for the arrays to stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[R
     columns["cosine"] = best_cosines(proposals)
     order = [n for n in np.argsort(-scores, kind="stable").tolist() if proposals.channels[n]][:limit]
     names = list(columns)
-    told = np.round(np.stack([columns[name][order] for name in names], axis=1), 4).tolist()
+    told = np.round(np.array(list(columns.values()))[:, order].T, 4).tolist()
     return [
         RankedItem(
             proposals.items[n], proposals.channels[n], float(scores[n]), dict(zip(names, row, strict=True)), inputs[n]
@@ -62,32 +64,37 @@ def item_scores(columns: dict[str, Column]) -> Column:
 
 def _inputs(columns: dict[str, Column]) -> NDArray[np.float64]:
     weights = _weights()
-    inputs = np.stack([columns[name] for name in weights["features"]], axis=1)
+    inputs = np.array([columns[name] for name in weights["features"]]).T
     return np.asarray(np.clip((inputs - weights["mean"]) / weights["spread"], -4, 4))
 
 
 def _network_scores(inputs: NDArray[np.float64]) -> Column:
-    """The average output of the networks."""
-    networks = _weights()["networks"]
-    total = np.zeros(len(inputs))
-    for network in networks:
-        hidden = np.tanh(inputs @ network["in"] + network["bias"])
-        total += hidden @ network["out"] + inputs @ network["direct"]
-    return total / len(networks)
+    """The average output of the networks, whose weights lie side by side."""
+    weights = _weights()
+    hidden = np.tanh(inputs @ weights["in"] + weights["bias"])
+    return np.asarray(hidden @ weights["out"] + inputs @ weights["direct"])
 
 
 def reasons(found: Sequence[RankedItem]) -> list[dict[str, float]]:
     """For each item, the features that changed its score most compared with an average value, and by how much."""
-    if not found:
-        return []
-    inputs = np.stack([each.inputs for each in found])
-    scores = _network_scores(inputs)
     names = _weights()["features"]
-    without = np.repeat(inputs[None], len(names), axis=0)
-    without[np.arange(len(names)), :, np.arange(len(names))] = 0.0
-    moved = scores - _network_scores(without.reshape(-1, len(names))).reshape(len(names), -1)
-    most = np.argsort(-np.abs(moved), axis=0)[:MAX_REASONS].T.tolist()
-    return [{names[f]: round(float(moved[f, n]), 3) for f in found} for n, found in enumerate(most)]
+    why: list[dict[str, float]] = []
+    for start in range(0, len(found), REASONS_AT_ONCE):
+        moved = _moved_by(np.stack([each.inputs for each in found[start : start + REASONS_AT_ONCE]]))
+        most = np.argsort(-np.abs(moved), axis=1)[:, :MAX_REASONS].tolist()
+        why += [{names[f]: round(row[f], 3) for f in best} for best, row in zip(most, moved.tolist(), strict=True)]
+    return why
+
+
+def _moved_by(inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each row of inputs, by how much each input moves the score; an average input is 0 and moves nothing. In
+    float32, which is five times as fast and exact enough for three decimals."""
+    weights = _weights()
+    sums = (inputs @ weights["in"] + weights["bias"]).astype(np.float32)
+    without = inputs.astype(np.float32)[:, :, None] * weights["in32"]
+    np.subtract(sums[:, None], without, out=without)
+    changed = np.subtract(np.tanh(sums)[:, None], np.tanh(without, out=without), out=without)
+    return np.asarray(changed @ weights["out32"] + inputs * weights["direct"])
 
 
 def ranker_version() -> str:
@@ -97,5 +104,16 @@ def ranker_version() -> str:
 @cache
 def _weights() -> dict[str, Any]:
     held: dict[str, Any] = json.loads(resources.files(__package__).joinpath("ranker.json").read_text("utf-8"))
-    networks = [{name: np.array(values) for name, values in network.items()} for network in held["networks"]]
-    return held | {"networks": networks, "mean": np.array(held["mean"]), "spread": np.array(held["spread"])}
+    networks = held["networks"]
+    into = np.concatenate([network["in"] for network in networks], axis=1)
+    out = np.concatenate([network["out"] for network in networks]) / len(networks)
+    return held | {
+        "mean": np.array(held["mean"]),
+        "spread": np.array(held["spread"]),
+        "in": into,
+        "in32": into.astype(np.float32),
+        "bias": np.concatenate([network["bias"] for network in networks]),
+        "out": out,
+        "out32": out.astype(np.float32),
+        "direct": np.mean([network["direct"] for network in networks], axis=0),
+    }

@@ -8,16 +8,17 @@ values asked for differ. No hit is removed; the older one is marked `older`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Hit
-from holdfast.domain.types import Message
+from holdfast.domain.types import Item, Message
 from holdfast.recall.question.target import Target, names_in
 from holdfast.recall.ranking.clauses import people_in
-from holdfast.recall.ranking.fit import Fit, best_fits
+from holdfast.recall.ranking.fit import Fit, NearnessByText, best_fits
 from holdfast.recall.ranking.trust import may_outdate
 from holdfast.text import tokens
 from holdfast.text.lexicon import change
@@ -53,14 +54,23 @@ class TimedStatement:
     at: datetime
 
 
-async def newest_first(store: Store, target: Target, hits: list[Hit]) -> list[Hit]:
-    """Assesses how the first hits fit, and puts each newer statement before those it makes out of date."""
+async def newest_first(
+    store: Store,
+    target: Target,
+    hits: list[Hit],
+    items: Mapping[str, Item] = MappingProxyType({}),
+    compared: NearnessByText | None = None,
+) -> list[Hit]:
+    """Assesses how the first hits fit, and puts each newer statement before those it makes out of date. `items` are
+    those that were read already."""
     if not target.readable or not hits:
         return hits
     read = hits[:MAX_FITTED]
-    fit = best_fits(target, read, people_in(read))
+    fit = best_fits(target, read, people_in(read), compared)
     found = [_assessed_hit(hit, its) for hit, its in zip(read, fit, strict=True)]
-    stated = [TimedStatement(hit, its, at) for hit, its, at in zip(found, fit, await said_at(store, read), strict=True)]
+    stated = [
+        TimedStatement(hit, its, at) for hit, its, at in zip(found, fit, await said_at(store, read, items), strict=True)
+    ]
     return [*_newest_first(target, stated), *hits[MAX_FITTED:]]
 
 
@@ -77,10 +87,14 @@ def _assessed_hit(hit: Hit, fit: Fit) -> Hit:
     )
 
 
-async def said_at(store: Store, hits: Sequence[Hit]) -> list[datetime]:
-    """When each hit was said; for a memory, the time of the latest message it rests on, else when it was written."""
+async def said_at(
+    store: Store, hits: Sequence[Hit], items: Mapping[str, Item] = MappingProxyType({})
+) -> list[datetime]:
+    """When each hit was said; for a memory, the time of the latest message it rests on, else when it was written.
+    `items` are those that were read already."""
     wanted = [name for hit in hits if hit.message_id is None for name in hit.sources or (hit.id,)]
-    found = await store.get(wanted) if wanted else []
+    missing = [name for name in wanted if name not in items]
+    found = [*(items[name] for name in wanted if name in items), *(await store.get(missing) if missing else ())]
     sources = {item.id: item.said_at if isinstance(item, Message) else item.updated_at for item in found}
 
     def at(hit: Hit) -> datetime:
@@ -131,7 +145,7 @@ def _tell_other_values(one: Fit, two: Fit) -> bool:
     """Whether they state different values: figures if both contain any, else words."""
     mine, theirs = _figures(one), _figures(two)
     if mine and theirs:
-        return _other_figures(one, two) or bool(mine - theirs and _DENIED.search(one.clause))
+        return bool(mine - theirs) and (bool(theirs - mine) or _DENIED.search(one.clause) is not None)
     return set(tokens.tokens(one.clause)) != set(tokens.tokens(two.clause))
 
 

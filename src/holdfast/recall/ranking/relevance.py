@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import mul
 
 from holdfast.domain.results import Hit
 
@@ -67,5 +68,5 @@ def relevance(hit: Hit, model: str) -> float:
 
 def probability(weights: Sequence[float], values: Sequence[float]) -> float:
     """The logistic function of the weighted values; the last weight is the offset."""
-    total = sum(weight * value for weight, value in zip(weights, (*values, 1.0), strict=True))
+    total = sum(map(mul, weights, (*values, 1.0)))
     return 1 / (1 + math.exp(-total))

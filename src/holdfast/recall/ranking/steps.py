@@ -20,6 +20,7 @@ from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import SECOND_HAND_TRUST, Item, Memory, Message, Where
 from holdfast.recall.hits import hit_of, redacted_hits, said_messages, superseded_unseen, without_wrong_words
 from holdfast.recall.question.analysis import Question
+from holdfast.recall.ranking.fit import NearnessByText
 from holdfast.recall.ranking.ranker import RankedItem, ranked_items, reasons
 from holdfast.recall.ranking.recency import newest_first
 from holdfast.recall.ranking.trust import with_hearsay
@@ -61,6 +62,8 @@ class Ranking:
     """The ranked items, read from the store."""
     drawn: list[Memory] = field(default_factory=list)
     """The memories that rest on the messages among the hits, read by `leave_out_wrong_words`."""
+    compared: NearnessByText = field(default_factory=dict)
+    """What several steps read is compared with the question once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,16 @@ class RankedHits:
     """All ranked candidates, including those that did not become a hit."""
     merged: dict[str, str]
     """Id of an item that is not shown → id of the hit that shows the same message."""
+    reasons: dict[str, dict[str, float]]
+    """Id of a ranked candidate → the features that decided its rank."""
+
+    def reasons_of(self, hit: Hit) -> dict[str, float]:
+        """The features that decided the rank of a hit; a hit inserted as a successor, or in the place of a message, has
+        none."""
+        if hit.assessment.successor or hit.id not in self.reasons:
+            return {}
+        marks = hit.assessment.marks
+        return {**self.reasons[hit.id], "marks": marks} if marks else self.reasons[hit.id]
 
 
 async def ranked_hits(ranking: Ranking, order: list[RankedItem]) -> RankedHits:
@@ -79,7 +92,8 @@ async def ranked_hits(ranking: Ranking, order: list[RankedItem]) -> RankedHits:
     hits, merged = merge_memory_with_its_message(ranking, order)
     for hit_step in HIT_STEPS:
         hits = await hit_step(ranking, hits)
-    return RankedHits(with_reasons(hits, order), order, merged)
+    why = zip((found.item.id for found in order), reasons(order), strict=True)
+    return RankedHits(hits, order, merged, dict(why))
 
 
 def scored_items(ranking: Ranking, proposals: Proposals) -> list[RankedItem]:
@@ -172,24 +186,11 @@ async def rerank(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
 
 async def put_own_words_first(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
     """What the user said themselves before what documents, tools and assistants say about it."""
-    return with_hearsay(ranking.question, hits, ranking.models.embedder.model)
+    return with_hearsay(ranking.question, hits, ranking.models.embedder.model, ranking.compared)
 
 
 async def cut_to_limit(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
     return hits[: ranking.limit]
-
-
-def with_reasons(hits: list[Hit], order: Sequence[RankedItem]) -> list[Hit]:
-    """Adds to each hit the features that decided its rank; a hit inserted as a successor, or in the place of a message,
-    has none."""
-    by_id = {found.item.id: found for found in order}
-    own = [hit for hit in hits if hit.id in by_id and not hit.assessment.successor]
-    why = dict(zip((hit.id for hit in own), reasons([by_id[hit.id] for hit in own]), strict=True))
-    return [replace(hit, reasons=why[hit.id] | _mark_reason(hit)) if hit.id in why else hit for hit in hits]
-
-
-def _mark_reason(hit: Hit) -> dict[str, float]:
-    return {"marks": hit.assessment.marks} if hit.assessment.marks else {}
 
 
 async def leave_out_wrong_words(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
@@ -252,7 +253,7 @@ def _successor_hit(memory: Memory, hit: Hit) -> Hit:
 
 async def put_newer_first(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
     """Puts the newer of two statements about the same thing first."""
-    return await newest_first(ranking.store, ranking.question.target, hits)
+    return await newest_first(ranking.store, ranking.question.target, hits, ranking.items, ranking.compared)
 
 
 CANDIDATE_STEPS = (lower_with_age, move_by_marks, lower_tasks_of_ended_sessions)

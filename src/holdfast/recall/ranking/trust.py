@@ -21,7 +21,7 @@ from holdfast.recall.question.analysis import Question
 from holdfast.recall.question.target import Target, names_in
 from holdfast.recall.question.traits import NUMBER
 from holdfast.recall.ranking.clauses import SELF, People, clauses_of, people_in
-from holdfast.recall.ranking.fit import Fit, best_fits
+from holdfast.recall.ranking.fit import Fit, NearnessByText, best_fits
 from holdfast.recall.ranking.relevance import relevance
 
 MAX_READ = 12
@@ -106,7 +106,9 @@ class OwnAnswers:
     """Whether one of them speaks of the user or of somebody who is something to them."""
 
 
-def own_answers(question: Question, user: Sequence[Hit], known: People, model: str) -> OwnAnswers:
+def own_answers(
+    question: Question, user: Sequence[Hit], known: People, model: str, compared: NearnessByText | None = None
+) -> OwnAnswers:
     """Those of the user's own hits that answer."""
     target, user = question.target, user[:MAX_READ]
     near = {hit.id for hit in user if relevance(hit, model) >= MIN_RELEVANCE and not _asks(hit.content)}
@@ -114,7 +116,7 @@ def own_answers(question: Question, user: Sequence[Hit], known: People, model: s
         return OwnAnswers(frozenset(near), bool(near), bool(near))
     read = [
         (hit, fit)
-        for hit, fit in zip(user, best_fits(target, user, known), strict=True)
+        for hit, fit in zip(user, best_fits(target, user, known, compared), strict=True)
         if fit.owned >= 0 and not _asks(fit.clause) and _may_hold_value(target, fit)
     ]
     part = [hit for hit, fit in read if fit.worth >= ANSWERS_IN_PART or hit.id in near]
@@ -124,16 +126,21 @@ def own_answers(question: Question, user: Sequence[Hit], known: People, model: s
     )
 
 
-def with_hearsay(question: Question, hits: list[Hit], model: str) -> list[Hit]:
+def with_hearsay(question: Question, hits: list[Hit], model: str, compared: NearnessByText | None = None) -> list[Hit]:
     """The hits, those that may not speak for the user marked and put after the user's statements that answer."""
     user = [hit for hit in hits if standing(hit) == OWN]
     if not user or len(user) == len(hits) or question.asks_document:
         return hits
+    only_agents = all(standing(hit) != SECOND_HAND for hit in hits)
+    if only_agents and (addresses_agent(question) or not may_be_about_user(question)):
+        return hits
     known = people_in(user)
-    found = own_answers(question, user, known, model)
+    about_user = is_about_user(question, known, user)
+    if only_agents and not about_user:
+        return hits  # what an agent said stands
+    found = own_answers(question, user, known, model, compared)
     if not found.ids:
         return hits
-    about_user = is_about_user(question, known, user)
     marked = [
         hit.assessed(hearsay=True) if _is_hearsay(question, hit, known, found, about_user) else hit for hit in hits
     ]

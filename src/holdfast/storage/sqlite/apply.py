@@ -23,7 +23,7 @@ from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage import rows
 from holdfast.storage import rows as stored
 from holdfast.storage.dry_run import DryRunRollback
-from holdfast.storage.sqlite.connection import memory_number, query, version_numbers
+from holdfast.storage.sqlite.connection import item_numbers, memory_number, query, version_numbers
 from holdfast.storage.sqlite.erasure import delete_documents, delete_originals, erase, find_erasure
 from holdfast.storage.sqlite.graph import delete_mentions, scrub_changes
 from holdfast.storage.sqlite.journal import record_change
@@ -256,6 +256,7 @@ class SqliteChangeWriter:
         self._parts.append((n, len(part.words), True, item < 0))
 
     def _add_vectors(self, db: apsw.Connection) -> None:
+        self._items |= item_numbers(db, {vector.item for vector in self._change.vectors} - self._items.keys())
         for vector in self._change.vectors:
             data = vector_bytes(vector.values)
             stored = query(
@@ -291,7 +292,9 @@ class SqliteChangeWriter:
                 self._delete_message(db, each.message)
         left = [each for each in due if each.content is not None]
         places = [self._replace_text(db, each) for each in left]
-        gone_documents = delete_documents(db, self._change.documents, self._left.labels["session"])
+        lost_sessions = self._left.labels["session"]
+        emptied = self._change.documents or lost_sessions
+        gone_documents = delete_documents(db, self._change.documents, lost_sessions) if emptied else []
         for n in dict.fromkeys(n for memory in memories for n in version_numbers(db, memory)):
             self._forget_version(db, n)
         ids = {each.id for each in self._removed}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from holdfast.domain.errors import (
     StorageFull,
 )
 from holdfast.domain.identifiers import split_reference
+from holdfast.domain.json_codec import compact_json
 from holdfast.storage.sqlite.where import add_functions
 from holdfast.storage.sqlite.witness import (
     WitnessRecord,
@@ -70,6 +71,17 @@ _BY_REFERENCE = (
     f"{_OF_ID.replace('?1', '(SELECT id FROM memory WHERE origin = ?1)')} LIMIT 1",
 )
 
+_ITEMS = """
+SELECT id, n FROM message WHERE id IN (SELECT value FROM json_each(?1))
+UNION ALL SELECT ref, -n FROM memory WHERE ref IN (SELECT value FROM json_each(?1))
+"""
+_MAY_NAME_MEMORY = """
+SELECT wanted.value FROM json_each(?) AS wanted
+ WHERE EXISTS (SELECT 1 FROM memory WHERE ref > wanted.value || '@' AND ref < wanted.value || 'A')
+    OR EXISTS (SELECT 1 FROM memory WHERE origin = wanted.value)
+    OR EXISTS (SELECT 1 FROM memory WHERE ref = wanted.value)
+"""
+
 
 def memory_number(db: apsw.Connection, reference: str) -> int | None:
     """The row of a memory: of the version that a reference names, or of the newest one of an id; see `Store.get`."""
@@ -77,6 +89,19 @@ def memory_number(db: apsw.Connection, reference: str) -> int | None:
         for (n,) in query(db, statement, (reference,)):
             return int(n)
     return None
+
+
+def memory_numbers(db: apsw.Connection, references: Sequence[str]) -> dict[str, int]:
+    """Reference → row of its memory, for those that name one; see `memory_number`. One statement sorts out the others:
+    most ids of new messages name nothing."""
+    named = query(db, _MAY_NAME_MEMORY, (compact_json(list(references)),)) if references else []
+    numbers = ((reference, memory_number(db, reference)) for (reference,) in named)
+    return {reference: n for reference, n in numbers if n is not None}
+
+
+def item_numbers(db: apsw.Connection, references: Set[str]) -> dict[str, int]:
+    """Reference of a message or of a version of a memory → its item: message.n, or -memory.n."""
+    return dict(query(db, _ITEMS, (compact_json(sorted(references)),))) if references else {}
 
 
 def version_numbers(db: apsw.Connection, reference: str) -> list[int]:

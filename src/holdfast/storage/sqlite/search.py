@@ -154,8 +154,11 @@ def _load_postings(db: apsw.Connection, cache: VectorCache, words: tuple[str, ..
 def _load_posting(db: apsw.Connection, word: str) -> tuple[Ints, Ints]:
     """The parts that a word occurs in, and how often in each."""
     places = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
-    parts, times = np.unique(parse_integers(places), return_counts=True)
-    return parts, times
+    parts = np.sort(parse_integers(places))
+    changes = np.ones(len(parts) + 1, bool)
+    changes[1:-1] = parts[1:] != parts[:-1]
+    first = np.flatnonzero(changes)
+    return parts[first[:-1]], first[1:] - first[:-1]
 
 
 def _load_frequencies(db: apsw.Connection, words: tuple[str, ...]) -> dict[str, int]:
@@ -214,20 +217,22 @@ def _proposals(
     channels: dict[int, dict[str, int]],
 ) -> Proposals:
     """The proposed items with their proposed parts, their neighbours, and the numbers of each part."""
-    proposed = cache.n[list(channels)] if channels else cache.n[:0]
     leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
     then = None if probe.as_of is None else to_micros(probe.as_of)
     neighbours = parse_integers(
         query(db, _NEIGHBOURS, (_json_array(cache.n[leading]) if leading else "[]", NEIGHBOUR_DISTANCE, then))[0][0]
     )
-    wanted = np.union1d(proposed, cache.n[cache.rows(neighbours)])
-    found = _load_parts(db, cache, wanted)
+    proposed = sorted({*channels, *cache.rows(neighbours).tolist()})
+    found = _load_parts(db, cache, cache.n[proposed] if proposed else cache.n[:0])
     rows = np.searchsorted(cache.n, np.array(list(found), np.int64))
     items: dict[int, Candidate] = {}
     item_ranks: dict[int, dict[str, int]] = {}
     for row, part in zip(rows.tolist(), found.values(), strict=True):
-        items.setdefault(part.item, part.about)
-        ranks = item_ranks.setdefault(part.item, {})
+        if part.item not in items:
+            items[part.item] = part.about
+            item_ranks[part.item] = dict(channels.get(row, ()))
+            continue
+        ranks = item_ranks[part.item]
         for channel, rank in channels.get(row, {}).items():
             ranks[channel] = min(rank, ranks.get(channel, rank))
     places = {item: place for place, item in enumerate(items)}

@@ -20,7 +20,7 @@ from holdfast.storage import cursors, rows
 from holdfast.storage.dry_run import DryRunRollback
 from holdfast.storage.facets import TAGS, count_rows
 from holdfast.storage.sqlite.apply import SqliteChangeWriter
-from holdfast.storage.sqlite.connection import SOURCES, Row, memory_number, query
+from holdfast.storage.sqlite.connection import SOURCES, Row, memory_number, memory_numbers, query
 from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
 from holdfast.storage.sqlite.graph import SqliteGraphStore
@@ -274,10 +274,9 @@ def _load_items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, Item]:
         for row in db.execute(f"{memories} ref {within}", listed):
             memory = rows.memory(row)
             found[memory.ref] = memory
-    for id in ids:
-        if id not in found:
-            for row in query(db, f"{memories} n = ?", (memory_number(db, id),)):
-                found[id] = rows.memory(row)
+    for id, n in memory_numbers(db, [id for id in ids if id not in found]).items():
+        for row in query(db, f"{memories} n = ?", (n,)):
+            found[id] = rows.memory(row)
     return found
 
 

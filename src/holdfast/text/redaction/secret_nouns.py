@@ -160,11 +160,12 @@ def may_tell_secret(text: str, low: str) -> bool:
     sorts = set(nouns.values())
     if len(sorts) > 1 or not sorts.isdisjoint(ALWAYS) or (len(nouns) > 1 and not sorts.isdisjoint(STRONG)):
         return True
-    if _ODD_WORD.search(text) is None:
+    numbered = not text.isascii() or any(map(text.__contains__, "0123456789"))
+    if (not nouns and not numbered) or _ODD_WORD.search(text) is None:
         return False
     if any(_ODD_WORD.search(text, max(0, at - _BESIDE), at + _BESIDE) for at in _first_places(low, nouns)):
         return True
-    return _MIXED_WORD.search(text) is not None or _PASSWORD_SHAPE.search(text) is not None
+    return numbered and (_MIXED_WORD.search(text) is not None or _PASSWORD_SHAPE.search(text) is not None)
 
 
 def _first_places(low: str, words: Iterable[str]) -> Iterator[int]:

@@ -114,10 +114,12 @@ class SecretWordModel:
         scores = self.scores(words)
         if not any(noun_sort(word.text.lower()) for word in words):
             scores -= UNNAMED
+        if not (scores >= min(self.begins, self.goes_on)).any():
+            return
         for likely in np.flatnonzero(scores >= self.goes_on):
             if not is_judged(words[likely], text):
                 scores[likely] = -np.inf
-        for n in _listed(words, [bool(score >= self.begins) for score in scores]):
+        for n in _listed(words, (scores >= self.begins).tolist()):
             scores[n] = self.begins
         n = 0
         while n < len(words):

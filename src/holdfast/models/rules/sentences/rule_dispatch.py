@@ -128,7 +128,7 @@ def _conditional_order(sentence: str, author: Subject) -> RuleFinding | None:
 
 def _without_date_comma(sentence: str, message: Message) -> str:
     """The sentence without the comma after a date at its beginning, which would split the date from its clause."""
-    w = window(sentence[:50], message.said_at)
+    w = window(sentence[:50], message.said_at) if "," in sentence[:51] else None
     if not w or w.span[0] > 8 or not sentence.startswith(",", w.span[1]):
         return sentence
     return sentence[: w.span[1]] + " " + sentence[w.span[1] :].lstrip(" ,")
