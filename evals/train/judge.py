@@ -1,8 +1,9 @@
 """Trains the extractor's judge: `python -m evals.train.judge`. Writes src/holdfast/models/rules/judge.json.
 
-Every finding of the rules in the annotated conversations (`training-*`, `tuning-*`, `talks-*`; never `unread*`) and in
-`lines-*` is one example: its class is the kind of the expected memory it states, or none. Softmax regression with
-weight decay, in NumPy; cross-validated by conversation before the shipped weights are fitted on all of them.
+Every finding of the rules in the annotated conversations (`training-*`, `tuning-*`, `talks-*`; never `unread*`), in
+lives and in `lines-*` is one example: its class is the kind of the expected memory it states, or none. Softmax
+regression with weight decay, in NumPy; cross-validated by conversation before the shipped weights are fitted on all of
+them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from holdfast.models.rules.conversation import SourcedFinding, sourced_findings
 from ..data import talks
 from ..data.timelines import KINDS
 from ..paths import EXTRACTION, PACKAGE
+from .life_cases import life_cases
 
 OUT = PACKAGE / "models" / "rules" / "judge.json"
 FOLDS, STEPS, DECAY, SEEN = 4, 200, 10.0, 4
@@ -73,7 +75,8 @@ def examples(case: dict[str, Any]) -> list[Example]:
         for note in sourced_findings([message_of(message) for message in group]):
             # once more as if nobody had answered yet: memory is often written before the answer is
             for setting in dict.fromkeys((note.setting, replace(note.setting, reply=""))):
-                made.append(example(note, setting, case))
+                if not is_unsure(note, case):
+                    made.append(example(note, setting, case))
     return made
 
 
@@ -105,8 +108,23 @@ def message_of(given: dict[str, Any]) -> Message:
 
 
 def _kind(note: SourcedFinding, expected: list[dict[str, Any]]) -> str:
-    kinds = [item["kind"] for item in expected if states(note, item)]
+    kinds = stated_kinds(note, [item for item in expected if states(note, item)])
     return note.found.kind if note.found.kind in kinds else kinds[0] if kinds else "none"
+
+
+def stated_kinds(note: SourcedFinding, items: list[dict[str, Any]]) -> list[str]:
+    """The kinds of the items that a note states; where an annotation has none, what the present weights give."""
+    given = [item["kind"] for item in items]
+    if None not in given:
+        return given
+    present = judge.judged_finding(note.found, judge.readable_sentence(note.found, note.setting)).kind
+    return [kind or present for kind in given]
+
+
+def is_unsure(note: SourcedFinding, case: dict[str, Any]) -> bool:
+    """Whether the annotation does not tell if a finding is worth keeping."""
+    unsure = case.get("unsure", ())
+    return note.sources[-1] in unsure and not any(states(note, item) for item in case["expected"])
 
 
 def states(note: SourcedFinding, item: dict[str, Any]) -> bool:
@@ -209,7 +227,7 @@ def shipped_weights(rows: list[Example]) -> dict[str, Any]:
 
 
 def main() -> None:
-    annotated = [*cases(), *chatter()]
+    annotated = [*cases(), *chatter(), *life_cases()]
     rows = [row for case in annotated for row in examples(case)] + one_liners()
     quiet = {case["id"]: len(case["messages"]) for case in annotated if not case["expected"]}
     print(report(rows, cross_validated(rows), quiet))

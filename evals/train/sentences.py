@@ -23,6 +23,7 @@ from holdfast.text.wordpiece import WordPiece
 from ..data.timelines import contrasts, timelines
 from . import judge as judge_training
 from .judge import Example, fold_of
+from .life_cases import life_cases
 
 AT = datetime(2025, 3, 4, tzinfo=UTC)
 
@@ -31,9 +32,11 @@ def sentences(pieces: WordPiece) -> list[dict[str, Any]]:
     """`words` is what the words alone say, out of fold; `kinds` are the classes of all that the sentence states."""
     found: list[dict[str, Any]] = []
     rows: list[Example] = []
-    for case in (*judge_training.cases(), *judge_training.chatter()):
+    for case in (*judge_training.cases(), *judge_training.chatter(), *life_cases()):
         for _, group in groupby(case["messages"], key=lambda message: message["session"]):
             for note in sourced_findings([judge_training.message_of(message) for message in group]):
+                if judge_training.is_unsure(note, case):
+                    continue
                 for setting in dict.fromkeys((note.setting, replace(note.setting, reply=""))):
                     found += _told(pieces, replace(note, setting=setting), case, len(rows))
                     rows.append(judge_training.example(note, setting, case))
@@ -54,7 +57,7 @@ def _told(pieces: WordPiece, note: SourcedFinding, case: dict[str, Any], of: int
     items = [item for item in case["expected"] if judge_training.states(note, item)]
     made = {"of": of, "fold": fold_of(case["id"]), "case": case["id"], "quiet": not case["expected"]}
     made |= {"messages": len(case["messages"]), "rule": note.found.rule, "text": content}
-    whole = {"source": "told", "kinds": _classes(items), "answered": bool(note.setting.reply)}
+    whole = {"source": "told", "kinds": _classes(note, items), "answered": bool(note.setting.reply)}
     found = [made | whole | _packed(pieces, content, note)]
     spans = statement_parts.part_spans(content) if items else []
     texts = [content[slice(*span)].casefold() for span in spans]
@@ -64,7 +67,7 @@ def _told(pieces: WordPiece, note: SourcedFinding, case: dict[str, Any], of: int
         if max(hits):
             where[hits.index(max(hits))].append(item)
     for span, some in zip(spans, where, strict=True):
-        part = {"source": "part", "kinds": _classes(some), "text": content[slice(*span)]}
+        part = {"source": "part", "kinds": _classes(note, some), "text": content[slice(*span)]}
         found.append(made | part | _packed(pieces, statement_parts.with_part_marked(content, span), note))
     return found
 
@@ -93,8 +96,8 @@ def _whole(kind: str) -> dict[str, Any]:
     return {"from": ["m"], "kind": kind, "says": []}
 
 
-def _classes(items: list[dict[str, Any]]) -> list[int]:
-    return sorted({judge.CLASSES.index(item["kind"]) for item in items})
+def _classes(note: SourcedFinding, items: list[dict[str, Any]]) -> list[int]:
+    return sorted({judge.CLASSES.index(kind) for kind in judge_training.stated_kinds(note, items)})
 
 
 def _packed(pieces: WordPiece, content: str, note: SourcedFinding) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Statements beside what was known before them: what `supersession` and `reader` learn from.
 
-Every statement that the extractor draws from the annotated conversations (`training-*`, `tuning-*`; never `unread*`)
-and from the timelines meets the nearest of those that are still true, as in the product.
+Every statement that the extractor draws from the annotated conversations (`training-*`, `tuning-*`; never `unread*`),
+from lives and from the timelines meets the nearest of those that are still true, as in the product.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ from holdfast.text.supersession import ComparedStatement, StatementSource
 from ..data.timelines import Compound, Line, compounds, contrasts, timelines
 from ..profiles import CachedEmbedder, cached_embedder
 from .judge import cases, fold_of, message_of
+from .life_cases import life_cases
 
 Array = NDArray[np.float64]
+LEAST_IN_LIVES = 0.3
+"""Confidence of the statements of lives that are compared: less than the product's, which learns from lives to keep
+more. Chosen by hand; not measured."""
 
 
 @dataclass
@@ -72,6 +76,11 @@ async def talks() -> AsyncIterator[Talk]:
         talk = await _talk(case["id"], "conversation", await _from_case(case, extractor), embedder)
         yield talk
         yield _in_parts(talk, case["expected"])
+    keen = RuleExtractor(embedder, least=LEAST_IN_LIVES)
+    for case in life_cases():
+        talk = await _talk(case["id"], "lives", await _from_life(case, keen, embedder), embedder)
+        yield talk
+        yield _in_parts(talk, case["expected"])
     for name, lines in timelines().items():
         source = "life" if name.startswith("timelines-life") else "timeline"
         yield await _talk(name, source, await _from_timeline(lines, extractor), embedder)
@@ -99,6 +108,27 @@ async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[Tol
             maybe = {item["supersedes"] for item in from_here.values()} - {None}
             doubtful = {source for n in maybe for source in case["expected"][n]["from"]}
             found.append(ToldStatement(_statement(draft, session), sayings[draft.sources[-1]], says, old, doubtful))
+    return found
+
+
+async def _from_life(case: dict[str, Any], extractor: RuleExtractor, embedder: CachedEmbedder) -> list[ToldStatement]:
+    """What ends a statement is told of a message. Of its drafts, the one with the topic's next value ends it; else the
+    one that is nearest in meaning, and of the others nothing is known."""
+    found = await _from_case(case, extractor)
+    for number, message in case["ended"].items():
+        old = [each for each in found if number in each.says]
+        enders = [each for each in found if each.statement.sources[-1] == message]
+        if not old or not enders:
+            continue
+        topic = case["expected"][number]["topic"]
+        right = [each for each in enders if any(case["expected"][n]["topic"] == topic for n in each.says)]
+        if not right:
+            vectors = await embedder.embed([each.statement.text for each in (old[0], *enders)])
+            right = [enders[int(np.argmax([float(vectors[0] @ vector) for vector in vectors[1:]]))]]
+        for each in right:
+            each.replaces.add(number)
+        for each in enders:
+            each.doubtful.update(case["expected"][number]["from"])
     return found
 
 

@@ -39,6 +39,7 @@ async def open_after(ana: LocalProfile, task: str, then: str, day: str = "2026-0
         ("I need to renew my passport.", "I've finally renewed my passport!"),
         ("Remind me to send Dana the report by Friday.", "I sent the report to Dana this morning."),
         ("I have to pay the electricity bill.", "ok paid the electricity bill yesterday"),
+        ("I need to book the dentist.", "I booked the dentist for Friday."),
     ],
 )
 async def test_what_was_done_closes_its_task(ana: LocalProfile, task: str, then: str) -> None:

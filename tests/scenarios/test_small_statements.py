@@ -36,6 +36,28 @@ def test_a_denied_allergy_leaves_the_other(tmp_path: Path) -> None:
     assert set(held) == {"The user is allergic to nuts.", "The user is not allergic to shellfish."}
 
 
+def test_a_visit_to_the_doctor_leaves_the_other_allergy(tmp_path: Path) -> None:
+    told = "I'm allergic to nuts and shellfish."
+    held = current(tmp_path, [told], ["saw the allergist, I'm not allergic to shellfish after all"])
+    assert "The user is allergic to nuts." in held
+    assert "The user is allergic to shellfish." not in held
+
+
+def test_a_new_address_replaces_the_old_one(tmp_path: Path) -> None:
+    held = current(tmp_path, ["we live at 12 Elm Street"], ["new address is 4 Mill Lane, Bath BA1 5QP"])
+    assert held == ["The user's address is 4 Mill Lane, Bath BA1 5QP."]
+
+
+def test_a_plan_that_fell_through_leaves_no_rest(tmp_path: Path) -> None:
+    held = current(tmp_path, ["we're going to Rome in June"], ["Rome fell through, we're staying home"])
+    assert held == ['The user said: "Rome fell through, we\'re staying home"']
+
+
+def test_what_became_of_a_plan_replaces_it_after_its_day(tmp_path: Path) -> None:
+    held = current(tmp_path, ["The inspection is on 20 January."], ["The inspection was moved to 12 March."])
+    assert not any("20 January" in each for each in held)
+
+
 @pytest.mark.parametrize(
     ("told", "ended", "gone"),
     [

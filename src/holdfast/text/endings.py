@@ -89,7 +89,9 @@ _GENERIC = frozenset(
 )
 """Words that do not name a thing."""
 _PERSONAL = re.compile(
-    r"\b(?:birthday|born|allerg\w+|sister|brother|mother|father|mum|mom|dad|likes?|loves?|lives?)\b", re.I
+    r"\b(?:birthday|born|allerg\w+|intoleran\w+|diabetic|asthma\w*|coeliac|celiac|vegan|vegetarian|veggie|deaf|sister|"
+    r"brother|mother|father|mum|mom|dad|likes?|loves?|lives?|eats?|eat)\b",
+    re.I,
 )
 _OVER = re.compile(
     r"\b(?:sold|died|passed away|used to|was|were|broke up|split up|buried|lost|left|quit|no longer)\b", re.I

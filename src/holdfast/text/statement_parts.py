@@ -23,7 +23,8 @@ _ANSWERED = re.compile(r'(?:Asked|Told) ".+", [^"]{1,40} answered: "?(.+?)"?\.?'
 _LAST_ASIDE = re.compile(rf"{ASIDE.pattern}\.?$")
 _HEADING = re.compile(r"(?:[\w'’.-]+[ ,]+){0,7}[\w'’-]+: ")
 _BORDER = re.compile(
-    rf"[,;]\s+(?:and |but |so |plus )?|\s+[–—-]\s+|(?<=\w\w\w[{ENDS}])\s+(?=\S)|\s+(?:and|but|plus)\s+(?=\S+\s+\S)",
+    rf"[,;]\s+(?:and |but |so |plus )?|\s+[–—-]\s+|(?<=\w\w\w[{ENDS}])\s+(?=\S)|"
+    r"\s+(?:and|but|plus)\s+(?!others\b)(?=\S+\s+\S)",
     re.I,
 )
 _WORD = re.compile(r"\w")

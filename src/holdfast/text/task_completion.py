@@ -62,8 +62,9 @@ def _is_due_later(task: Memory | Draft, said_at: datetime) -> bool:
 
 
 def _has_only_a_later_date(draft: Draft, said_at: datetime) -> bool:
-    """Whether its date belongs to a consequence: "I called the chimney sweep, he comes on 2 October"."""
-    return draft.occurred_at is not None and draft.occurred_at > said_at and draft.content.count('"') == 2
+    """Whether its date belongs to a consequence: "I called the chimney sweep, he comes on 2 October"; "booked the
+    dentist for Friday". What is told in the past has happened."""
+    return draft.occurred_at is not None and draft.occurred_at > said_at
 
 
 def _reports_task_done(statement: str, task: str) -> bool:

@@ -6,7 +6,7 @@ Without a judge, words, numbers, names and a small network decide; if there is a
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -44,6 +44,17 @@ class DraftNeighbourhood:
     memories: list[Memory]
     cosines: dict[str, float]
     rare: set[str]
+    said_at: Mapping[str, datetime]
+    """Message id → when it was said, for the sources of the memories that are events."""
+
+    def was_over(self, memory: Memory) -> bool:
+        """Whether the memory is an event that was over when it was told: nothing later makes it untrue. A plan is
+        outdated by what became of it."""
+        end = memory.occurred_until or memory.occurred_at
+        if memory.kind != "event" or end is None or end > self.said.said_at:
+            return False
+        told = [self.said_at[source] for source in memory.sources if source in self.said_at]
+        return not told or (memory.occurred_at or end) <= max(told)
 
     @property
     def mark(self) -> str:
@@ -172,7 +183,10 @@ class CandidateFinder:
         # Memories without sources were written by hand and are not candidates.
         extracted = {each.id: each for each in (*stored, *tasks) if isinstance(each, Memory) and each.sources}
         rare -= set(tokens.tokens(said.speaker or ""))
-        return DraftNeighbourhood(draft, vector, said, saying, list(extracted.values()), _best_cosines(found), rare)
+        near = list(extracted.values())
+        events = [source for memory in near if memory.kind == "event" for source in memory.sources]
+        said_at = {item.id: item.said_at for item in await self.store.get(events) if isinstance(item, Message)}
+        return DraftNeighbourhood(draft, vector, said, saying, near, _best_cosines(found), rare, said_at)
 
     async def _judged(
         self, judge: Judge, drafts: Sequence[Draft], near: list[DraftNeighbourhood], known: KnownMemories
@@ -228,7 +242,7 @@ class CandidateFinder:
                 draft.kind, draft.content, near.said.session_id, draft.sources, draft.key
             )
             at = near.said.said_at
-            memories = [m for m in memories if not _is_past_event(m, near.said) and not leaves_open(draft, at, m)]
+            memories = [m for m in memories if not near.was_over(m) and not leaves_open(draft, at, m)]
             old = [_statement(memory) for memory in memories]
             cosines = [near.cosines.get(memory.id, np.nan) for memory in memories]
             reader = (
@@ -236,9 +250,10 @@ class CandidateFinder:
                 if isinstance(self.embedder, supersession.PairReader) and draft.trust not in SECOND_HAND_TRUST
                 else None
             )
-            best = await supersession.find_superseded(new, near.saying, old, cosines, near.rare, reader)
-            if best is not None:
-                known.outdated[near.mark] = memories[best]
+            found = await supersession.find_superseded(new, near.saying, old, cosines, near.rare, reader)
+            if found:
+                known.outdated[near.mark] = memories[found[0]]
+                known.gone[near.mark] = tuple(memories[n] for n in found[1:])
 
 
 async def _judge_pairs(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> list[tuple[Draft, Memory, Verdict]]:
@@ -254,12 +269,6 @@ async def _judge_pairs(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> l
         for (draft, memory), verdict in zip(group, verdicts, strict=True)
         if group is own or fingerprint(draft.kind, draft.content) not in marks
     ]
-
-
-def _is_past_event(memory: Memory, said: Message) -> bool:
-    """Whether the memory is an event that was over when the message was written: nothing later makes it untrue."""
-    end = memory.occurred_until or memory.occurred_at
-    return memory.kind == "event" and end is not None and end <= said.said_at
 
 
 def _statement(memory: Memory) -> supersession.ComparedStatement:

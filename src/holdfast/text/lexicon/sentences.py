@@ -14,7 +14,12 @@ AFTER_SENTENCE = re.compile(rf"(?<=[{ENDS}])\s+")
 TITLES = ("Dr.", "Mr.", "Mrs.", "Ms.", "Prof.")
 A_TITLE = "|".join(title.removesuffix(".") for title in TITLES)
 """Alternatives for a pattern, without the full stop."""
-ABBREVIATION = re.compile(r"\b(?:[Dd]r|[Mm]r|[Mm]rs|[Mm]s|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Co|[A-Z])\.$")
+ABBREVIATION = re.compile(
+    r"\b(?:[Dd]ra?|[Mm]r|[Mm]rs|[Mm]s|Messrs|Prof|Rev|Engr|Mag|Sra|habil|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Co|"
+    r"[A-Z])\.$"
+)
 """A text that ends in an abbreviation or an initial, and therefore not at the end of a sentence."""
+NUMBER_ABBREVIATION = re.compile(r"\b(?:no|nr|tel|ext|ca|incl|excl)\.$", re.I)
+"""A text that ends in an abbreviation if a number follows it."""
 NOT_AFTER_ABBREVIATION = r"(?<!\b[A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!Prof\.)"
 """A condition for a pattern on the position after a full stop: the full stop does not belong to an abbreviation."""

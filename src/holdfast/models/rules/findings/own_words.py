@@ -32,7 +32,7 @@ from holdfast.models.rules.people.third_person import (
     third_person_predicate,
     third_person_text,
 )
-from holdfast.models.rules.sentences.clauses import is_attributed, is_hypothetical, is_question, is_reported
+from holdfast.models.rules.sentences.clauses import is_question, is_unreal
 from holdfast.text.dates import Window, meant_window
 
 _TO_DO = re.compile(
@@ -154,8 +154,14 @@ def _keyed_facts(finding: RuleFinding, clause: str, author: Subject) -> list[Rul
 def sentence_findings(sentence_: str, participants: Participants, dates: list[Window]) -> list[RuleFinding]:
     """A sentence that matches no rule, in its author's words; the judge decides whether it is worth keeping."""
     text = without_fillers(sentence_)
-    supposed = is_hypothetical(text) or (is_reported(text) and not is_attributed(text)) or is_denial(text)
-    if len(text) < 3 or is_question(sentence_) or supposed or _REQUEST_FOR_HELP.match(text) or is_imperative(text):
+    if (
+        len(text) < 3
+        or is_question(sentence_)
+        or is_unreal(text)
+        or is_denial(text)
+        or _REQUEST_FOR_HELP.match(text)
+        or is_imperative(text)
+    ):
         return []
     if (
         points_back(text)

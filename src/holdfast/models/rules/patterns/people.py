@@ -19,6 +19,13 @@ _LIVES = (
 _MOVES = r"(?:have |has )?(?:moved|relocated)(?: back| away| over| house)?(?: from (?-i:[A-Z]\w+(?: [A-Z]\w+)?))? "
 
 ROWS = (
+    fact_row(
+        "address",
+        _LIVES + r"at (?P<v>\d+\w?,? [^;]{3,80})",
+        "address",
+        0.9,
+        "What is {s}'s address?|Where does {s} live?",
+    ),
     fact_row("home", _LIVES + r"(?:in|near|at) " + PROPER_NAME, "home-city", 0.92, _HOME),
     fact_row(
         "home",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from holdfast.models.rules.people.pronouns import RELATION
-from holdfast.text.lexicon.sentences import ABBREVIATION, ENDS
+from holdfast.text.lexicon.sentences import ABBREVIATION, ENDS, NUMBER_ABBREVIATION
 
 MAX_MESSAGE_CHARACTERS = 12_000
 MAX_SENTENCES = 120
@@ -68,6 +68,13 @@ _HYPOTHESIS = re.compile(
     r"theory|i'd|we'd|possibly|"
     r"probably|not sure|unsure|i guess|what about|how about|tempted|dream(?:ing)? of|someday|one day|debating|"
     r"toying with|almost|nearly|supposedly|apparently|allegedly|rumou?r)\b",
+    re.I,
+)
+_UNREAL = re.compile(
+    r"\b(?:if|might|maybe|perhaps|could|couldn't|wish|unless|suppose|supposing|imagine|pretend|hypothetically|"
+    r"(?:would|i'd|we'd) (?:love|like|prefer|rather)|thinking (?:about|of)|think about|considering|consider|wondering|"
+    r"hoping|hope|let's say|in theory|i guess|what about|how about|tempted|dream(?:ing)? of|someday|debating|"
+    r"toying with|supposedly|allegedly|rumou?r|character|protagonist|narrator)\b",
     re.I,
 )
 _REPORTED_SPEECH = re.compile(
@@ -147,7 +154,7 @@ def sentences(text: str) -> list[str]:
     parts: list[str] = []
     for piece in (each for whole in _SENTENCE_BORDER.split(cleaned_text(text)) for each in _breath_parts(whole)):
         piece = piece.strip(" \t-*•")
-        if parts and ABBREVIATION.search(parts[-1]) and piece:
+        if parts and piece and _goes_on(parts[-1], piece):
             parts[-1] += " " + piece
         elif piece:
             parts.append(piece)
@@ -159,6 +166,11 @@ def sentences(text: str) -> list[str]:
         if _MATERIAL.search(sentence) or (len(text) > 300 and i + 1 < len(parts)):
             return parts[:i]
     return parts
+
+
+def _goes_on(sentence: str, piece: str) -> bool:
+    """Whether a full stop is that of an abbreviation, and the sentence goes on: "job no. 8862"."""
+    return bool(ABBREVIATION.search(sentence) or (piece[0].isdigit() and NUMBER_ABBREVIATION.search(sentence)))
 
 
 def _breath_parts(sentence: str) -> list[str]:
@@ -251,6 +263,12 @@ def is_ironic(sentence: str) -> bool:
 
 def is_hypothetical(clause: str) -> bool:
     return bool(_HYPOTHESIS.search(clause))
+
+
+def is_unreal(sentence: str) -> bool:
+    """Whether the sentence speaks of what is only imagined or wished for. What somebody says, or had to do ("I'd to cut
+    my hours"), and what is likely, may be kept in its author's words."""
+    return bool(_UNREAL.search(sentence))
 
 
 def is_reported(clause: str) -> bool:

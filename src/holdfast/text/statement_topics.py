@@ -1,0 +1,34 @@
+"""Tells statements apart that sound alike but are about different things: one of several allergies, or the staging
+environment beside production. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.text import tokens
+
+ITEMISED_TOPICS = frozenset(("allergy", "intolerance", "condition"))
+"""Topics of which a person may have several at a time, and which nobody should lose by mistake."""
+ENVIRONMENTS = {
+    "prod": "production",
+    "production": "production",
+    "staging": "staging",
+    "test": "test",
+    "dev": "development",
+    "development": "development",
+    "local": "local",
+}
+_ENVIRONMENT = re.compile(rf"\b(?:{'|'.join(ENVIRONMENTS)})\b", re.I)
+
+
+def lacks_item_of(key: str | None, text: str) -> bool:
+    """Whether the key is that of one of several of its sort ("allergy-nuts"), which the text does not name."""
+    sort, _, item = (key or "").rpartition(".")[2].partition("-")
+    return sort in ITEMISED_TOPICS and not set(tokens.tokens(item.replace("-", " "))) & set(tokens.tokens(text))
+
+
+def name_two_environments(one: str, other: str) -> bool:
+    """Whether each text names an environment of a system, and not the same."""
+    mine, theirs = ({ENVIRONMENTS[m.lower()] for m in _ENVIRONMENT.findall(text)} for text in (one, other))
+    return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)

@@ -1,0 +1,22 @@
+"""Lives as annotated conversations for training."""
+
+from __future__ import annotations
+
+from evals.train.life_cases import MEASURED_FILES, life_cases
+
+
+def test_lives_that_measure_do_not_train() -> None:
+    names = {case["id"].split("-")[1] for case in life_cases()}
+    assert names
+    assert names.isdisjoint(MEASURED_FILES)
+
+
+def test_statements_that_ended_name_the_message_that_ended_them() -> None:
+    first = life_cases()[0]
+    messages = {message["id"]: message["content"] for message in first["messages"]}
+    assert first["ended"]
+    for number, ended_by in first["ended"].items():
+        told = first["expected"][number]
+        assert told["says"][0] in messages[told["from"][0]]
+        assert ended_by in messages
+        assert ended_by not in told["from"]

@@ -1,0 +1,34 @@
+"""Statements that sound alike but are about different things."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.text.statement_topics import lacks_item_of, name_two_environments
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "lacks"),
+    [
+        ("allergy-nuts", "The user saw the allergist.", True),
+        ("allergy-nuts", "The user is not allergic to nuts.", False),
+        ("iolo.allergy-nuts", "Iolo is not allergic to shellfish.", True),
+        ("home-city", "The user moved to Leeds.", False),
+        (None, "The user moved to Leeds.", False),
+    ],
+)
+def test_an_item_of_a_list_is_touched_only_by_its_name(key: str | None, text: str, lacks: bool) -> None:
+    assert lacks_item_of(key, text) == lacks
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("Staging is on port 8443.", "Prod is on port 443.", True),
+        ("Production runs Postgres 16.", "prod runs Postgres 15", False),
+        ("Staging moved to eu-central-1 like prod.", "Prod is in eu-west-1.", False),
+        ("The port is 8443.", "Prod is on port 443.", False),
+    ],
+)
+def test_environments_differ(one: str, other: str, differ: bool) -> None:
+    assert name_two_environments(one, other) == differ
