@@ -18,7 +18,7 @@ from holdfast.recall.ranking.relevance import probability
 from holdfast.text import tokens
 
 KINDS: tuple[AnswerKind, ...] = ("list", "yes", "no")
-WEIGHTS = (0.79, -0.14, -0.61, 0.2, 0.55, 0.35, -0.65, 0.38, -0.35, -0.43, 0.38, -0.05, 0.37, 0.3, -0.26)
+WEIGHTS = (0.9, -0.0, -0.62, 0.35, 0.37, -0.08, -0.9, 0.35, -0.3, -0.29, 0.76, -0.05, 0.49, 0.27, -0.4)
 """Of `sureness_features`: a logistic fit by `python -m evals.train.answer_chance`."""
 
 
