@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.recall.answer.agenda import agenda_answer
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.history import Earlier, earlier_statement
+from holdfast.recall.answer.listing import listed_answer, wanted_list
+from holdfast.recall.answer.other_statement import Quoted, with_other_statement, written_day
 from holdfast.recall.answer.reading import read_answer
 from holdfast.recall.answer.statements import (
     DatedStatement,
@@ -31,11 +32,9 @@ from holdfast.recall.question.analysis import Question
 from holdfast.recall.question.computation import Computation
 from holdfast.recall.ranking.clauses import people_in
 from holdfast.recall.ranking.fit import best_fits
-from holdfast.recall.ranking.recency import TELLS, said_at
 from holdfast.recall.ranking.trust import OWN, SECOND_HAND, addresses_agent, is_about_user, own_answers, standing
 from holdfast.recall.search import Searcher
 from holdfast.text import tokens
-from holdfast.text.similarity import same_meaning
 
 MIN_SUPPORT = 0.4
 """The minimum probability that the hits answer the question: the best balance of right answers and rightly empty ones
@@ -46,11 +45,9 @@ EARLIER_CONFIDENCE = 0.7
 MAX_TOLD, TOLD_CONFIDENCE = 3, 0.5
 """When the question asks for anything an agent said: how many of its hits are quoted, and the confidence of
 that answer. Chosen by hand."""
-FIT_BELOW_BEST, FIT_BESIDE, FIT_DRAWN = 0.4, 0.15, 0.1
-"""How much worse than the best hit these may fit: the hit that is quoted, a second hit quoted beside it, and a memory
-quoted in place of its message. Chosen by hand on half of the everyday questions."""
-Quoted = tuple[str, tuple[Citation, ...]]
-"""The text of an answer and its citations."""
+FIT_BELOW_BEST, FIT_DRAWN = 0.4, 0.1
+"""How much worse than the best hit these may fit: the hit that is quoted, and a memory quoted in place of its message.
+Chosen by hand on half of the everyday questions."""
 
 
 async def offline_answer(searcher: Searcher, question: Question, limit: int) -> Answer:
@@ -61,30 +58,38 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
     period = question.agenda_period
     if period is not None and (plans := await agenda_answer(searcher.store, period, searcher.where, hits)):
         return plans
+    listed = wanted_list(question)
+    kept = await listed_answer(searcher.store, listed, searcher.where, hits) if listed is not None else None
+    if kept is not None and listed is not None and not listed.topic:
+        return kept
     if not hits:
         return Answer("", (), ())
     wanted, past = question.computation, question.past_state
     if wanted is not None and wanted.b and (both := await _comparison(searcher, question, wanted)):
         return Answer(both.text, both.citations, hits, both.confidence)
-    reader = searcher.models.embedder
-    reads = isinstance(reader, AnswerReader) and question.target.readable
-    if isinstance(reader, AnswerReader) and reads and not (wanted is not None and wanted.b):
-        read = await read_answer(searcher, reader, question, seen, hits)
+    reader, read = searcher.models.embedder, None
+    if isinstance(reader, AnswerReader) and question.target.readable:
+        read = (
+            Answer("", (), hits)
+            if wanted is not None and wanted.b
+            else await read_answer(searcher, reader, question, seen, hits)
+        )
         if read.answer:
             return read
+    if kept is not None:
+        return kept
     if past is not None and (earlier := await earlier_statement(searcher, question, past)):
-        if not reads or not earlier.stated.hit.sources:  # messages have been read
-            return await _earlier_answer(searcher, earlier, hits)
+        return await _earlier_answer(searcher, earlier, hits)
     confidence = support(question, seen, model) if seen else 0.0
     if confidence < MIN_SUPPORT and (told := [hit for hit in hits if hit.assessment.by_agent][:MAX_TOLD]):
         text = " ".join([await attributed(searcher.store, hit, hit.content) for hit in told])
         return Answer(text, tuple(Citation(hit.id, hit.content) for hit in told), hits, TOLD_CONFIDENCE)
-    if reads or confidence < MIN_SUPPORT:
-        return Answer("", (), hits, confidence)
+    if read is not None or confidence < MIN_SUPPORT:
+        return read or Answer("", (), hits, confidence)
     usable = seen[:limit]
     best = _quotable(usable)
     made = await _computed(searcher, question, (best, *usable)) or await _quoted(searcher, question, best)
-    text, citations = await _with_other(searcher, question, best, usable, made)
+    text, citations = await with_other_statement(searcher, question, best, usable, made)
     return Answer(text, citations, hits, confidence)
 
 
@@ -103,16 +108,12 @@ def answering_hits(question: Question, found: Sequence[Hit], model: str) -> list
 async def _earlier_answer(searcher: Searcher, found: Earlier, hits: tuple[Hit, ...]) -> Answer:
     """What held then, with when it was said and when something else was."""
     was, next = found.stated, found.next
-    until = f", until {_day(next.at)}" if next is not None else ""
+    until = f", until {written_day(next.at)}" if next is not None else ""
     cited = tuple(Citation(each.hit.id, each.hit.content) for each in (was, next) if each is not None)
     known = {hit.id for hit in hits}
     more = tuple(each.hit for each in (was, next) if each is not None and each.hit.id not in known)
     told = await attributed(searcher.store, was.hit, was.hit.content)
-    return Answer(f"Said on {_day(was.at)}{until}: {told}", cited, (*more, *hits), EARLIER_CONFIDENCE)
-
-
-def _day(at: datetime) -> str:
-    return f"{at.day} {at:%B %Y}"
+    return Answer(f"Said on {written_day(was.at)}{until}: {told}", cited, (*more, *hits), EARLIER_CONFIDENCE)
 
 
 def _quotable(hits: Sequence[Hit]) -> Hit:
@@ -123,12 +124,6 @@ def _quotable(hits: Sequence[Hit]) -> Hit:
     plain = [hit for hit in sound if hit.assessment.plain]
     near = [hit for hit in sound if (hit.assessment.fit or 0.0) >= best - FIT_BELOW_BEST]
     return next(iter(plain or near or sound or read))
-
-
-def _same_source(hit: Hit, other: Hit) -> bool:
-    """Whether one hit was drawn from the other, or both from the same message."""
-    mine, theirs = {hit.id, *hit.sources}, {other.id, *other.sources}
-    return bool(mine & theirs)
 
 
 async def _quoted(searcher: Searcher, question: Question, hit: Hit) -> Quoted:
@@ -154,28 +149,6 @@ def _better(question: Question, hit: Hit, drawn: list[Hit]) -> str:
         return best[2].content if best[0].worth >= fit - FIT_DRAWN and best[0].typed >= 0 else ""
     most = max(zip(shared, (memory.content for memory in drawn), strict=True), default=(0, ""))
     return most[1] if most[0] >= len(asked & set(tokens.tokens(hit.content))) and most[0] > 0 else ""
-
-
-async def _with_other(searcher: Searcher, question: Question, best: Hit, hits: Sequence[Hit], made: Quoted) -> Quoted:
-    """Adds another statement that fits as well but says something different; both are dated, the newer one first."""
-    target = question.target
-    if target.past or target.confirms or not target.value:
-        return made
-    least = max((best.assessment.fit or 0.0) - FIT_BESIDE, TELLS)
-    near = [
-        hit for hit in hits if hit.assessment.fit is not None and hit.assessment.sound and hit.assessment.fit >= least
-    ]
-    others = [hit for hit in near if hit.id != best.id and not same_meaning(hit.content, best.content)]
-    if not others or _same_source(best, others[0]):
-        return made
-    mine, theirs = await said_at(searcher.store, [best, others[0]])
-    text, citations = made
-    quote = statement_about(question.text, others[0])
-    if mine.date() == theirs.date():
-        return made
-    told = [(mine, text), (theirs, await attributed(searcher.store, others[0], quote))]
-    lines = [f"{_day(at)}: {line}" for at, line in sorted(told, key=lambda each: each[0], reverse=True)]
-    return " | ".join(lines), (*citations, Citation(others[0].id, quote))
 
 
 @dataclass(frozen=True, slots=True)

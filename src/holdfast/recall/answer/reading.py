@@ -8,6 +8,7 @@ computed from it (computed.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from holdfast.domain.ports.models import AnswerReader, ReadPassage
 from holdfast.domain.results import Answer, Citation, Hit
@@ -24,7 +25,7 @@ from holdfast.text import tokens
 from holdfast.text.passages import passage_spans
 
 NOTHING = ReadHits("none", (), 0.0)
-MIN_CHANCE = 0.6
+MIN_CHANCE = 0.55
 """How sure the reader must be of an answer."""
 PASSAGE_CHARACTERS = 240
 """Longer messages are read in parts; the reader is trained with parts of this length."""
@@ -36,6 +37,7 @@ async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question
     """Reads the messages behind the hits, best first."""
     told = await verbatim_hits(searcher.store, hits, question.text)
     times = await said_at(searcher.store, told)
+    told, times = _said_until(question, told, times)
     passages, places = [], []
     for hit, at in zip(told, times, strict=True):
         for start, stop in _parts_to_read(question, hit.content):
@@ -47,6 +49,16 @@ async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question
         hit, at, start = places[span.passage]
         spans.append(FoundSpan(hit, at, start + span.start, start + span.stop))
     return ReadHits(found.kind, tuple(spans), found.chance)
+
+
+def _said_until(question: Question, hits: list[Hit], times: list[datetime]) -> tuple[list[Hit], list[datetime]]:
+    """Without what was said after the period that the question asks about, unless it names that period."""
+    past = question.past_state
+    if past is None or past.at is None or question.time is None:
+        return hits, times
+    named, until = question.time.text.casefold(), past.at[1]
+    kept = [(hit, at) for hit, at in zip(hits, times, strict=True) if at < until or named in hit.content.casefold()]
+    return [hit for hit, _ in kept], [at for _, at in kept]
 
 
 def _parts_to_read(question: Question, text: str) -> list[tuple[int, int]]:
@@ -67,6 +79,8 @@ async def read_answer(
     searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit], hits: tuple[Hit, ...]
 ) -> Answer:
     """The answer that the reader finds in what was seen, cited; empty when it is not sure enough."""
+    if question.past_state is None and not question.target.past:
+        seen = [hit for hit in seen if not (hit.assessment.superseded or hit.assessment.outdated)] or seen
     own = [hit for hit in seen if standing(hit) != SECOND_HAND]
     found, chance = await _read(searcher, reader, question, own)
     if chance < MIN_CHANCE and len(own) < len(seen):
@@ -77,10 +91,10 @@ async def read_answer(
     if found.kind in ("yes", "no"):
         text = f"{found.kind.capitalize()}: {text}"
     text = await _told_by(searcher, question, found.spans[0].hit, text)
-    cited = dict.fromkeys((span.hit.id, span.sentence) for span in found.spans)
+    cited = tuple(Citation(*each) for each in dict.fromkeys((span.hit.id, span.sentence) for span in found.spans))
     known = {hit.id for hit in hits}
     more = {span.hit.id: span.hit for span in found.spans if span.hit.id not in known}
-    return Answer(text, tuple(Citation(*each) for each in cited), (*hits, *more.values()), chance)
+    return Answer(text, cited, (*hits, *more.values()), chance)
 
 
 async def _read(

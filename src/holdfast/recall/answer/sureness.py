@@ -18,7 +18,7 @@ from holdfast.recall.ranking.relevance import probability
 from holdfast.text import tokens
 
 KINDS: tuple[AnswerKind, ...] = ("list", "yes", "no")
-WEIGHTS = (0.9, -0.0, -0.62, 0.35, 0.37, -0.08, -0.9, 0.35, -0.3, -0.29, 0.76, -0.05, 0.49, 0.27, -0.4)
+WEIGHTS = (0.94, -0.25, -0.5, 0.33, 0.57, 0.0, -0.63, -0.22, -0.53, -0.37, 0.86, -0.21, 0.44, 1.16, -0.42)
 """Of `sureness_features`: a logistic fit by `python -m evals.train.answer_chance`."""
 
 

@@ -87,7 +87,7 @@ _NOT_OF_A_MONTH = rf"(?! (?:of|in) {A_MONTH}\b)"
 _MONTHLY = r"(?P<monthly> (?:of|in) (?:the|a|each|every) month\b)?"
 _CLAUSE_ENDS = r"(?=\s*(?:[,.;:!?)]|$|(?:we|i|he|she|they|it)\b))"
 _DAY_ENDS = (
-    r"(?=\s*(?:[,.;:!?)]|$|(?:at|and|or|but|not|for|we|i|to|with|instead|rather|until|till|after all|because|so|as|"
+    r"(?=\s*(?:[^\w\s%/'’-]|$|(?:at|and|or|but|not|for|we|i|to|with|instead|rather|until|till|after all|because|so|as|"
     r"actually|please|pls|now|then|if|when|by)\b))"
 )
 _OF_WHICH_MONTH = r" of (?P<which>last|this|next|the) month\b"
@@ -179,7 +179,7 @@ _RULES: tuple[tuple[Iterable[str], str, SpanBuilder], ...] = (
         rf"{_AFTER_A_PREPOSITION}(?P<d>(?:3[01]|[12]?\d)(?:st|nd|rd|th))\b(?P<which>){_DAY_ENDS}",
         day_of_month,
     ),
-    (["the"], r"the (?P<u>week|weekend|month|quarter|year)\b", whole_unit),
+    (["the"], r"the (?P<u>week|weekend|month|quarter|year)\b(?! (?:of|starting|beginning) (?:the )?\d)", whole_unit),
 )
 
 

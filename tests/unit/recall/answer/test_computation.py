@@ -118,8 +118,9 @@ def test_a_question_about_the_wrong_person_has_less_support(tmp_path_factory: py
         ]
         profile.ingest([{"role": "user", "speaker": who, "content": text} for who, text in talk], session_id="s")
         profile.settle()
-        right = profile.recall("Which prize did Ana win for the harbour watercolours?")
-        wrong = profile.recall("Which prize did Ben win for the harbour watercolours?")
+        right = profile.recall("What did Ana win a prize for?")
+        wrong = profile.recall("What did Ben win a prize for?")
+        assert "watercolours" in right.answer
         assert right.confidence > wrong.confidence + 0.1
 
 

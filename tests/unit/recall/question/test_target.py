@@ -148,8 +148,8 @@ def test_what_is_coming_up_is_told_from_dated_memories_and_cited(diary: Profile)
     assert {citation.hit for citation in answer.citations} <= {hit.id for hit in answer.hits}
 
 
-def test_two_statements_that_fit_alike_are_both_told_with_their_dates(tmp_path: Path) -> None:
-    with Holdfast.open(tmp_path) as memory:
+def test_without_a_reader_two_statements_that_fit_alike_are_both_told_with_their_dates(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path, embedder="potion") as memory:
         team = memory.profile("app", "team")
         for day, who in (("2025-01-05", "Priya"), ("2025-03-05", "Tomasz")):
             text = f"{who} reviewed the security patches today."

@@ -1,0 +1,80 @@
+"""Answers "What is still to do?" and "How should you answer me?" with the list of open tasks or of instructions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from holdfast.domain.ports.storage import Store
+from holdfast.domain.results import Answer, Citation, Hit
+from holdfast.domain.timestamps import now
+from holdfast.domain.types import SECOND_HAND_TRUST, All, Memory, Test, Where
+from holdfast.recall.hits import hit_of
+from holdfast.recall.question.analysis import Question
+from holdfast.text import tokens
+
+MAX_LISTED, MAX_READ = 10, 100
+CONFIDENCE = 0.8
+"""Confidence of an answer that lists memories of a kind. Chosen by hand."""
+_TASKS = re.compile(
+    r"\b(?:what|which|anything|something)\b.*\b(?:(?:still|left|yet|else) (?:to|open|undone|need|have|must|has|needs)|"
+    r"(?:is|are|remains?|left) (?:still )?(?:to do|to be done|outstanding|undone|(?:open|pending)(?=\W*$)))\b"
+    r"|\bwhat (?:do|must|should) (?:i|we) (?:still |yet )?(?:have|need) to do\b|\bwhat(?:'s| is) left to do\b"
+    r"|\b(?:my|our|the|open|outstanding|pending) (?:to-?dos?|to-?do list|tasks?|task list|open tasks)\b",
+    re.I,
+)
+_INSTRUCTIONS = re.compile(
+    r"\bhow (?:should|must|do|would|shall) (?:you|i want you to|i like you to|the (?:agent|assistant))"
+    r" (?:answer|reply|respond|write|talk|speak|address|act|behave)\b"
+    r"|\b(?:what|which) (?:are|were) (?:my|our|your|the) (?:standing |current )?(?:instructions|rules)(?: for you)?\b"
+    r"|\bwhat (?:did|have) (?:i|we) (?:tell|told|ask|asked|instruct|instructed) you to do\b",
+    re.I,
+)
+_FORM_WORDS = frozenset(
+    tokens.tokens(
+        "what which anything something still left yet else open undone need have must has needs is are remain remains "
+        "to do be done outstanding pending should todo todos list task tasks my our how you answer reply respond write "
+        "talk speak address act behave me us standing current instructions rules tell told ask asked instruct agent "
+        "assistant want like"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WantedList:
+    """Which memories a question asks to be listed."""
+
+    kind: str
+    topic: frozenset[str]
+    """Stems of which a memory must have one; empty for all of the kind."""
+
+
+def wanted_list(question: Question) -> WantedList | None:
+    """Recognises a question after open tasks or instructions, of all or about a topic ("… for the move?")."""
+    kind = "task" if _TASKS.search(question.text) else "instruction" if _INSTRUCTIONS.search(question.text) else ""
+    return WantedList(kind, frozenset(question.words) - _FORM_WORDS) if kind else None
+
+
+async def listed_answer(store: Store, asked: WantedList, where: Where | None, hits: tuple[Hit, ...]) -> Answer | None:
+    """The current memories that are asked for, oldest first; None when there are none."""
+    wanted: Where = Test("kind", "eq", asked.kind)
+    page = await store.scan(wanted if where is None else All((wanted, where)), now=now(), limit=MAX_READ)
+    found = [
+        memory for memory in page.items if memory.trust not in SECOND_HAND_TRUST and _is_about(memory, asked.topic)
+    ]
+    listed = sorted(found, key=lambda memory: memory.updated_at)[-MAX_LISTED:]
+    if not listed:
+        return None
+    text = " ".join(
+        memory.content if memory.content.endswith((".", "!", "?")) else f"{memory.content}." for memory in listed
+    )
+    cited = tuple(Citation(memory.id, memory.content) for memory in listed)
+    mine = [next((hit for hit in hits if hit.id == memory.id), hit_of(memory)) for memory in listed]
+    ids = {memory.id for memory in listed}
+    return Answer(text, cited, (*mine, *(hit for hit in hits if hit.id not in ids)), CONFIDENCE)
+
+
+def _is_about(memory: Memory, topic: frozenset[str]) -> bool:
+    return not topic or bool(
+        topic & {*tokens.tokens(memory.content), *tokens.tokens((memory.key or "").replace("-", " "))}
+    )

@@ -1,0 +1,157 @@
+"""Answers made of what a reader finds: quoted, computed, silent; and lists of tasks and instructions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from holdfast import AsyncHoldfast, Holdfast, LocalProfile
+from holdfast.domain.ports.models import AnswerKind, AnswerSpan, ReadAnswer, ReadPassage
+from holdfast.domain.timestamps import parse_moment
+from holdfast.recall.answer.listing import wanted_list
+from holdfast.recall.question.analysis import analysed_question
+from holdfast.recall.question.computation import computation_in
+from holdfast.testing import HashingEmbedder, MemoryVault, ScriptedExtractor
+
+ASKED = "2026-03-01T12:00:00Z"
+
+
+class ScriptedReader(HashingEmbedder):
+    """An embedder that also finds given words, and keeps what it was given to read."""
+
+    def __init__(self, *words: str, kind: AnswerKind = "span", chance: float = 0.99) -> None:
+        super().__init__()
+        self.words, self.kind, self.chance = words, kind, chance
+        self.read: list[ReadPassage] = []
+
+    async def read_answer(self, question: str, asked: date, passages: Sequence[ReadPassage]) -> ReadAnswer:
+        self.read = list(passages)
+        spans = [
+            AnswerSpan(n, m.start(), m.end())
+            for word in self.words
+            for n, passage in enumerate(passages)
+            for m in re.finditer(re.escape(word), passage.text)
+        ]
+        return ReadAnswer(self.kind, tuple(spans), self.chance) if spans else ReadAnswer("none")
+
+
+async def profile_of(holdfast: AsyncHoldfast, *said: tuple[str, str], speaker: str | None = None) -> LocalProfile:
+    profile = holdfast.profile("app", "ana")
+    for n, (day, text) in enumerate(said):
+        message = {"role": "user", "content": text, "timestamp": day} | ({"speaker": speaker} if speaker else {})
+        await profile.ingest([message], session_id=f"s{n}", wait=True)
+    return profile
+
+
+async def answer(
+    reader: ScriptedReader, question: str, *said: tuple[str, str], speaker: str | None = None
+) -> tuple[str, float]:
+    async with AsyncHoldfast(MemoryVault(), reader, ScriptedExtractor()) as holdfast:
+        profile = await profile_of(holdfast, *said, speaker=speaker)
+        found = await profile.recall(question, reference_date=ASKED)
+        assert {citation.hit for citation in found.citations} <= {hit.id for hit in found.hits}
+        return found.answer, found.confidence
+
+
+async def test_the_sentence_with_the_words_is_quoted() -> None:
+    told = ("2026-02-01", "Long day. My dentist is Dr. Okafor. Tea?")
+    text, chance = await answer(ScriptedReader("Okafor"), "Who is my dentist?", told)
+    assert "Okafor" in text
+    assert "Tea" not in text
+    assert chance >= 0.6
+
+
+async def test_a_reader_that_is_not_sure_leaves_the_answer_empty_but_not_the_hits() -> None:
+    async with AsyncHoldfast(MemoryVault(), ScriptedReader("Okafor", chance=0.05), ScriptedExtractor()) as holdfast:
+        profile = await profile_of(holdfast, ("2026-02-01", "My dentist is Dr. Okafor."))
+        found = await profile.recall("Who is my dentist?", reference_date=ASKED)
+        assert (found.answer, found.citations) == ("", ())
+        assert found.hits
+        assert found.confidence < 0.6
+
+
+async def test_passages_come_with_speaker_and_day() -> None:
+    reader = ScriptedReader("Basel")
+    text, _ = await answer(reader, "Who moved to Basel?", ("2026-02-01", "I moved to Basel."), speaker="Jonas")
+    assert reader.read == [ReadPassage("I moved to Basel.", "Jonas", date(2026, 2, 1))]
+    assert text == "Jonas: I moved to Basel."
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "words", "told", "wanted"),
+    [
+        ("When was the PR merged?", "span", ["friday"], "PR merged on friday.", "6 February 2026: "),
+        ("When is the party?", "span", ["26 March"], "party fixed: 26 March", "26 March 2026: "),
+        ("When does she fly?", "span", ["on 19th"], "she is flying on 19th", "19 February 2026: "),
+        ("How many days until the exam?", "span", ["11 March"], "exam is on 11 March", "10 days: "),
+        ("How long have I been sober?", "span", ["1 March 2024"], "sober since 1 March 2024", "2 years: "),
+        ("How many cats do I have?", "list", ["Momo", "Kiki"], "cats Momo and Kiki", "2: Momo; Kiki"),
+        ("Is the PR merged?", "yes", ["merged"], "PR is merged", "Yes: "),
+        ("Is the PR merged?", "no", ["not merged"], "PR is not merged", "No: "),
+    ],
+)
+async def test_what_is_computed_from_the_words(
+    question: str, kind: AnswerKind, words: list[str], told: str, wanted: str
+) -> None:
+    text, _ = await answer(ScriptedReader(*words, kind=kind), question, ("2026-02-09", told))
+    assert text.startswith(wanted)
+
+
+async def test_how_it_was_in_a_period_is_read_in_what_was_said_until_its_end() -> None:
+    reader = ScriptedReader("Madrid")
+    said = (("2020-02-05", "I live in Madrid."), ("2025-01-05", "I live in Porto."))
+    text, _ = await answer(reader, "Where did I live in 2020?", *said)
+    assert [passage.text for passage in reader.read] == ["I live in Madrid."]
+    assert "Madrid" in text
+
+
+@pytest.mark.parametrize(
+    ("question", "what"),
+    [
+        ("How many days until the exam?", "until"),
+        ("How long have I worked here?", "since"),
+        ("Date of the fair?", "when"),
+    ],
+)
+def test_more_that_is_computed(question: str, what: str) -> None:
+    wanted = computation_in(question)
+    assert wanted is not None
+    assert wanted.what == what
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "topic"),
+    [
+        ("What is still to do?", "task", set()),
+        ("my todo list", "task", set()),
+        ("What do I still have to do for the move?", "task", {"move"}),
+        ("How should you answer me?", "instruction", set()),
+        ("What are my instructions?", "instruction", set()),
+    ],
+)
+def test_lists_of_a_kind_are_asked_for(question: str, kind: str, topic: set[str]) -> None:
+    found = wanted_list(analysed_question(question, parse_moment(ASKED, "asked")))
+    assert found is not None
+    assert (found.kind, found.topic) == (kind, topic)
+
+
+@pytest.mark.parametrize("question", ["Which shop is open on Sundays?", "Where do I live?", "What do I do for work?"])
+def test_other_questions_ask_for_no_list(question: str) -> None:
+    assert wanted_list(analysed_question(question, parse_moment(ASKED, "asked"))) is None
+
+
+def test_open_tasks_and_instructions_are_listed(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path, embedder="potion") as memory:
+        ana = memory.profile("app", "ana")
+        ana.remember("Renew the passport", kind="task")
+        ana.remember("Book the movers", kind="task", key="move")
+        ana.remember("Answer in one sentence", kind="instruction")
+        assert ana.recall("What is still to do?").answer == "Renew the passport. Book the movers."
+        assert ana.recall("What do I still have to do for the move?").answer == "Book the movers."
+        found = ana.recall("How should you answer me?")
+        assert found.answer == "Answer in one sentence."
+        assert [citation.quote for citation in found.citations] == ["Answer in one sentence"]
