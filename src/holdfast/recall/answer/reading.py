@@ -79,7 +79,7 @@ async def read_answer(
     searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit], hits: tuple[Hit, ...]
 ) -> Answer:
     """The answer that the reader finds in what was seen, cited; empty when it is not sure enough."""
-    if question.past_state is None and not question.target.past:
+    if not _asks_past(question):
         seen = [hit for hit in seen if not (hit.assessment.superseded or hit.assessment.outdated)] or seen
     own = [hit for hit in seen if standing(hit) != SECOND_HAND]
     found, chance = await _read(searcher, reader, question, own)
@@ -104,7 +104,26 @@ async def _read(
     if not seen:
         return NOTHING, 0.0
     found = await read_hits(searcher, reader, question, seen)
+    if not _asks_past(question) and (ended := await _ended_messages(searcher, found)):
+        left = [hit for hit in seen if ended.isdisjoint((hit.id, *hit.sources))]
+        return await _read(searcher, reader, question, left)
     return found, sureness(question, found, seen, support(question, seen, searcher.models.embedder.model))
+
+
+async def _ended_messages(searcher: Searcher, found: ReadHits) -> set[str]:
+    """Ids of the messages in which the found words are only in a statement that no longer holds."""
+    messages = {span.hit.message_id for span in found.spans if span.hit.message_id is not None}
+    drawn = [memory for memory in await searcher.store.resting_on(list(messages)) if memory.kind != "summary"]
+    ended = set()
+    for span in found.spans:
+        has = [m for m in drawn if span.hit.message_id in m.sources and span.text.casefold() in m.content.casefold()]
+        if span.hit.message_id is not None and has and not any(memory.current for memory in has):
+            ended.add(span.hit.message_id)
+    return ended
+
+
+def _asks_past(question: Question) -> bool:
+    return question.past_state is not None or question.target.past
 
 
 async def _quotation(searcher: Searcher, spans: Sequence[FoundSpan]) -> str:

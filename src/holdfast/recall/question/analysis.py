@@ -14,9 +14,11 @@ from itertools import pairwise
 
 from holdfast.recall.question.computation import Computation, computation_in
 from holdfast.recall.question.period import PastState, agenda_period, past_state
-from holdfast.recall.question.target import Target, target_of
+from holdfast.recall.question.target import KIN, Target, target_of
+from holdfast.recall.question.traits import own_trait_keys
 from holdfast.text import tokens
 from holdfast.text.dates import Window, window
+from holdfast.text.lexicon.patterns import NAME_IN_QUESTION
 
 _PUNCTUATION = "?!.,;:\"'()[]“”‘’…"
 _INTENTS = (
@@ -112,16 +114,16 @@ class Question:
 
 def analysed_question(text: str, asked_at: datetime) -> Question:
     plain = tuple((word, stems[0]) for word in _content_words(text) if len(stems := tokens.tokens(word)) == 1)
-    found = window(text, asked_at)
+    found, of_asker = window(text, asked_at), _FIRST_PERSON.search(text) is not None
     return Question(
         text=text,
         asked_at=asked_at,
         words=tokens.question_words(text),
         plain=plain,
-        keys=_keys(text, [word for word, _ in plain]),
+        keys=_keys(text, [word for word, _ in plain], of_asker),
         window=None if found is None else (found.start, found.stop),
         intent=next((name for name, pattern in _INTENTS if re.search(pattern, text.lower())), "fact"),
-        first_person=_FIRST_PERSON.search(text) is not None,
+        first_person=of_asker,
         time=found,
     )
 
@@ -132,7 +134,9 @@ def _content_words(text: str) -> list[str]:
     return list(dict.fromkeys(word for word in kept if word not in tokens.STOP_WORDS)) or kept
 
 
-def _keys(text: str, plain: list[str]) -> tuple[str, ...]:
-    """Keys that a question may name directly: its whole text, its words, and adjacent words joined by a hyphen."""
+def _keys(text: str, plain: list[str], of_asker: bool) -> tuple[str, ...]:
+    """Keys that a question may name directly: its whole text, its words, and adjacent words joined by a hyphen; and
+    those of the asker's own traits."""
     pairs = [f"{first}-{second}" for first, second in pairwise(plain)]
-    return tuple(dict.fromkeys([text.strip(), *plain, *pairs, "-".join(plain)]))[:_MAX_KEYS]
+    own = own_trait_keys(text) if of_asker and not NAME_IN_QUESTION.search(text) and KIN.isdisjoint(plain) else []
+    return tuple(dict.fromkeys([text.strip(), *plain, *pairs, "-".join(plain), *own]))[:_MAX_KEYS]

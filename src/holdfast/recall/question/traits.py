@@ -31,6 +31,10 @@ class Trait:
     key: re.Pattern[str] | None = None
 
 
+OWN_KEYS = {"home": ("home-city", "address"), "job": ("job-title", "employer")}
+"""Trait → keys under which the user's own value is kept."""
+
+
 def _trait(name: str, asked: str, told: str, key: str = "") -> Trait:
     return Trait(name, re.compile(asked, re.I), re.compile(told, re.I), re.compile(key) if key else None)
 
@@ -127,3 +131,9 @@ TRAITS = (
     ),
     _trait("start", r"\b(?P<a>starts?|begin|begins)\b", r"\bstart|\bbegin|\bbegan\b|\bfrom\b|\bopens?\b"),
 )
+
+
+def own_trait_keys(question: str) -> list[str]:
+    """Keys of the user's own traits that a question in the first person asks for."""
+    return [key for trait in TRAITS if trait.name in OWN_KEYS and trait.asked.search(question)
+            for key in OWN_KEYS[trait.name]]  # fmt: skip
