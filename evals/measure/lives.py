@@ -1,7 +1,7 @@
 """Answers and memories over whole lives: `python -m evals.measure.lives [file …] [--show] [--limit N] [--out]`.
 
 Every life of evals/data/lives is ingested session by session into a profile of its own, with the default offline
-install; its questions are asked, its list of memories is compared with its statements. `held` only measures.
+install; its questions are asked, its list of memories is compared with its statements. `held` and `held2` only measure.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ async def measure(files: list[Path], limit: int, show: bool) -> tuple[list[Asked
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*", default=["held"])
+    parser.add_argument("names", nargs="*", default=["held", "held2"])
     parser.add_argument("--limit", type=int, default=0, help="lives of each file")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--out", action="store_true", help=f"write {OUT.name}")

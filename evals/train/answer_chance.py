@@ -54,7 +54,7 @@ async def gather() -> list[tuple[str, str, tuple[float, ...] | None, str, Asked]
         for path in sorted(FOLDER.glob("*.txt")):
             for n, life in enumerate(parse_lives(path.read_text("utf-8"), path.name)[0]):
                 name = f"{path.stem}-{n}"
-                if path.stem == MEASURES or not is_held(name):
+                if path.stem in MEASURES or not is_held(name):
                     continue
                 recorder.last.clear()
                 asked, _, _ = await live(memory.profile("lives", name), life, name)

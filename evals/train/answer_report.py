@@ -20,9 +20,10 @@ from holdfast.recall.answer.statements import sentence_span
 from ..data.life import Question
 from ..measure.lives import VERDICTS, judge
 from ..paths import CACHE
+from .answer_split import MEASURES
 
 HERE = CACHE / "answers"
-CALIBRATES, MEASURES = "calibrates", "held"
+CALIBRATES, HELD = "calibrates", "held"
 READ_TOKENS = int(os.environ.get("READ_TOKENS", "160"))
 COMPUTED = ("when", "long", "count")
 """Categories whose answers are computed from the words that the reader finds."""
@@ -49,7 +50,7 @@ def rows(found: Path) -> list[Row]:
         kind, features = answer_features(np.log(np.maximum(each["chances"], 1e-5)), spans, listed)
         chosen = listed if KINDS[kind] == "list" and listed else spans[:1]
         verdict = _verdict(question, lives[each["life"]], KINDS[kind], chosen)
-        use = MEASURES if each["life"].startswith(f"{MEASURES}-") else CALIBRATES
+        use = HELD if each["life"].split("-")[0] in MEASURES else CALIBRATES
         made.append(Row(use, question["category"], KINDS[kind] != "none", features, verdict))
     return made
 
@@ -92,7 +93,7 @@ def calibration(found: Path) -> Any:
 def report(found: Path) -> None:
     """Counts right, wrong and empty answers by the least chance to answer with; and how many of a chance are right."""
     weights = calibration(found)
-    for name in (CALIBRATES, MEASURES):
+    for name in (CALIBRATES, HELD):
         mine = [row for row in rows(found) if row.use == name]
         chances = [1 / (1 + np.exp(-row.features @ weights)) if row.answered else 0.0 for row in mine]
         print(name, len(mine), "questions")

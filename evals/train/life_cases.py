@@ -1,4 +1,4 @@
-"""Lives (evals/data/lives) as annotated conversations for what learns from them: `held`, `k` and `l` only measure.
+"""Lives (evals/data/lives) as annotated conversations for what learns from them; some files only measure.
 
 A life's statements say what is worth keeping, but not as which kind: `kind` is None. What lives do not annotate may be
 worth keeping too: only messages that no statement and no question needs are known to hold nothing (`unsure` has the
@@ -13,7 +13,7 @@ from typing import Any
 
 from ..data.life import FOLDER, Life, Statement, parse_lives
 
-MEASURED_FILES = ("held", "k", "l")
+MEASURED_FILES = ("held", "held2", "k", "l")
 
 
 def life_cases() -> list[dict[str, Any]]:
