@@ -23,7 +23,7 @@ from holdfast.domain.ports.models import Embedder
 from holdfast.domain.timestamps import parse_moment
 from holdfast.models.local import ArcticEmbedder, PotionEmbedder
 from holdfast.recall.answer import support
-from holdfast.recall.answer.offline import MIN_SUPPORT as SUPPORTED
+from holdfast.recall.answer.support import MIN_SUPPORT as SUPPORTED
 from holdfast.recall.question.analysis import analysed_question
 
 from ..data import benchmarks
