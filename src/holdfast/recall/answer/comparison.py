@@ -22,7 +22,7 @@ async def compared_answer(
     one, two = question.about(wanted.a), question.about(wanted.b)
     model = searcher.models.embedder.model
     found = [answering_hits(each, await searcher.search(each, MAX_JUDGED), model) for each in (one, two)]
-    confidence = min(support(each, hits, model) if hits else 0.0 for each, hits in zip((one, two), found, strict=True))
+    confidence = min(support(each, some, model) if some else 0.0 for each, some in zip((one, two), found, strict=True))
     if confidence < MIN_SUPPORT:
         return None
     first, second = await dated_hit(searcher, one, found[0][:2]), await dated_hit(searcher, two, found[1][:2])
@@ -43,9 +43,8 @@ async def _compared(searcher: Searcher, wanted: Computation, one: DatedStatement
     quotes = [await attributed(searcher.store, each.hit, each.quote) for each in (one, two)]
     told = f"{quotes[0]} ({one.day}); {quotes[1]} ({two.day})"
     if wanted.what == "between":
-        return f"{duration_between(one.window.start, two.window.start, wanted.unit)}: {told}", cited_statements(
-            one, two
-        )
+        length = duration_between(one.window.start, two.window.start, wanted.unit)
+        return f"{length}: {told}", cited_statements(one, two)
     early = one.window.start <= two.window.start
     chosen = wanted.a if early != wanted.last else wanted.b
     return f"{chosen[:1].upper()}{chosen[1:]}: {told}", cited_statements(one, two)
