@@ -41,6 +41,8 @@ eval: $(DONE)
 	$(BIN)/python -m evals
 	$(BIN)/python -m evals.measure.extraction --unread
 	$(BIN)/python -m evals.measure.answers
+	$(BIN)/python -m evals.measure.everyday
+	$(BIN)/python -m evals.measure.lives --out
 	$(BIN)/python -m evals.measure.graph
 
 $(DONE): pyproject.toml requirements.lock hatch_build.py scripts/fetch_models.py

@@ -23,7 +23,7 @@ from holdfast.domain.ports.models import Embedder
 from holdfast.domain.timestamps import parse_moment
 from holdfast.models.local import ArcticEmbedder, PotionEmbedder
 from holdfast.recall.answer import support
-from holdfast.recall.answer.offline import MIN_SUPPORT as SUPPORTED
+from holdfast.recall.answer.support import MIN_SUPPORT as SUPPORTED
 from holdfast.recall.question.analysis import analysed_question
 
 from ..data import benchmarks
@@ -188,10 +188,12 @@ async def main() -> None:
     print("by words", both_fitted(rows, "cosine"), "in use", support.UNCALIBRATED)
     text = f"""# When Holdfast answers
 
-Written by `python -m evals.measure.answers`. Without a language model an answer is a quotation or is computed from one,
-given when its support is at least {SUPPORTED}. Questions about something else are mostly left unanswered, and so are
-many that name the wrong person. A false premise told in the conversation's very words is hardly told apart by words and
-vectors. Our own and LongMemEval's questions are judged by weights that have not seen their conversation; LoCoMo trains
+Written by `python -m evals.measure.answers`. This measures support: how surely hits are about a
+question. With an embedder that brings no reader of answers, an answer is given when its support is at least
+{SUPPORTED}; with the default one, the reader decides ([lives.md](lives.md)), and support is one of its signs. Questions
+about something else are mostly left unanswered, and so are many that name the wrong person. A false premise told in
+the conversation's very words is hardly told apart by words and vectors. Our own and LongMemEval's questions are judged
+by weights that have not seen their conversation; LoCoMo trains
 nothing.
 
 {chr(10).join(table)}

@@ -142,6 +142,51 @@ def table(asked: list[Asked]) -> list[str]:
     return rows
 
 
+def reliability(asked: list[Asked]) -> list[str]:
+    """How many of the answers with about the same confidence are right."""
+    rows = ["| confidence | answers | right |", "|---|---|---|"]
+    for low in (0.5, 0.6, 0.7, 0.8, 0.9):
+        some = [each for each in asked if each.answer and low <= each.confidence < low + 0.1]
+        if some:
+            right = sum(each.verdict == "right" for each in some)
+            rows.append(f"| {low:.1f} to {low + 0.1:.1f} | {len(some)} | {100 * right / len(some):.0f} % |")
+    return rows
+
+
+def interval(right: int, total: int) -> str:
+    """A share with its 95 % interval (Wilson)."""
+    share, z = right / total, 1.96
+    middle = (share + z * z / (2 * total)) / (1 + z * z / total)
+    half = z * (share * (1 - share) / total + z * z / (4 * total * total)) ** 0.5 / (1 + z * z / total)
+    return f"{100 * share:.1f} % ({100 * (middle - half):.1f} to {100 * (middle + half):.1f})"
+
+
+def page(asked: list[Asked], list_: Listed, files: list[Path]) -> str:
+    count = Counter(each.verdict for each in asked)
+    never = [each for each in asked if each.question.category == "never"]
+    sound = count["right"] + count["rightly empty"]
+    lines = [
+        "# Lives",
+        "",
+        f"Written by `python -m evals.measure.lives --out`: {len(asked)} questions over {len({a.life for a in asked})} "
+        f"lives of {' and '.join(path.name for path in files)}, with the default offline install and no language "
+        "model. Nothing was learned from these lives, and only totals were looked at. An answer is right when it has "
+        "the words that its author wanted; a quotation of them counts. A third of the questions ask for what was never "
+        "told.",
+        "",
+        f"- Right or rightly empty: {interval(sound, len(asked))}.",
+        f"- Wrong: {interval(count['wrong'], len(asked))}.",
+        f"- Answered though never told: {interval(sum(bool(a.answer) for a in never), len(never))} of {len(never)}.",
+        f"- Statements that hold and are known: {interval(list_.known, list_.current)} of {list_.current}.",
+        f"- Statements that ended and are still current: {interval(list_.stale, list_.ended)} of {list_.ended}.",
+        "",
+        *table(asked),
+        "",
+        *reliability(asked),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 async def measure(files: list[Path], limit: int, show: bool) -> tuple[list[Asked], Listed, list[dict[str, Any]]]:
     asked: list[Asked] = []
     totals = Counter[str]()
@@ -185,7 +230,7 @@ def main() -> None:
     print("\n".join(lines))
     (CACHE / "lives-memories.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False))
     if given.out:
-        OUT.write_text("# Lives\n\n" + "\n".join(lines) + "\n")
+        OUT.write_text(page(asked, list_, files))
 
 
 if __name__ == "__main__":

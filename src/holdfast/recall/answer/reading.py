@@ -106,13 +106,17 @@ async def _read(
     found = await read_hits(searcher, reader, question, seen)
     if not _asks_past(question) and (ended := await _ended_messages(searcher, found)):
         left = [hit for hit in seen if ended.isdisjoint((hit.id, *hit.sources))]
-        return await _read(searcher, reader, question, left)
+        found = await read_hits(searcher, reader, question, left)
+        if await _ended_messages(searcher, found):
+            return NOTHING, 0.0
     return found, sureness(question, found, seen, support(question, seen, searcher.models.embedder.model))
 
 
 async def _ended_messages(searcher: Searcher, found: ReadHits) -> set[str]:
     """Ids of the messages in which the found words are only in a statement that no longer holds."""
     messages = {span.hit.message_id for span in found.spans if span.hit.message_id is not None}
+    if not messages:
+        return set()
     drawn = [memory for memory in await searcher.store.resting_on(list(messages)) if memory.kind != "summary"]
     ended = set()
     for span in found.spans:

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 from holdfast.domain.results import Hit
 from holdfast.recall.question.analysis import Question
+from holdfast.recall.ranking.clauses import people_in
 from holdfast.recall.ranking.relevance import ABOUT, probability
+from holdfast.recall.ranking.trust import OWN, SECOND_HAND, is_about_user, own_answers, standing
 from holdfast.text import static_vectors, tokens
 from holdfast.text.lexicon.calendar import MONTH_INDEX, WEEKDAY_INDEX
 from holdfast.text.lexicon.patterns import NAME_IN_QUESTION
@@ -46,10 +48,25 @@ LACK_WEIGHTS = (-8.0, -1.5, -3.0, -4.0, 1.5)
 """Weights of what a statement lacks (nearness, value type, trait, the right person) and the offset: the best of a grid
 search on our own conversations and one half of the everyday questions."""
 RANK_PENALTY = 0.02
+MIN_SUPPORT = 0.4
+"""The minimum probability that the hits answer the question: the best balance of right answers and rightly empty ones
+in `python -m evals.measure.answers`."""
 MIN_PLAIN_SUPPORT = 0.5
 """The minimum support when a hit plainly states an everyday trait of exactly the person or thing asked about."""
 _MAX_CHARACTERS = 1500
 _NO_NAMES = {"i", "i'm", "i've", "i'd", "i'll", *MONTH_INDEX, *WEEKDAY_INDEX}
+
+
+def answering_hits(question: Question, found: Sequence[Hit], model: str) -> list[Hit]:
+    """The hits that may answer: no hearsay, and nothing that a document or a tool brought where the question is about
+    the user and their own statements support an answer."""
+    kept = [hit for hit in found if not hit.assessment.hearsay]
+    own = [hit for hit in kept if standing(hit) == OWN]
+    known = people_in(own)
+    if len(own) == len(kept) or not own or not is_about_user(question, known, own):
+        return kept
+    answers = own_answers(question, own, known, model).ids and support(question, own, model) >= MIN_SUPPORT
+    return [hit for hit in kept if standing(hit) != SECOND_HAND] if answers else kept
 
 
 def support(question: Question, hits: Sequence[Hit], model: str) -> float:

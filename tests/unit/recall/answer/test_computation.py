@@ -113,14 +113,15 @@ def test_a_question_about_the_wrong_person_has_less_support(tmp_path_factory: py
     with Holdfast.open(tmp_path_factory.mktemp("data")) as memory:
         profile = memory.profile("app", "two")
         talk = [
-            ("Ana", "My watercolours of the harbour won a prize."),
+            ("Ana", "I work as a potter in Lagos."),
             ("Ben", "Lovely! I spent the day fixing my van."),
         ]
         profile.ingest([{"role": "user", "speaker": who, "content": text} for who, text in talk], session_id="s")
         profile.settle()
-        right = profile.recall("What did Ana win a prize for?")
-        wrong = profile.recall("What did Ben win a prize for?")
-        assert "watercolours" in right.answer
+        right = profile.recall("Where does Ana work?")
+        wrong = profile.recall("Where does Ben work?")
+        assert "Lagos" in right.answer
+        assert wrong.answer == ""
         assert right.confidence > wrong.confidence + 0.1
 
 
