@@ -9,12 +9,14 @@ from datetime import datetime, timedelta
 
 from holdfast.domain.ports.models import AnswerKind
 from holdfast.domain.results import Hit
+from holdfast.domain.types import Memory
 from holdfast.recall.answer.statements import duration_between, sentence_span
 from holdfast.recall.question.analysis import Question
-from holdfast.text.dates import OPEN_START, OPEN_STOP, Window, meant_window, window_phrase, windows
+from holdfast.text.dates import OPEN_START, OPEN_STOP, Window, meant_window, window_phrase, windows, written_date
 from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 
 _NUMBER = re.compile(rf"\b(?:\d[\d,.]*|{A_COMMON_NUMBER})\b", re.I)
+_BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)", re.I)
 
 
@@ -45,7 +47,7 @@ def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpa
     if wanted.what == "count":
         return _count(spans)
     span = spans[0]
-    when = _in_tense(question, span.at, _time_of(span))
+    when = _in_tense(question, span.at, time_of(span))
     if wanted.what == "when":
         return _dated(question, span, when)
     if when is None:
@@ -69,13 +71,26 @@ def _count(spans: Sequence[FoundSpan]) -> str:
     return f"{len(texts)}: {'; '.join(texts)}"
 
 
-def _time_of(span: FoundSpan) -> Window | None:
+def time_of(span: FoundSpan) -> Window | None:
     """The time that the words state, in the tense of their sentence; else the one that the rest of it states."""
     first, _ = sentence_span(span.hit.content, span.start, span.stop)
     start, stop = span.start - first, span.stop - first
     found = windows(span.hit.content[first : first + len(span.sentence) + 1], span.at)
     inside = [each for each in found if each.span[0] < stop and each.span[1] > start]
     return meant_window(inside, bounded=False) or meant_window(found, bounded=False)
+
+
+def known_day(span: FoundSpan, drawn: Sequence[Memory]) -> str:
+    """The day of a memory drawn from the message where its words only have the number ("no wait, the 15th"), with the
+    memory; empty otherwise."""
+    when = time_of(span)
+    if when is None or not _BARE_DAY.fullmatch(when.text):
+        return ""
+    for memory in drawn:
+        at = memory.occurred_at
+        if at is not None and at.day == when.start.day and at.date() != when.start.date():
+            return f"{written_date(at)}: {memory.content}"
+    return ""
 
 
 def _in_tense(question: Question, said: datetime, when: Window | None) -> Window | None:

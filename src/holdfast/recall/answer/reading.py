@@ -12,8 +12,9 @@ from datetime import datetime
 
 from holdfast.domain.ports.models import AnswerReader, ReadPassage
 from holdfast.domain.results import Answer, Citation, Hit
+from holdfast.domain.types import Memory
 from holdfast.recall.answer.attribution import attributed
-from holdfast.recall.answer.computed import FoundSpan, computed_text
+from holdfast.recall.answer.computed import FoundSpan, computed_text, known_day
 from holdfast.recall.answer.support import support
 from holdfast.recall.answer.sureness import ReadHits, sureness
 from holdfast.recall.hits import hit_of, verbatim_hits
@@ -87,7 +88,9 @@ async def read_answer(
         found, chance = await _read(searcher, reader, question, seen)
     if chance < MIN_CHANCE:
         return Answer("", (), hits, chance)
-    text = computed_text(question, found.kind, found.spans) or await _quotation(searcher, found.spans)
+    drawn = await _drawn_memories(searcher, found.spans[0].hit)
+    text = known_day(found.spans[0], drawn) if question.computation and question.computation.what == "when" else ""
+    text = text or computed_text(question, found.kind, found.spans) or _quotation(found.spans, drawn)
     if found.kind in ("yes", "no"):
         text = f"{found.kind.capitalize()}: {text}"
     text = await _told_by(searcher, question, found.spans[0].hit, text)
@@ -130,29 +133,26 @@ def _asks_past(question: Question) -> bool:
     return question.past_state is not None or question.target.past
 
 
-async def _quotation(searcher: Searcher, spans: Sequence[FoundSpan]) -> str:
-    """The sentences with the answers, or a memory drawn from the message that has the words and can stand alone."""
-    sentences = list(dict.fromkeys((span.hit.id, span.sentence) for span in spans))
-    if len(sentences) == 1:
-        said_by = spans[0].hit.speaker
-        quotation = f"{said_by}: {sentences[0][1]}" if said_by else sentences[0][1]
-        return await _memory_text(searcher, spans) or quotation
-    return "; ".join(dict.fromkeys(span.text for span in spans))
-
-
-async def _memory_text(searcher: Searcher, spans: Sequence[FoundSpan]) -> str:
-    hit = spans[0].hit
-    if hit.message_id is None:
-        return ""
-    drawn = [memory for memory in await searcher.store.resting_on([hit.message_id]) if memory.current]
-    fitting = [
-        memory.content
+async def _drawn_memories(searcher: Searcher, hit: Hit) -> list[Memory]:
+    """The current memories drawn from a message."""
+    drawn = await searcher.store.resting_on([hit.message_id]) if hit.message_id is not None else []
+    return [
+        memory
         for memory in drawn
-        if memory.kind != "summary"
-        and standing(hit_of(memory)) <= standing(hit)
-        and all(span.text.casefold() in memory.content.casefold() for span in spans)
+        if memory.current and memory.kind != "summary" and standing(hit_of(memory)) <= standing(hit)
     ]
-    return min(fitting, key=len, default="")
+
+
+def _quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
+    """The sentence with the answer, or a memory drawn from its message that has the words and can stand alone; the
+    words themselves where they are in several sentences."""
+    sentences = {(span.hit.id, span.sentence) for span in spans}
+    if len(sentences) > 1:
+        return "; ".join(dict.fromkeys(span.text for span in spans))
+    wanted = [span.text.casefold() for span in spans]
+    fitting = [m.content for m in drawn if all(words in m.content.casefold() for words in wanted)]
+    said_by, sentence = spans[0].hit.speaker, spans[0].sentence
+    return min(fitting, key=len, default=f"{said_by}: {sentence}" if said_by else sentence)
 
 
 async def _told_by(searcher: Searcher, question: Question, hit: Hit, text: str) -> str:
