@@ -15,6 +15,7 @@ from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.types import Draft, Memory, Message
 from holdfast.models.rules.conversation import SourcedFinding, proved_finding, sourced_findings
 from holdfast.models.rules.findings.finding import (
+    FOREIGN_CONFIDENCE_SHARE,
     MIN_CONFIDENCE,
     UNREAD_CONFIDENCE_SHARE,
     RuleFinding,
@@ -102,10 +103,14 @@ def _confident_drafts(findings: list[JudgedFinding], least: float, was_read: boo
     return _without_repetitions(
         _proved_draft(finding, note)
         for finding, note, _ in findings
-        if finding.confidence
-        >= (least if was_read and tokens.is_mostly_latin(note.setting.sentence) else least * UNREAD_CONFIDENCE_SHARE)
-        and has_predicate(finding)
+        if finding.confidence >= least * _confidence_share(note, was_read) and has_predicate(finding)
     )
+
+
+def _confidence_share(note: SourcedFinding, was_read: bool) -> float:
+    if not tokens.is_mostly_latin(note.setting.sentence):
+        return FOREIGN_CONFIDENCE_SHARE
+    return 1.0 if was_read else UNREAD_CONFIDENCE_SHARE
 
 
 def _proved_draft(finding: RuleFinding, note: SourcedFinding) -> Draft:

@@ -15,9 +15,9 @@ from holdfast.text.redaction import redacted_text
 MIN_CONFIDENCE = 0.67
 """Minimum confidence of the judge; anything below is kept only as a message. Cross-validated precision
 at this threshold is 0.86."""
-UNREAD_CONFIDENCE_SHARE = 0.56
-"""The share of that threshold used where no reader judges, or for scripts of which the reader knows few words: there,
-equally good findings get lower confidence. docs/decisions/0008 has the figures."""
+UNREAD_CONFIDENCE_SHARE, FOREIGN_CONFIDENCE_SHARE = 0.68, 0.56
+"""The shares of that threshold used where no reader judges, and for scripts of which the judge and the reader know few
+words: there, equally good findings get lower confidence. docs/decisions/0008 has the figures."""
 MAX_SUMMARY_CHARACTERS = 80
 """Maximum characters of a summary. Chosen by hand; not measured."""
 TOPICLESS_RULES = frozenset(("told", "told-event", "told-task", "told-order", "spoken", "reply", "abroad", "agreed"))
