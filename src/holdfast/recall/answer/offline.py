@@ -8,6 +8,7 @@ user's own statements do (ranking/trust.py), and what a document or a tool says 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from holdfast.domain.ports.models import AnswerReader
@@ -19,11 +20,12 @@ from holdfast.recall.answer.comparison import compared_answer
 from holdfast.recall.answer.history import Earlier, earlier_statement
 from holdfast.recall.answer.listing import listed_answer, wanted_list
 from holdfast.recall.answer.other_statement import written_day
-from holdfast.recall.answer.reading import read_answer
+from holdfast.recall.answer.reading import ReaderFailed, read_answer
 from holdfast.recall.answer.support import MAX_JUDGED, MIN_SUPPORT, answering_hits, support
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.search import Searcher
 
+log = logging.getLogger("holdfast")
 EARLIER_CONFIDENCE = 0.7
 """Confidence of an answer that states how something was before. Chosen by hand."""
 MAX_TOLD, TOLD_CONFIDENCE = 3, 0.5
@@ -45,12 +47,9 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
         return listed
     if not hits:
         return Answer("", (), ())
-    compares = wanted is not None and wanted.b != ""
-    if wanted is not None and compares and (both := await compared_answer(searcher, question, wanted, hits)):
+    if wanted is not None and wanted.b and (both := await compared_answer(searcher, question, wanted, hits)):
         return both
-    reader, read = searcher.models.embedder, None
-    if isinstance(reader, AnswerReader) and question.target.readable:
-        read = Answer("", (), hits) if compares else await read_answer(searcher, reader, question, seen, hits)
+    read = await _read(searcher, question, seen, hits)
     if read is not None and read.answer:
         return read
     if listed is not None:
@@ -66,6 +65,21 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
     if confidence < MIN_SUPPORT:
         return Answer("", (), hits, confidence)
     return await best_statement_answer(searcher, question, seen[:limit], hits, confidence)
+
+
+async def _read(searcher: Searcher, question: Question, seen: Sequence[Hit], hits: tuple[Hit, ...]) -> Answer | None:
+    """What the reader of answers says; None when there is none for the question's language, or when it fails. It does
+    not compare two things."""
+    reader, wanted = searcher.models.embedder, question.computation
+    if not isinstance(reader, AnswerReader) or not question.target.readable:
+        return None
+    if wanted is not None and wanted.b:
+        return Answer("", (), hits)
+    try:
+        return await read_answer(searcher, reader, question, seen, hits)
+    except ReaderFailed as failure:
+        log.warning("answering with the statement that fits best, the reader failed: %s", failure)
+        return None
 
 
 async def _told_answer(searcher: Searcher, told: Sequence[Hit], hits: tuple[Hit, ...]) -> Answer:

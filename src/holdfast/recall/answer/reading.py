@@ -34,6 +34,10 @@ MAX_PARTS = 3
 """Parts of one message that are read: those that share most words with the question."""
 
 
+class ReaderFailed(Exception):
+    """The reader of answers raised an error, or its files are missing or damaged."""
+
+
 async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question, hits: Sequence[Hit]) -> ReadHits:
     """Reads the messages behind the hits, best first."""
     told = await verbatim_hits(searcher.store, hits, question.text)
@@ -44,7 +48,10 @@ async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question
         for start, stop in _parts_to_read(question, hit.content):
             passages.append(ReadPassage(hit.content[start:stop], _speaker(hit), at.date()))
             places.append((hit, at, start))
-    found = await reader.read_answer(question.text, question.asked_at.date(), passages)
+    try:
+        found = await reader.read_answer(question.text, question.asked_at.date(), passages)
+    except Exception as failure:
+        raise ReaderFailed(str(failure)) from failure
     spans = []
     for span in found.spans:
         hit, at, start = places[span.passage]

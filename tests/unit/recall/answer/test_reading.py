@@ -74,6 +74,16 @@ async def test_a_reader_that_is_not_sure_leaves_the_answer_empty_but_not_the_hit
         assert found.confidence < 0.6
 
 
+async def test_a_reader_that_fails_leaves_the_statement_that_fits_best(caplog: pytest.LogCaptureFixture) -> None:
+    class BrokenReader(ScriptedReader):
+        async def read_answer(self, question: str, asked: date, passages: Sequence[ReadPassage]) -> ReadAnswer:
+            raise OSError("answer_reader.npz is damaged")
+
+    text, _ = await answer(BrokenReader(), "Who is my dentist?", ("2026-02-01", "My dentist is Dr. Okafor."))
+    assert "Okafor" in text
+    assert "answer_reader.npz is damaged" in caplog.text
+
+
 async def test_passages_come_with_speaker_and_day() -> None:
     reader = ScriptedReader("Basel")
     text, _ = await answer(reader, "Who moved to Basel?", ("2026-02-01", "I moved to Basel."), speaker="Jonas")
