@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.models import onnx_file, statement_reader
+from holdfast.models import onnx_file, reader_network, statement_reader
 from holdfast.text import supersession
 from holdfast.text.static_vectors import weights_path
 from holdfast.text.wordpiece import WordPiece
@@ -72,12 +72,12 @@ def _packed(talk: Talk, pieces: WordPiece, odds: Any) -> dict[str, Any]:
 def small_numbers(network: onnx_file.OnnxNetwork) -> dict[str, Any]:
     """The embedder in the small numbers that it has: each table and matrix with its scale and zero point."""
     found: dict[str, Any] = {}
-    scale, zero, table = statement_reader.quantised_tensor(network, "embeddings.word_embeddings.weight")
+    scale, zero, table = reader_network.quantised_tensor(network, "embeddings.word_embeddings.weight")
     found |= {"table": table, "table.scale": scale, "table.zero": zero}
-    small = statement_reader.quantised_matrices(network)
+    small = reader_network.quantised_matrices(network)
     found |= {
         name: each.astype(np.float16)
-        for name, each in statement_reader.embedder_weights(network).items()
+        for name, each in reader_network.embedder_weights(network).items()
         if name not in small
     }
     for name, (scale, zero, values) in small.items():
@@ -213,7 +213,7 @@ def network_graph(onnx: Any, *, tokens: bool = False) -> Any:
     held: list[Any] = []
     types = {np.dtype(np.float32): kinds.FLOAT, np.dtype(np.int8): kinds.INT8}
     network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
-    for name, values in statement_reader.reader_weights(network, statement_reader.load_learned_weights()).items():
+    for name, values in reader_network.reader_weights(network, reader_network.load_learned_weights("reader")).items():
         tensor = onnx.TensorProto(name=name, data_type=types[values.dtype], dims=values.shape)
         tensor.data_location = kinds.EXTERNAL
         tensor.external_data.add(key="location", value="none")
@@ -233,7 +233,7 @@ def network_graph(onnx: Any, *, tokens: bool = False) -> Any:
     small: dict[str, tuple[str, str, str]] = {}
 
     def dense(x: str, name: str, out: str) -> str:
-        if name.endswith(statement_reader.FLOAT_MATRICES):
+        if name.endswith(reader_network.FLOAT_MATRICES):
             return op("Add", [op("MatMul", [x, f"{name}.weight"], f"{out}.m"), f"{name}.bias"], out)
         if x not in small:
             small[x] = (f"{x}.q", f"{x}.s", f"{x}.z")
@@ -257,7 +257,7 @@ def network_graph(onnx: Any, *, tokens: bool = False) -> Any:
     places = op("Slice", ["position", "first", long, "first"], "places")
     marks = op("Gather", ["token_type", "token_type_ids"], "marks")
     x = norm(op("Add", [op("Add", ["words", places], "placed"), marks], "begun"), "norm", "x0")
-    for n in range(statement_reader.LAYERS):
+    for n in range(reader_network.LAYERS):
         name = f"layers.{n}"
         split = {}
         for part in ("q", "k", "v"):

@@ -1,7 +1,7 @@
 """Reads a question together with the passages found for it, and returns the words that answer it, yes, no, or nothing.
 
 It runs the embedder's own layers with a small learned difference (answer_reader.npz, trained by
-`evals/train/answers.py`), like statement_reader.py. answer_reader.onnx is the network without its weights.
+`evals/train/answers.py`; reader_network.py).
 """
 
 from __future__ import annotations
@@ -11,19 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from importlib import resources
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast.domain.ports.models import AnswerKind, AnswerSpan, ReadAnswer, ReadPassage
 from holdfast.domain.types import Floats
-from holdfast.models import onnx_file
 from holdfast.models.answer_spans import TokenSpan, best_spans, listed_spans
-from holdfast.models.local import session_options
-from holdfast.models.statement_reader import quantised_tensor, reader_weights
-from holdfast.text.static_vectors import weights_path
+from holdfast.models.reader_network import ReaderNetwork
 from holdfast.text.wordpiece import WordPiece
 
 KINDS: tuple[AnswerKind, ...] = ("none", "span", "list", "yes", "no")
@@ -119,7 +113,7 @@ class NetworkAnswerReader:
         passages: Sequence[ReadPassage], encoded: Sequence[EncodedPassage],
     ) -> ReadAnswer:  # fmt: skip
         kind, features = answer_features(kinds, spans, listed)
-        chance = 1 / (1 + np.exp(-float(self._learned["calibration"] @ features)))
+        chance = 1 / (1 + np.exp(-float(self._network.learned["calibration"] @ features)))
         if KINDS[kind] == "none":
             return ReadAnswer("none", (), 0.0)
         told = KINDS[kind]
@@ -131,11 +125,8 @@ class NetworkAnswerReader:
 
     def _outputs(self, ids: list[int], first: int) -> tuple[Floats, Floats]:
         """Logits of the kind of the answer, and of start, end and inside for each token."""
-        scale, zero, table = self._words
-        words = (table[ids].astype(np.float32) - zero) * scale
-        segments = np.array([[0] * first + [1] * (len(ids) - first)], np.int64)
-        state = np.asarray(self._session.run(None, {"words": words[None], "token_type_ids": segments})[0][0])
-        learned = self._learned
+        state = self._network.output(ids, [0] * first + [1] * (len(ids) - first))
+        learned = self._network.learned
         whole = np.concatenate([state[0], state.mean(0)])
         inner = np.maximum(learned["k1.weight"] @ whole + learned["k1.bias"], 0)
         spans = state @ learned["span.weight"].T + learned["span.bias"]
@@ -143,32 +134,12 @@ class NetworkAnswerReader:
         return learned["k2.weight"] @ inner + learned["k2.bias"], spans
 
     @cached_property
+    def _network(self) -> ReaderNetwork:
+        return ReaderNetwork("answer_reader")
+
+    @property
     def _pieces(self) -> WordPiece:
-        return WordPiece(weights_path("arctic-embed-s/vocab.txt"))
-
-    @cached_property
-    def _words(self) -> tuple[Floats, Floats, NDArray[Any]]:
-        network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
-        return quantised_tensor(network, "embeddings.word_embeddings.weight")
-
-    @cached_property
-    def _learned(self) -> dict[str, NDArray[Any]]:
-        with resources.files(__package__).joinpath("answer_reader.npz").open("rb") as file:
-            stored = {name: values.astype(np.float32) for name, values in np.load(file).items()}
-        scales = {name: stored.pop(f"{name}.scale", 1.0) for name in [n for n in stored if not n.endswith(".scale")]}
-        return {name: stored[name] * scale for name, scale in scales.items()}
-
-    @cached_property
-    def _session(self) -> Any:
-        import onnxruntime
-
-        network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
-        values = reader_weights(network, self._learned)
-        options = session_options()
-        tensors = {name: onnxruntime.OrtValue.ortvalue_from_numpy(each) for name, each in values.items()}
-        options.add_external_initializers(list(tensors), list(tensors.values()))
-        graph = resources.files(__package__).joinpath("answer_reader.onnx").read_bytes()
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        return self._network.pieces
 
 
 def _span_in_text(text: str, encoded: EncodedPassage, span: TokenSpan) -> AnswerSpan:

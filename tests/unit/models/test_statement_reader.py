@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.models import onnx_file
 from holdfast.models.local import ArcticEmbedder
+from holdfast.models.reader_network import LAYERS, embedder_weights
 from holdfast.models.rules.judge import ReadableSentence
-from holdfast.models.statement_reader import LAYERS, embedder_weights
 from holdfast.text import supersession
 from holdfast.text.static_vectors import weights_path
 from holdfast.text.supersession import ComparedStatement, StatementPair, StatementSource
