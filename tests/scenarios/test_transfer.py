@@ -453,7 +453,9 @@ async def test_a_killed_transfer_goes_on_and_ends_in_the_same_checksum(
         partly = [len(await take_inventory(await copy.open("app", name, create=True))) for name in ("alice", "bob")]
         assert 700 <= sum(partly) < 1800
         done = await run_transfer_once_free(source, copy)
-        assert (done.checksum, done.copied) == (wanted, 1800 - sum(partly))
+        assert done.checksum == wanted
+        # the database may still commit what the killed process sent last after it was counted here
+        assert 0 <= done.copied <= 1800 - sum(partly)
 
 
 @pytest.fixture
