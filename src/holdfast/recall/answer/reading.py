@@ -8,6 +8,7 @@ computed from it (computed.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from holdfast.domain.ports.models import AnswerReader, ReadPassage
@@ -19,6 +20,8 @@ from holdfast.recall.answer.support import support
 from holdfast.recall.answer.sureness import ReadHits, sureness
 from holdfast.recall.hits import hit_of, verbatim_hits
 from holdfast.recall.question.analysis import Question
+from holdfast.recall.ranking.clauses import people_in
+from holdfast.recall.ranking.fit import best_fits
 from holdfast.recall.ranking.recency import said_at
 from holdfast.recall.ranking.trust import OWN, SECOND_HAND, addresses_agent, standing
 from holdfast.recall.search import Searcher
@@ -96,6 +99,8 @@ async def read_answer(
     if chance < MIN_CHANCE:
         return Answer("", (), hits, chance)
     drawn = await _drawn_memories(searcher, found.spans[0].hit)
+    if _is_of_somebody_else(question, found.spans, drawn, seen):
+        return Answer("", (), hits, 0.0)
     text = known_day(found.spans[0], drawn) if question.computation and question.computation.what == "when" else ""
     text = text or computed_text(question, found.kind, found.spans) or _quotation(found.spans, drawn)
     if found.kind in ("yes", "no"):
@@ -148,6 +153,18 @@ async def _drawn_memories(searcher: Searcher, hit: Hit) -> list[Memory]:
         for memory in drawn
         if memory.current and memory.kind != "summary" and standing(hit_of(memory)) <= standing(hit)
     ]
+
+
+def _is_of_somebody_else(
+    question: Question, spans: Sequence[FoundSpan], drawn: Sequence[Memory], seen: Sequence[Hit]
+) -> bool:
+    """Whether the asker asks about themselves, and the statement with the words is about another person: what a sister
+    is allergic to is no answer to "What am I allergic to?"."""
+    target, hit = question.target, spans[0].hit
+    if not target.own or not target.traits or target.names or target.kin or hit.speaker is not None:
+        return False
+    stated = replace(hit, content=_quotation(spans, drawn))
+    return best_fits(target, [stated], people_in(seen))[0].owned < 0
 
 
 def _quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:

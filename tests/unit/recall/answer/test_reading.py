@@ -84,6 +84,15 @@ async def test_a_reader_that_fails_leaves_the_statement_that_fits_best(caplog: p
     assert "answer_reader.npz is damaged" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "told", ["My sister Ines is allergic to nuts.", "I live in Porto and my sister Ines is allergic to nuts."]
+)
+async def test_what_a_relative_is_allergic_to_does_not_answer_for_the_asker(told: str) -> None:
+    said = ("2026-02-01", told)
+    assert (await answer(ScriptedReader("nuts"), "What am I allergic to?", said))[0] == ""
+    assert "nuts" in (await answer(ScriptedReader("nuts"), "What is my sister allergic to?", said))[0]
+
+
 async def test_passages_come_with_speaker_and_day() -> None:
     reader = ScriptedReader("Basel")
     text, _ = await answer(reader, "Who moved to Basel?", ("2026-02-01", "I moved to Basel."), speaker="Jonas")
