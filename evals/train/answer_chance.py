@@ -26,7 +26,7 @@ from ..data.life import FOLDER, parse_lives
 from ..measure.lives import VERDICTS, Asked, live
 from ..paths import CACHE
 from ..profiles import cached_embedder, open_memory
-from .answer_split import MEASURES, is_held
+from .life_split import MEASURES, is_held
 
 KEPT = CACHE / "answer-chance.pickle"
 FOLDS = 8

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from answer_split import is_held
+from life_split import is_held
 from reader_network import Layer, Matrix, Norm, values
 from torch import nn
 from torch.nn import functional
@@ -36,10 +36,14 @@ HEAD_RATE, DROP, SMOOTH = 1e-3, 0.1, 0.99
 EPOCHS = float(os.environ.get("EPOCHS", "9"))
 BATCH = int(os.environ.get("BATCH", "64"))
 MAX_TOKENS = int(os.environ.get("MAX_TOKENS", "288"))
+SIZES = (176, MAX_TOKENS)
+"""The lengths that batches are padded to."""
 READ_TOKENS = [int(each) for each in os.environ.get("READ_TOKENS", "160,288").split(",")]
 """How much is read of the lives held back: one file of results for each."""
 ATTRIBUTES = float(os.environ.get("ATTRIBUTES", "0.2"))
 """The share of the questions after attributes that an epoch sees."""
+MASK = float(os.environ.get("MASK", "0"))
+SEED = int(os.environ.get("SEED", "0"))
 FREE = os.environ.get("FREE", "") != ""
 """Whether every weight learns, not a difference of low rank."""
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -74,10 +78,12 @@ class AnswerNet(nn.Module):
             x = layer(x, hidden)
         x = x.float()
         real = mask[..., None].to(x.dtype)
-        state = torch.cat([x[:, 0], (x * real).sum(1) / real.sum(1)], 1)
-        kind = self.k2(functional.relu(self.k1(functional.dropout(state, DROP, self.training))))
-        spans = self.span(functional.dropout(x, DROP, self.training))
-        return kind, spans.masked_fill((kinds == 0)[..., None] | (mask == 0)[..., None], -1e4)
+        with torch.autocast(DEVICE, enabled=False):
+            spans = self.span(functional.dropout(x, DROP, self.training))
+            spans = spans.masked_fill((kinds == 0)[..., None] | (mask == 0)[..., None], -1e4)
+            state = torch.cat([x[:, 0], (x * real).sum(1) / real.sum(1)], 1)
+            kind = self.k2(functional.relu(self.k1(functional.dropout(state, DROP, self.training))))
+        return kind, spans
 
 
 def context(
@@ -108,58 +114,118 @@ def context(
     for n in sorted(chosen):
         places.append((n, len(ids)))
         spans += [(len(ids) + a, len(ids) + b) for m, a, b in question["spans"] if m == n]
-        ids += [*life["passages"][n], end]
+        told = life["passages"][n]
+        if dice is not None and MASK:
+            told = [103 if dice.random() < MASK else each for each in told]
+        ids += [*told, end]
     return ids, len(question["ids"]), spans, places
 
 
-def run(net: AnswerNet, rows: list[Context]) -> tuple[Any, Any]:
-    long = max(len(ids) for ids, *_ in rows)
+def arrays(rows: list[Context], size: int = 0) -> list[Any]:
+    """Ids, segment ids and mask, padded."""
+    long = size or max(len(ids) for ids, *_ in rows)
     ids, kinds, mask = (np.zeros((len(rows), long), np.int64) for _ in range(3))
     for n, (each, first, _, _) in enumerate(rows):
         ids[n, : len(each)], kinds[n, first : len(each)], mask[n, : len(each)] = each, 1, 1
-    with torch.autocast(DEVICE, torch.bfloat16):
-        return net(*(torch.from_numpy(each).to(DEVICE) for each in (ids, kinds, mask)))
+    return [torch.from_numpy(each) for each in (ids, kinds, mask)]
 
 
-def loss(net: AnswerNet, rows: list[Context], wanted: list[int]) -> Any:
-    kind, spans = run(net, rows)
+def goals(rows: list[Context], wanted: list[int], size: int) -> list[Any]:
+    """The kind of each answer, and which tokens start, end and are inside one."""
     # without the passage that decides, there is no answer
-    goal = torch.tensor(
-        [each if each == NONE or row[2] else NONE for row, each in zip(rows, wanted, strict=True)], device=DEVICE
-    )
-    total = functional.cross_entropy(kind, goal, label_smoothing=0.02)
-    told = [n for n, row in enumerate(rows) if goal[n] != NONE]
-    if not told:
-        return total
-    marks = torch.zeros(spans.shape, device=DEVICE)
-    for n in told:
-        for start, end in rows[n][2]:
+    goal = [each if each == NONE or row[2] else NONE for row, each in zip(rows, wanted, strict=True)]
+    marks = np.zeros((len(rows), size, 3), np.float32)
+    for n, row in enumerate(rows):
+        for start, end in row[2] if goal[n] != NONE else ():
             marks[n, start, 0] = marks[n, end, 1] = 1
             marks[n, start : end + 1, 2] = 1
-    some, right = spans[told], marks[told]
+    return [torch.tensor(goal), torch.from_numpy(marks)]
+
+
+def loss(net: AnswerNet, ids: Any, kinds: Any, mask: Any, goal: Any, marks: Any) -> Any:
+    with torch.autocast(DEVICE, torch.bfloat16, cache_enabled=False):
+        kind, spans = net(ids, kinds, mask)
+    total = functional.cross_entropy(kind, goal, label_smoothing=0.02)
+    told = (goal != NONE).float()
+    count = told.sum().clamp(min=1)
     for side in (0, 1):
-        chosen = some[..., side].masked_fill(right[..., side] == 0, -1e4)
-        total = total + (torch.logsumexp(some[..., side], 1) - torch.logsumexp(chosen, 1)).mean()
-    real = some[..., 2] > -1e3
-    inside = functional.binary_cross_entropy_with_logits(some[..., 2][real], right[..., 2][real])
-    return total + 2 * inside
+        chosen = spans[..., side].masked_fill(marks[..., side] == 0, -1e4)
+        total = total + ((torch.logsumexp(spans[..., side], 1) - torch.logsumexp(chosen, 1)) * told).sum() / count
+    real = ((kinds == 1) & (mask == 1)).float() * told[:, None]
+    inside = functional.binary_cross_entropy_with_logits(spans[..., 2], marks[..., 2], reduction="none")
+    return total + 2 * (inside * real).sum() / real.sum().clamp(min=1)
+
+
+class Training:
+    """Training steps. On a GPU each is captured as a graph, one for each length: launching its kernels one by one takes
+    several times as long as computing them."""
+
+    def __init__(self, net: AnswerNet) -> None:
+        self.net = net
+        named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
+        heads = [value for name, value in named if name.startswith(("k1", "k2", "span"))]
+        body = [value for name, value in named if not name.startswith(("k1", "k2", "span"))]
+        self.learning: list[Any] = [*body, *heads]
+        groups = [{"params": body, "rate": RATE}, {"params": heads, "rate": HEAD_RATE}]
+        for group in groups:
+            group["lr"] = torch.tensor(0.0, device=DEVICE)
+        self.steady = torch.optim.AdamW(groups, weight_decay=0.01, capturable=DEVICE == "cuda")
+        self.graphs: dict[int, tuple[Any, list[Any], Any]] = {}
+
+    def step(self, rows: list[Context], wanted: list[int], share: float) -> Any:
+        """Learns from one batch at a share of the rate; returns the loss."""
+        for group in self.steady.param_groups:
+            group["lr"].fill_(group["rate"] * share)
+        size = next(each for each in SIZES if each >= max(len(ids) for ids, *_ in rows))
+        inputs = [*arrays(rows, size), *goals(rows, wanted, size)]
+        if DEVICE == "cpu":
+            return self._learn(inputs)
+        if size not in self.graphs:
+            self._capture(size, inputs)
+        graph, held, value = self.graphs[size]
+        for mine, new in zip(held, inputs, strict=True):
+            mine.copy_(new, non_blocking=True)
+        graph.replay()
+        return value
+
+    def _learn(self, inputs: list[Any]) -> Any:
+        self.steady.zero_grad(set_to_none=True)
+        value = loss(self.net, *inputs)
+        value.backward()
+        torch.nn.utils.clip_grad_norm_(self.learning, 1.0)
+        self.steady.step()
+        return value.detach()
+
+    def _capture(self, size: int, inputs: list[Any]) -> None:
+        held = [each.to(DEVICE) for each in inputs]
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(3):
+                self._learn(held)
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        self.steady.zero_grad(set_to_none=True)
+        with torch.cuda.graph(graph):
+            value = self._learn(held)
+        self.graphs[size] = graph, held, value
 
 
 def batches(samples: list[Any], dice: random.Random) -> Any:
-    """Samples of about the same length together, in a random order."""
+    """Samples of about the same length together, in a random order; the few that fill no batch are left out."""
     dice.shuffle(samples)
     made = []
     for start in range(0, len(samples), BATCH * 16):
         part = sorted(samples[start : start + BATCH * 16], key=lambda each: len(each[0][0]))
-        made += [part[n : n + BATCH] for n in range(0, len(part), BATCH)]
+        made += [part[n : n + BATCH] for n in range(0, len(part) - BATCH + 1, BATCH)]
     dice.shuffle(made)
     return made
 
 
 def fit(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(0)
-    dice = random.Random(0)
+    torch.manual_seed(SEED)
+    dice = random.Random(SEED)
     lives = packed("lives")
     attributes = packed("attributes")
     held = [life for life in lives if is_held(life["name"])]
@@ -171,16 +237,12 @@ def fit(out: Path) -> None:
         pool = pool[:limit]
     extra = [(life, question) for life in known for question in attributes[life["name"]]]
     net = AnswerNet().to(DEVICE)
-    named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
-    heads = [value for name, value in named if name.startswith(("k1", "k2", "span"))]
-    body = [value for name, value in named if not name.startswith(("k1", "k2", "span"))]
-    steady = torch.optim.AdamW(
-        [{"params": body, "rate": RATE}, {"params": heads, "rate": HEAD_RATE}], lr=0.0, weight_decay=0.01
-    )
+    training = Training(net)
     some = int(ATTRIBUTES * len(extra))
-    steps, step, began, shown = int(EPOCHS * (len(pool) + some) / BATCH), 0, time.time(), 0.0
-    tracked: list[Any] = [*body, *heads]
-    mean: list[Any] = []
+    steps, step, began = int(EPOCHS * (len(pool) + some) / BATCH), 0, time.time()
+    tracked, mean = training.learning, list[Any]()
+    shown = torch.zeros((), device=DEVICE)
+    net.train()
     print(len(pool), "questions", steps, "steps", flush=True)
     while step < steps:
         shown_now = [*pool, *dice.sample(extra, some)]
@@ -189,23 +251,16 @@ def fit(out: Path) -> None:
             if step >= steps:
                 break
             progress = step / steps
-            for group in steady.param_groups:
-                group["lr"] = group["rate"] * min(1.0, 20 * progress + 0.01) * (1 - progress)
-            net.train()
-            value = loss(net, [row for row, _ in batch], [kind for _, kind in batch])
-            steady.zero_grad(set_to_none=True)
-            value.backward()
-            torch.nn.utils.clip_grad_norm_(tracked, 1.0)
-            steady.step()
+            share = min(1.0, 20 * progress + 0.01) * (1 - progress)
+            value = training.step([row for row, _ in batch], [kind for _, kind in batch], share)
             if progress >= 0.5:
                 with torch.no_grad():
                     mean = mean or [each.detach().clone() for each in tracked]
                     torch._foreach_lerp_(mean, [each.detach() for each in tracked], 1 - SMOOTH)
-            shown += float(value.detach())
             step += 1
+            shown = shown + (value - shown) / min(step, 100)
             if step % 250 == 0:
-                print(out.name, step, steps, round(shown / 250, 3), f"{time.time() - began:.0f} s", flush=True)
-                shown = 0.0
+                print(out.name, step, steps, round(float(shown), 3), f"{time.time() - began:.0f} s", flush=True)
     with torch.no_grad():
         for mine, better in zip(tracked, mean, strict=True):
             mine.copy_(better)
@@ -232,7 +287,8 @@ def read(net: AnswerNet, lives: list[Any], size: int) -> list[dict[str, Any]]:
     with torch.no_grad():
         for start in range(0, len(rows), 32):
             some = rows[start : start + 32]
-            kinds, spans = run(net, [row for _, _, row in some])
+            with torch.autocast(DEVICE, torch.bfloat16):
+                kinds, spans = net(*(each.to(DEVICE) for each in arrays([row for _, _, row in some])))
             for n, (life, question, row) in enumerate(some):
                 chances = torch.softmax(kinds[n].float(), 0).tolist()
                 logits = spans[n].float().cpu().numpy()

@@ -20,7 +20,7 @@ from holdfast.recall.answer.statements import sentence_span
 from ..data.life import Question
 from ..measure.lives import VERDICTS, judge
 from ..paths import CACHE
-from .answer_split import MEASURES
+from .life_split import MEASURES
 
 HERE = CACHE / "answers"
 CALIBRATES, HELD = "calibrates", "held"

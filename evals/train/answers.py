@@ -1,6 +1,6 @@
 """Trains a reader of answers on the lives of evals/data/lives. In steps:
 
-python -m evals.train.answers pack              questions with what is found for them, into evals/.cache/answers
+python -m evals.train.answers pack [file …]     questions with what is found for them, into evals/.cache/answers
 python -m evals.train.answers attributes        questions after the attributes of the lives' statements, likewise
 python evals/train/answer_network.py FOLDER     trains on a GPU, with PyTorch alone
 python -m evals.train.answers report FOLDER     how well it does on lives it never saw, by how sure it must be
@@ -42,11 +42,12 @@ PASSAGE_CHARS = 240
 FOUND = 16
 
 
-async def pack() -> None:
+async def pack(names: list[str]) -> None:
+    """Packs every file of lives, or the named ones beside those that are packed."""
     HERE.mkdir(parents=True, exist_ok=True)
     pieces = WordPiece(weights_path("arctic-embed-s/vocab.txt"))
-    packed = []
-    for path in sorted(FOLDER.glob("*.txt")):
+    packed = [life for life in _packed_lives() if life["name"].split("-")[0] not in names] if names else []
+    for path in [path for path in sorted(FOLDER.glob("*.txt")) if not names or path.stem in names]:
         lives, faults = parse_lives(path.read_text("utf-8"), path.name)
         print(path.name, len(lives), "lives", len(faults), "faults", flush=True)
         async with AsyncHoldfast(MemoryVault(), ArcticEmbedder(), ScriptedExtractor()) as holdfast:
@@ -57,6 +58,11 @@ async def pack() -> None:
     network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
     np.savez_compressed(HERE / "embedder.npz", **small_numbers(network))
     print(sum(len(each["questions"]) for each in packed), "questions")
+
+
+def _packed_lives() -> list[dict[str, Any]]:
+    with gzip.open(HERE / "lives.json.gz", "rt") as file:
+        return list(json.load(file))
 
 
 async def _packed_life(holdfast: AsyncHoldfast, life: Life, name: str, pieces: WordPiece) -> dict[str, Any]:
@@ -202,7 +208,7 @@ def build(found: Path) -> None:
 if __name__ == "__main__":
     step, *folder = sys.argv[1:]
     if step == "pack":
-        asyncio.run(pack())
+        asyncio.run(pack(folder))
     elif step == "attributes":
         attributes()
     else:

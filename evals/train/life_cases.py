@@ -12,14 +12,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..data.life import FOLDER, Life, Statement, parse_lives
-
-MEASURED_FILES = ("held", "held2", "k", "l")
+from .life_split import MEASURES
 
 
 def life_cases() -> list[dict[str, Any]]:
     """As in `training-*.json`; `ended` has the number of each statement that ended, and the id of the message that
     ended it."""
-    files = [path for path in sorted(FOLDER.glob("*.txt")) if path.stem not in MEASURED_FILES]
+    files = [path for path in sorted(FOLDER.glob("*.txt")) if path.stem not in MEASURES]
     return [
         _case(f"lives-{path.stem}-{n}", life)
         for path in files

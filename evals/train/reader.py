@@ -1,8 +1,8 @@
 """Trains the statement reader (holdfast/models/statement_reader.py) on pairs and on sentences in context. In steps:
 
 python -m evals.train.reader pack               what there is to learn from as numbers, into evals/.cache/reader
-python evals/train/reader_network.py fit FOLDER on a GPU, with PyTorch alone
-python -m evals.train.reader report FOLDER      what was found out of fold, and how to weigh it
+python evals/train/reader_network.py FOLDER     on a GPU, with PyTorch alone
+python -m evals.train.reader report FOLDER      what it says of talks it never saw, and how to weigh it
 python -m evals.train.reader build FOLDER       writes reader.npz and, with the package `onnx`, reader.onnx
 """
 
@@ -99,17 +99,20 @@ def _kept(name: str) -> Any:
 
 
 def report(found: Path) -> None:
-    """What was found out of fold: how to weigh it, and what comes of that."""
-    read = [json.loads((found / f"read-{number}.json").read_text()) for number in range(FOLDS)]
-    _report_pairs({name: each for part in read for name, each in part["pairs"].items()})
-    _report_sentences({int(n): each for part in read for n, each in part["said"].items()})
+    """What it says of talks from which it learned nothing: how to weigh it, and what comes of that."""
+    read = json.loads((found / "read.json").read_text())
+    _report_pairs(read["pairs"])
+    _report_sentences({int(n): each for n, each in read["said"].items()})
 
 
 def _report_pairs(scores: dict[str, list[list[float]]]) -> None:
     rows, parts, changes = [], [], Counter[str]()
     for talk in _kept("pairs"):
+        scored = scores.get(f"{talk['name']}|{talk['source']}")
+        if scored is None:
+            continue
         changes[talk["source"]] += talk["changes"]
-        for query, read in zip(talk["queries"], scores.get(f"{talk['name']}|{talk['source']}", ()), strict=False):
+        for query, read in zip(talk["queries"], scored, strict=True):
             if talk["source"] == "part":
                 parts += [(each, right) for each, right in zip(read, query["right"], strict=True) if right is not None]
                 continue
@@ -125,7 +128,7 @@ def _report_pairs(scores: dict[str, list[list[float]]]) -> None:
                     rows.append((talk["source"], talk["fold"], right, sides))
     source, number = (np.array([row[n] for row in rows]) for n in (0, 1))
     right, sides = np.array([row[2] for row in rows], float), np.array([row[3] for row in rows])
-    mine = np.isin(source, ("conversation", "timeline", "life"))
+    mine = np.isin(source, ("conversation", "timeline", "life", "lives"))
     talked = source == "conversation"
     counts = np.where(talked, CONVERSATIONS / talked[mine].mean(), (1 - CONVERSATIONS) / (~talked[mine]).mean())
     chances = np.zeros(len(rows))
@@ -133,7 +136,7 @@ def _report_pairs(scores: dict[str, list[list[float]]]) -> None:
         others = mine & (number != n)
         chances[number == n] = _sure(sides[number == n], _weights(sides[others], right[others], counts[others]))
     print("weights", _weights(sides[mine], right[mine], counts[mine]).round(2).tolist())
-    for name in ("conversation", "timeline", "life", "contrast", "compound"):
+    for name in ("conversation", "timeline", "life", "lives", "contrast", "compound"):
         for least in (0.3, 0.4, 0.5, 0.6, 0.7):
             told = right[(source == name) & (chances >= least)]
             found_of = told.sum() / changes[name]

@@ -1,9 +1,9 @@
 """The network of holdfast/models/statement_reader.py in PyTorch and its training on a GPU, with nothing else installed:
 
-    python evals/train/reader_network.py fit FOLDER       every fold, and all that there is to learn from; into FOLDER
-    python evals/train/reader_network.py fold N FOLDER    one of them, -1 for all
+    python evals/train/reader_network.py FOLDER
 
-It reads evals/.cache/reader, which `python -m evals.train.reader pack` writes. The embedder's layers stay as they are
+It reads evals/.cache/reader, which `python -m evals.train.reader pack` writes, and leaves in FOLDER what was learned
+and what it says of a tenth of the conversations, from which it learns nothing. The embedder's layers stay as they are
 but for a difference of low rank in each matrix, and for biases. Two heads learn together: whether a newer statement
 puts an older one (or the part of it in square brackets) out of date, and whether a sentence is worth keeping, as what.
 """
@@ -14,14 +14,15 @@ import gzip
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
+from life_split import CALIBRATES, EVERY, is_held
 from torch import nn
 from torch.nn import functional
 
@@ -34,7 +35,6 @@ QUERIES, SENTENCES = 112, 144
 SHOWN = 6
 """Candidates of a query that a step looks at; the others by chance."""
 DENSE = ("q", "k", "v", "o", "up", "down")
-FOLDS = 4
 SHARES = {
     "contrast": 0.24, "life": 0.08, "conversation": 0.18, "timeline": 0.06, "compound": 0.04, "part": 0.14,
     "lives": 0.26,
@@ -74,8 +74,7 @@ class Matrix(nn.Module):
     def forward(self, x: Any) -> Any:
         if self.a is None:
             return functional.linear(x, self.own, self.bias)
-        more = functional.linear(functional.dropout(x, DROP, self.training), self.a)
-        return functional.linear(x, self.own, self.bias) + functional.linear(more, self.b)
+        return functional.linear(x, self.own + self.b @ self.a, self.bias)
 
 
 class Norm(nn.Module):
@@ -221,16 +220,24 @@ def row(each: dict[str, Any]) -> Row:
     return each["ids"], each["first"], each["words"]
 
 
-def fold(number: int, out: Path) -> None:
-    """Trains without one fold, or with all (-1), and reads what it was not trained on."""
+def is_kept_apart(name: str) -> bool:
+    """Whether nothing is learned from a conversation: what the network says of it tells how sure that is."""
+    if name.startswith("lives-"):
+        return is_held(name.removeprefix("lives-"))
+    return name.startswith(HELD) or crc32(name.encode()) % EVERY == CALIBRATES
+
+
+def fit(out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
-    torch.set_num_threads(2)
     torch.set_float32_matmul_precision("high")
     dice = random.Random(0)
     talks, said = load_packed("pairs"), load_packed("said")
-    known = [talk for talk in talks if talk["fold"] != number and not talk["name"].startswith(HELD)]
+    known = [talk for talk in talks if not is_kept_apart(talk["name"])]
     pairs = {name: [q for talk in known if talk["source"] == name for q in talk["queries"]] for name in SHARES}
-    told = {name: [each for each in said if each["source"] == name and each["fold"] != number] for name in SAID}
+    told = {
+        name: [each for each in said if each["source"] == name and not is_kept_apart(each["case"])] for name in SAID
+    }
     told["part"] = [each for each in told["part"] if each["kinds"]]
     features = np.vstack([np.array(query["features"], np.float32) for some in pairs.values() for query in some])
     reader = Reader(features, np.array([each["words"] for each in told["told"]], np.float32))
@@ -265,37 +272,25 @@ def fold(number: int, out: Path) -> None:
                 torch._foreach_lerp_(mean, [value.detach() for value in tracked], 1 - SMOOTH)
         if step % 50 == 0:
             shown = [round(float(loss.detach()), 3) for loss in losses]
-            print(number, step, STEPS, *shown, f"{time.time() - began:.0f} s", flush=True)
+            print(step, STEPS, *shown, f"{time.time() - began:.0f} s", flush=True)
     with torch.no_grad():
         for value, better in zip(tracked, mean, strict=True):
             value.copy_(better)
-    np.savez(out / ("learned.npz" if number < 0 else f"learned-{number}.npz"), **reader.saved())
-    (out / f"read-{number}.json").write_text(json.dumps(_read(reader, number, talks, said)))
+    np.savez(out / "learned.npz", **reader.saved())
+    (out / "read.json").write_text(json.dumps(_read(reader, talks, said)))
 
 
-def _read(reader: Reader, number: int, talks: list[Any], said: list[Any]) -> dict[str, Any]:
+def _read(reader: Reader, talks: list[Any], said: list[Any]) -> dict[str, Any]:
     """What it says of that which it was not trained on."""
     pairs = {}
     for talk in talks:
-        if talk["fold"] == number or (number < 0 and talk["name"].startswith(HELD)):
+        if is_kept_apart(talk["name"]):
             rows = [each for q in talk["queries"] for each in zip(q["ids"], q["old"], q["features"], strict=True)]
             read = iter(reader.read_all(rows))
             pairs[f"{talk['name']}|{talk['source']}"] = [[next(read)[0] for _ in q["ids"]] for q in talk["queries"]]
-    mine = [n for n, each in enumerate(said) if each["fold"] == number]
+    mine = [n for n, each in enumerate(said) if is_kept_apart(each["case"])]
     return {"pairs": pairs, "said": dict(zip(mine, reader.read_all([row(said[n]) for n in mine]), strict=True))}
 
 
-def fit(out: Path) -> None:
-    """Each fold in a process of its own: the network is too small to fill a GPU."""
-    out.mkdir(parents=True, exist_ok=True)
-    jobs = [subprocess.Popen([sys.executable, __file__, "fold", str(n), str(out)]) for n in (-1, *range(FOLDS))]
-    failed = [job.args for job in jobs if job.wait()]
-    if failed:
-        raise SystemExit(f"failed: {failed}")
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "fold":
-        fold(int(sys.argv[2]), Path(sys.argv[3]))
-    else:
-        fit(Path(sys.argv[2]))
+    fit(Path(sys.argv[1]))

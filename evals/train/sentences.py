@@ -22,7 +22,7 @@ from holdfast.text.wordpiece import WordPiece
 
 from ..data.timelines import contrasts, timelines
 from . import judge as judge_training
-from .judge import Example, fold_of
+from .judge import Example
 from .life_cases import life_cases
 
 AT = datetime(2025, 3, 4, tzinfo=UTC)
@@ -55,7 +55,7 @@ def _told(pieces: WordPiece, note: SourcedFinding, case: dict[str, Any], of: int
     """The note, and each of its parts."""
     content = note.found.content
     items = [item for item in case["expected"] if judge_training.states(note, item)]
-    made = {"of": of, "fold": fold_of(case["id"]), "case": case["id"], "quiet": not case["expected"]}
+    made = {"of": of, "case": case["id"], "quiet": not case["expected"]}
     made |= {"messages": len(case["messages"]), "rule": note.found.rule, "text": content}
     whole = {"source": "told", "kinds": _classes(note, items), "answered": bool(note.setting.reply)}
     found = [made | whole | _packed(pieces, content, note)]
@@ -79,7 +79,7 @@ def _lines(pieces: WordPiece, rows: list[Example]) -> list[dict[str, Any]]:
         label = judge.CLASSES.index(line.kind)
         for note in _alone(line.text):
             seen.append(Example(judge.features(note.found, note.setting), label, name, ""))
-            made = {"source": "line", "fold": fold_of(name), "kinds": [label] if label else []}
+            made = {"source": "line", "case": name, "kinds": [label] if label else []}
             found.append(made | _packed(pieces, note.found.content, note))
     names, weights, bias = judge_training.fit(rows)
     chances = judge_training.class_chances(judge_training.FeatureMatrix(seen, names).totals(weights) + bias)

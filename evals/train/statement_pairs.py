@@ -96,7 +96,7 @@ async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[Tol
     for session, group in groupby(case["messages"], key=lambda message: message["session"]):
         messages = [message_of(message) for message in group]
         sayings = supersession.statement_sources(messages)
-        for draft in await extractor.extract(messages, []):
+        for draft in (each for each in await extractor.extract(messages, []) if not each.tentative):
             content = draft.content.casefold()
             from_here = {n: item for n, item in enumerate(case["expected"]) if set(item["from"]) & set(draft.sources)}
             says = {

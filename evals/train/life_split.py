@@ -1,4 +1,4 @@
-"""Which lives the reader of answers learns nothing from. Imported by its trainer, too, which runs as a script."""
+"""Which lives nothing is learned from. Imported by the trainers, too, which run as scripts."""
 
 from __future__ import annotations
 
