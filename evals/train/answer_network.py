@@ -40,10 +40,6 @@ SIZES = (176, MAX_TOKENS)
 """The lengths that batches are padded to."""
 READ_TOKENS = [int(each) for each in os.environ.get("READ_TOKENS", "160,288").split(",")]
 """How much is read of the lives held back: one file of results for each."""
-ATTRIBUTES = float(os.environ.get("ATTRIBUTES", "0.2"))
-"""The share of the questions after attributes that an epoch sees."""
-MASK = float(os.environ.get("MASK", "0"))
-SEED = int(os.environ.get("SEED", "0"))
 FREE = os.environ.get("FREE", "") != ""
 """Whether every weight learns, not a difference of low rank."""
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -97,8 +93,6 @@ def context(
     if dice is not None:
         if question["kind"] != NONE or dice.random() < 0.8:
             first = list(question["near"])
-        if not ranked:
-            ranked = dice.sample(range(len(life["passages"])), len(life["passages"]))
         ranked = [n for n in ranked if dice.random() > 0.08]
         if dice.random() < 0.3:
             ranked = ranked[: dice.randrange(len(ranked) + 1)]
@@ -114,10 +108,7 @@ def context(
     for n in sorted(chosen):
         places.append((n, len(ids)))
         spans += [(len(ids) + a, len(ids) + b) for m, a, b in question["spans"] if m == n]
-        told = life["passages"][n]
-        if dice is not None and MASK:
-            told = [103 if dice.random() < MASK else each for each in told]
-        ids += [*told, end]
+        ids += [*life["passages"][n], end]
     return ids, len(question["ids"]), spans, places
 
 
@@ -224,10 +215,10 @@ def batches(samples: list[Any], dice: random.Random) -> Any:
 
 def fit(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(SEED)
-    dice = random.Random(SEED)
-    lives = packed("lives")
-    attributes = packed("attributes")
+    torch.manual_seed(0)
+    dice = random.Random(0)
+    with gzip.open(HERE / "lives.json.gz", "rt") as file:
+        lives = json.load(file)
     held = [life for life in lives if is_held(life["name"])]
     known = [life for life in lives if not is_held(life["name"])]
     pool = [(life, question) for life in known for question in life["questions"]]
@@ -235,18 +226,15 @@ def fit(out: Path) -> None:
     if limit:
         dice.shuffle(pool)
         pool = pool[:limit]
-    extra = [(life, question) for life in known for question in attributes[life["name"]]]
     net = AnswerNet().to(DEVICE)
     training = Training(net)
-    some = int(ATTRIBUTES * len(extra))
-    steps, step, began = int(EPOCHS * (len(pool) + some) / BATCH), 0, time.time()
+    steps, step, began = int(EPOCHS * len(pool) / BATCH), 0, time.time()
     tracked, mean = training.learning, list[Any]()
     shown = torch.zeros((), device=DEVICE)
     net.train()
     print(len(pool), "questions", steps, "steps", flush=True)
     while step < steps:
-        shown_now = [*pool, *dice.sample(extra, some)]
-        samples = [(context(life, question, dice), question["kind"]) for life, question in shown_now]
+        samples = [(context(life, question, dice), question["kind"]) for life, question in pool]
         for batch in batches(samples, dice):
             if step >= steps:
                 break
@@ -267,11 +255,6 @@ def fit(out: Path) -> None:
     save(net, out / "learned.npz")
     for size in READ_TOKENS:
         (out / f"read-{size}.json").write_text(json.dumps(read(net, held, size)))
-
-
-def packed(name: str) -> Any:
-    with gzip.open(HERE / f"{name}.json.gz", "rt") as file:
-        return json.load(file)
 
 
 def save(net: AnswerNet, path: Path) -> None:

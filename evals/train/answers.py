@@ -1,7 +1,6 @@
 """Trains a reader of answers on the lives of evals/data/lives. In steps:
 
 python -m evals.train.answers pack [file …]     questions with what is found for them, into evals/.cache/answers
-python -m evals.train.answers attributes        questions after the attributes of the lives' statements, likewise
 python evals/train/answer_network.py FOLDER     trains on a GPU, with PyTorch alone
 python -m evals.train.answers report FOLDER     how well it does on lives it never saw, by how sure it must be
 python -m evals.train.answers build FOLDER      answer_reader.npz and .onnx in FOLDER, with the package onnx
@@ -12,9 +11,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import random
 import sys
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +28,7 @@ from holdfast.text.passages import passage_spans
 from holdfast.text.static_vectors import weights_path
 from holdfast.text.wordpiece import WordPiece
 
-from ..data.life import FOLDER, Life, Question, Said, Statement, parse_lives
+from ..data.life import FOLDER, Life, Question, Said, parse_lives
 from ..measure.lives import message_body, noon
 from .answer_report import HERE, calibration, report
 from .reader import network_graph, short_numbers, small_numbers
@@ -115,59 +112,6 @@ def _packed_question(
     }
 
 
-def attributes() -> None:
-    """Writes, for each life, a question after each attribute that is told of somebody, and some after attributes that
-    are not."""
-    pieces = WordPiece(weights_path("arctic-embed-s/vocab.txt"))
-    made = {}
-    for path in sorted(FOLDER.glob("*.txt")):
-        lives, _ = parse_lives(path.read_text("utf-8"), path.name)
-        known = sorted({each.attribute for life in lives for each in life.statements})
-        for n, life in enumerate(lives):
-            made[f"{path.stem}-{n}"] = _attribute_questions(life, known, random.Random(n), pieces)
-    with gzip.open(HERE / "attributes.json.gz", "wt") as file:
-        json.dump(made, file)
-    print(sum(map(len, made.values())), "questions")
-
-
-def _attribute_questions(life: Life, known: list[str], dice: random.Random, pieces: WordPiece) -> list[dict[str, Any]]:
-    parts = _parts(life)
-    passages = [_encoded(pieces, *part) for part in parts]
-    told: dict[tuple[str, str], list[Statement]] = {}
-    for each in life.statements:
-        told.setdefault((each.subject, each.attribute), []).append(each)
-    asked = life.messages[-1].day + timedelta(days=1)
-    questions = []
-    for (subject, attribute), all_told in told.items():
-        if now := [each for each in all_told if each.ended_by is None]:
-            spans = tuple(each.value for each in now)
-            question = Question("once", _attribute_question(life, subject, attribute, dice), "; ".join(spans), spans,
-                                tuple(each.message for each in now), asked)  # fmt: skip
-            questions.append(_packed_question(question, parts, passages, [], pieces))
-    owned = {subject: {attribute for who, attribute in told if who == subject} for subject, _ in told}
-    common = sorted({attribute for _, attribute in told})
-    for subject, mine in owned.items():
-        for attribute in dice.sample(common, min(2, len(common))) + dice.sample(known, 1):
-            if not any(set(attribute.split()) & set(other.split()) for other in mine):
-                near = tuple({each.message for (_, what), some in told.items() if what == attribute for each in some})
-                text = _attribute_question(life, subject, attribute, dice)
-                question = Question("never", text, "", (), near, asked)
-                questions.append(_packed_question(question, parts, passages, [], pieces))
-    return questions
-
-
-def _attribute_question(life: Life, subject: str, attribute: str, dice: random.Random) -> str:
-    user = life.title.split(",")[0].split()[0]
-    mine = subject.casefold() in ("user", "the user", "i", "me", user.casefold())
-    whose = "my" if mine else f"{subject}'s"
-    planned = attribute.endswith("(planned)")
-    what = attribute.removesuffix("(planned)").strip()
-    what = f"planned {what}" if planned else what
-    return dice.choice(
-        (f"What is {whose} {what}?", f"{whose} {what}", f"What {what} {'do I' if mine else f'does {subject}'} have?")
-    )
-
-
 def _parts(life: Life) -> list[tuple[Said, int, int]]:
     return [(said, start, stop) for said in life.messages for start, stop in passage_spans(said.text, PASSAGE_CHARS)]
 
@@ -209,7 +153,5 @@ if __name__ == "__main__":
     step, *folder = sys.argv[1:]
     if step == "pack":
         asyncio.run(pack(folder))
-    elif step == "attributes":
-        attributes()
     else:
         {"report": report, "build": build}[step](Path(*folder))
