@@ -29,15 +29,18 @@ from torch.nn import functional
 HERE = Path(__file__).resolve().parents[1] / ".cache" / "reader"
 LAYERS, HEADS, WIDTH, HIDDEN, CLASSES = 12, 12, 384, 128, 5
 RANK, RATE, HEAD_RATE, DROP, SMOOTH = 64, 8e-4, 1e-3, 0.1, 0.99
-STEPS = int(os.environ.get("STEPS", "900"))
-QUERIES, SENTENCES = 112, 144
+SECONDS = float(os.environ.get("SECONDS", "600"))
+"""How long it learns."""
+START = os.environ.get("START", "")
+"""A `reader.npz` to go on from, with half the rate; without it, learning starts from the embedder."""
+QUERIES, SENTENCES = 64, 64
 """Of each step."""
 SHOWN = 6
 """Candidates of a query that a step looks at; the others by chance."""
 DENSE = ("q", "k", "v", "o", "up", "down")
 SHARES = {
-    "contrast": 0.24, "life": 0.08, "conversation": 0.18, "timeline": 0.06, "compound": 0.04, "part": 0.14,
-    "lives": 0.26,
+    "contrast": 0.18, "life": 0.07, "conversation": 0.2, "timeline": 0.05, "compound": 0.04, "part": 0.12,
+    "lives": 0.34,
 }  # fmt: skip
 SAID = {"told": 0.65, "part": 0.12, "line": 0.23}
 """Where the pairs, and the sentences, of a step come from."""
@@ -145,6 +148,17 @@ class Reader:
         self.scaling = [(each.mean(0), each.std(0) + 1e-6) for each in (pairs, sentences)]
         self.net = Net(pairs.shape[1]).to(DEVICE)
 
+    def load(self, path: Path) -> None:
+        """What an earlier reader learned."""
+        held = {name: values.astype("f4") for name, values in np.load(path).items()}
+        held = {name: each * held.get(f"{name}.scale", 1) for name, each in held.items() if not name.endswith(".scale")}
+        self.scaling = [(held["mean"], held["spread"]), (held["mean_said"], held["spread_said"])]
+        learned = dict(self.net.named_parameters())
+        with torch.no_grad():
+            for name, values in held.items():
+                if name in learned:
+                    learned[name].copy_(torch.tensor(values))
+
     def read(self, rows: list[Row], chunks: int = 1) -> Any:
         """Of pairs or of sentences; those of about one length together."""
         order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))
@@ -241,6 +255,8 @@ def fit(out: Path) -> None:
     told["part"] = [each for each in told["part"] if each["kinds"]]
     features = np.vstack([np.array(query["features"], np.float32) for some in pairs.values() for query in some])
     reader = Reader(features, np.array([each["words"] for each in told["told"]], np.float32))
+    if START:
+        reader.load(Path(START))
     named = [(name, value) for name, value in reader.net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name[0] in "pk" and name[1] in "12"]
     body = [value for name, value in named if not (name[0] in "pk" and name[1] in "12")]
@@ -252,11 +268,11 @@ def fit(out: Path) -> None:
     )
     tracked: list[Any] = [*body, *heads]
     mean: list[Any] = []
-    began = time.time()
-    for step in range(STEPS):
-        progress = step / STEPS
+    began, step, progress = time.time(), 0, 0.0
+    while (progress := (time.time() - began) / SECONDS) < 1:
+        step += 1
         for group in steady.param_groups:
-            group["lr"] = group["rate"] * min(1.0, 10 * progress + 0.01) * (1 - progress)
+            group["lr"] = group["rate"] * (0.5 if START else 1) * min(1.0, 10 * progress + 0.01) * (1 - progress)
         reader.net.train()
         sources = dice.choices(list(SHARES), list(SHARES.values()), k=QUERIES)
         losses = [pair_loss(reader, [dice.choice(pairs[source]) for source in sources], dice)]
@@ -272,7 +288,7 @@ def fit(out: Path) -> None:
                 torch._foreach_lerp_(mean, [value.detach() for value in tracked], 1 - SMOOTH)
         if step % 50 == 0:
             shown = [round(float(loss.detach()), 3) for loss in losses]
-            print(step, STEPS, *shown, f"{time.time() - began:.0f} s", flush=True)
+            print(step, *shown, f"{time.time() - began:.0f} s", flush=True)
     with torch.no_grad():
         for value, better in zip(tracked, mean, strict=True):
             value.copy_(better)
@@ -282,12 +298,14 @@ def fit(out: Path) -> None:
 
 def _read(reader: Reader, talks: list[Any], said: list[Any]) -> dict[str, Any]:
     """What it says of that which it was not trained on."""
-    pairs = {}
-    for talk in talks:
-        if is_kept_apart(talk["name"]):
-            rows = [each for q in talk["queries"] for each in zip(q["ids"], q["old"], q["features"], strict=True)]
-            read = iter(reader.read_all(rows))
-            pairs[f"{talk['name']}|{talk['source']}"] = [[next(read)[0] for _ in q["ids"]] for q in talk["queries"]]
+    apart = [talk for talk in talks if is_kept_apart(talk["name"])]
+    queries = [query for talk in apart for query in talk["queries"]]
+    rows = [each for q in queries for each in zip(q["ids"], q["old"], q["features"], strict=True)]
+    read = iter(reader.read_all(rows))
+    pairs = {
+        f"{talk['name']}|{talk['source']}": [[next(read)[0] for _ in q["ids"]] for q in talk["queries"]]
+        for talk in apart
+    }
     mine = [n for n, each in enumerate(said) if is_kept_apart(each["case"])]
     return {"pairs": pairs, "said": dict(zip(mine, reader.read_all([row(said[n]) for n in mine]), strict=True))}
 

@@ -183,6 +183,8 @@ class Draft:
     rule: str = ""
     contested: str | None = None
     """The key that the draft lost, because other writers took it first at every attempt."""
+    tentative: bool = False
+    """Too slight to be kept by itself ("dropped the spinach"): it becomes a memory only if it ends one."""
 
 
 SECOND_HAND_TRUST = ("document", "tool")

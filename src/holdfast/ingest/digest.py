@@ -182,7 +182,7 @@ async def _extract_completions(
         *(draft for draft in drafts if draft.kind == "task"),
     ]
     completions = await work.extractor.finished(claimed, before, tasks) if tasks else []
-    known = {draft.content for draft in drafts}
+    known = {draft.content for draft in drafts if not draft.tentative}
     return [draft for draft in completions if draft.content not in known]
 
 

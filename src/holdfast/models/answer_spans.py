@@ -9,8 +9,8 @@ import numpy as np
 
 MAX_SPAN_TOKENS = 24
 """The longest answer that is looked for. Of the answers in evals/data/lives, one in a thousand is longer."""
-MIN_INSIDE = 0.5
-"""From which chance on a token belongs to one of several answers."""
+MIN_INSIDE, MIN_BESIDE = 0.5, 0.3
+"""From which chance on a token belongs to one of several answers: the likeliest of its run, and those beside it."""
 
 
 class TokenSpan(NamedTuple):
@@ -52,11 +52,12 @@ def listed_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> l
     for passage, first, last in _ranges(places, size):
         start = None
         for n in range(first, last + 1):
-            if n < last and chances[n] >= MIN_INSIDE:
+            if n < last and chances[n] >= MIN_BESIDE:
                 start = n if start is None else start
             elif start is not None:
-                mean = round(float(chances[start:n].mean()), 3)
-                found.append(TokenSpan(passage, start - first, n - 1 - first, 0.0, mean))
+                if chances[start:n].max() >= MIN_INSIDE:
+                    mean = round(float(chances[start:n].mean()), 3)
+                    found.append(TokenSpan(passage, start - first, n - 1 - first, 0.0, mean))
                 start = None
     return found
 

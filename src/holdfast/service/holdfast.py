@@ -169,7 +169,7 @@ class AsyncHoldfast:
         ):
             return known.kind
         said = Message("classified", "classified", "user", content, at, timestamp=at)
-        found = await self.runtime.extractor.extract([said], [])
+        found = [draft for draft in await self.runtime.extractor.extract([said], []) if not draft.tentative]
         return max(found, key=lambda draft: draft.confidence).kind if found else "fact"
 
     @property

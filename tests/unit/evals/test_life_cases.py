@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from evals.train.life_cases import MEASURED_FILES, life_cases
+from evals.train.life_cases import life_cases
+from evals.train.life_split import MEASURES
 
 
 def test_lives_that_measure_do_not_train() -> None:
     names = {case["id"].split("-")[1] for case in life_cases()}
     assert names
-    assert names.isdisjoint(MEASURED_FILES)
+    assert names.isdisjoint(MEASURES)
 
 
 def test_statements_that_ended_name_the_message_that_ended_them() -> None:

@@ -75,6 +75,8 @@ def reconcile(
     when there is none (yet)."""
     for draft, memory in zip(keyed, new, strict=True):
         mark, id = memory.fingerprint, memory.id
+        if draft.tentative and mark not in known.outdated and mark not in known.gone:
+            continue
         pair = (equivalents.get(mark), known.outdated.get(mark))
         same, old = (each and became.get(each.draft_id, each) for each in pair)
         found = (heads.get((memory.kind, memory.key or "")), same, old, _finished_task(draft, messages, memories))

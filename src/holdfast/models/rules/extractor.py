@@ -33,9 +33,12 @@ from holdfast.models.rules.judge import (
 )
 from holdfast.text import tokens
 from holdfast.text.redaction import is_only_redacted
+from holdfast.text.supersession import tells_of_a_change
 from holdfast.text.task_completion import finishes
 
 log = logging.getLogger("holdfast")
+MIN_TENTATIVE_CONFIDENCE = 0.3
+"""Minimum confidence of a statement of change that is too slight to be kept unless it ends a memory. Chosen by hand."""
 MIN_CLOSING_CONFIDENCE = 0.8
 """Minimum confidence of a statement that closes a task. Chosen by hand; not measured."""
 JudgedFinding = tuple[RuleFinding, SourcedFinding, ReadableSentence]
@@ -100,11 +103,15 @@ def _judged_findings(notes: list[SourcedFinding]) -> list[JudgedFinding]:
 
 
 def _confident_drafts(findings: list[JudgedFinding], least: float, was_read: bool) -> list[Draft]:
-    return _without_repetitions(
-        _proved_draft(finding, note)
-        for finding, note, _ in findings
-        if finding.confidence >= least * _confidence_share(note, was_read) and has_predicate(finding)
-    )
+    found = []
+    for finding, note, _ in findings:
+        if not has_predicate(finding):
+            continue
+        if finding.confidence >= least * _confidence_share(note, was_read):
+            found.append(_proved_draft(finding, note))
+        elif was_read and finding.confidence >= MIN_TENTATIVE_CONFIDENCE and tells_of_a_change(finding.content):
+            found.append(replace(_proved_draft(finding, note), key=None, tentative=True))
+    return _without_repetitions(found)
 
 
 def _confidence_share(note: SourcedFinding, was_read: bool) -> float:
@@ -128,6 +135,9 @@ def _without_repetitions(found: Iterable[Draft]) -> list[Draft]:
             continue
         known = kept.get((draft.content, draft.key or ""))
         same = known or next((each for each in kept.values() if each.content == draft.content), None)
+        if same is not None and same.tentative and not draft.tentative:
+            del kept[same.content, ""]
+            same = None
         if same is None or (draft.key and same.key and draft.key != same.key):
             kept[draft.content, draft.key or ""] = draft
         elif draft.key and not same.key:

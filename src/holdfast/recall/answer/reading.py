@@ -172,7 +172,10 @@ def _quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
     words themselves where they are in several sentences."""
     sentences = {(span.hit.id, span.sentence) for span in spans}
     if len(sentences) > 1:
-        return "; ".join(dict.fromkeys(span.text for span in spans))
+        distinct: dict[str, str] = {}
+        for span in spans:
+            distinct.setdefault(span.text.casefold(), span.text)
+        return "; ".join(distinct.values())
     wanted = [span.text.casefold() for span in spans]
     fitting = [m.content for m in drawn if all(words in m.content.casefold() for words in wanted)]
     said_by, sentence = spans[0].hit.speaker, spans[0].sentence
