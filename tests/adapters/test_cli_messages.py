@@ -140,7 +140,7 @@ def test_what_is_not_needed_is_not_loaded(shell: Shell) -> None:
     """Seconds of processor time a day, for whoever has commands in scripts."""
     shell("holdfast remember 'Likes tea'")
     for line, absent in (
-        ("--version", "typer numpy asyncio"),
+        ("--version", "click numpy asyncio"),
         ("--help", "numpy apsw pydantic holdfast.sync"),
         ("list", "rich onnxruntime holdfast.models.rules.extractor"),
     ):

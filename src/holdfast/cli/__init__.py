@@ -11,10 +11,13 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdfast.cli.output.render import ReaderGone
 from holdfast.domain.errors import HoldfastError, InvalidInput
+
+if TYPE_CHECKING:
+    import click
 
 INTERRUPTED_EXIT = 130
 READER_GONE_EXIT = 141
@@ -25,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _set_utf8_output()
     given = [_decoded_argument(argument) for argument in (sys.argv[1:] if arguments is None else arguments)]
     if given[:1] == ["hook"] and not {"-h", "--help"} & set(given):
-        from holdfast.cli.hooks.run import run_hook  # without typer: imports are most of a hook's running time
+        from holdfast.cli.hooks.run import run_hook  # without click: imports are most of a hook's running time
 
         return run_hook(given[1:], exit_process=arguments is None)
     if given == ["--version"]:
@@ -50,28 +53,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run_command(arguments: list[str]) -> int:
-    import typer
+    import click
 
     from holdfast.cli.app import app
 
     try:
         return app(arguments[0] if arguments else None)(arguments, prog_name="holdfast", standalone_mode=False) or 0
-    except typer.Abort:
+    except click.Abort:
         raise KeyboardInterrupt from None
-    except Exception as error:
-        # Recent versions of typer have their own copy of click, so its exceptions may not be click's classes.
-        if not hasattr(error, "format_message"):
-            raise
-        if type(error).__name__ == "NoArgsIsHelpError":
+    except click.ClickException as error:
+        if not arguments:
             print(error)
             return InvalidInput.exit
         raise _usage_error(error) from None
 
 
-def _usage_error(error: Any) -> InvalidInput:
+def _usage_error(error: click.ClickException) -> InvalidInput:
     context = getattr(error, "ctx", None)
     parameter = getattr(error, "param", None)
-    message = str(error.format_message())
+    message = error.format_message()
     message = message if message.endswith((".", "?", "!")) else f"{message}."
     fix = f"See: {context.command_path} --help" if context is not None else None
     return InvalidInput(message, field=getattr(parameter, "name", None), fix=fix)

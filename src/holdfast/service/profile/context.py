@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, suppress
 from copy import copy
 from datetime import datetime
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from holdfast.domain import timestamps, usage
 from holdfast.domain.arguments import Moment
@@ -22,15 +22,14 @@ from holdfast.domain.results import Hit
 from holdfast.domain.tracing import Operation, acting
 from holdfast.domain.types import Json
 from holdfast.domain.visibility import Visibility
-from holdfast.ingest.kinds import versions
-from holdfast.ingest.kinds.versions import RegisteredKind
-from holdfast.lifecycle.retention import RetentionPolicy
 from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.quotas import Amounts
 from holdfast.service.runtime import Runtime
-from holdfast.storage.views.agent_store import AgentStore
-from holdfast.storage.views.other_sessions import OtherSessionsStore
-from holdfast.storage.views.past import PastStore, TimeReference
+
+if TYPE_CHECKING:
+    from holdfast.ingest.kinds.versions import RegisteredKind
+    from holdfast.lifecycle.retention import RetentionPolicy
+    from holdfast.storage.views.past import TimeReference
 
 CATCH_UP_SECONDS = 0.5
 """How many seconds of background work a read waits for, so that it sees recent writes digested. Chosen by hand."""
@@ -90,6 +89,8 @@ class ProfileContext:
 
     def when(self, reference: Moment | None, as_of: Moment | None) -> TimeReference:
         """The time at which a question is asked, and the time whose state answers it (`as_of`)."""
+        from holdfast.storage.views.past import TimeReference
+
         then = None if as_of is None else timestamps.parse_moment(as_of, "as_of")
         asked_at = then or self.now()
         return TimeReference(
@@ -108,6 +109,8 @@ class ProfileContext:
     async def readable_store(self, exclude_session: str | None = None) -> Store:
         """Open the store for reading, without what belongs to `exclude_session` only. A profile that was never written
         to gets an empty store and is not created."""
+        from holdfast.storage.views.other_sessions import OtherSessionsStore
+
         try:
             store = await self.store()
         except NotFound:
@@ -132,6 +135,8 @@ class ProfileContext:
 
     async def store_at(self, as_of: datetime | None, exclude_session: str | None = None) -> Store:
         """The store as it was at that time, None for now; without what belongs to `exclude_session` only."""
+        from holdfast.storage.views.past import PastStore
+
         store = await self.readable_store(exclude_session)
         return store if as_of is None else PastStore(store, as_of)
 
@@ -144,6 +149,8 @@ class ProfileContext:
         return True
 
     def _seen(self, store: Store) -> Store:
+        from holdfast.storage.views.agent_store import AgentStore
+
         return store if self.visibility == Visibility() else AgentStore(store, self.visibility)
 
     def _check_open(self) -> None:
@@ -164,6 +171,8 @@ class ProfileContext:
 
     async def kinds_in_use(self) -> dict[str, RegisteredKind]:
         """The schemas that new values must satisfy; empty while an archive is imported."""
+        from holdfast.ingest.kinds import versions
+
         return {} if versions.validation_is_off() else versions.registered_kinds(await self.settings())
 
     # Writing and background work
