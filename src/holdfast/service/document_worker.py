@@ -65,10 +65,10 @@ class DocumentWorker:
 
     async def revisit(self, who: Who, store: Store) -> None:
         """Queue pages that were last updated longer ago than the rules' interval, so that they are fetched again."""
-        from holdfast.documents import library
-
         if self.rules.again is None or not self.rules.fetch:
             return
+        from holdfast.documents import library
+
         before = self.clock() - self.rules.again
         old = [each for each in await store.documents.list_all(2**31) if each.url and each.updated_at <= before]
         for document in old:

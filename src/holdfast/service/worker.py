@@ -358,8 +358,6 @@ class Worker:
 
     async def _rest(self, quiet: set[Who]) -> None:
         """Unmark the profiles in the catalogue that have no work left; `_look` notifies the others again."""
-        from holdfast.lifecycle import profile_page
-
         for who in quiet:
             async with self._marking:
                 if self._writing[who] or who in self._due:
@@ -369,6 +367,8 @@ class Worker:
                     stats = await store.stats(self._embedder.model)
                     if stats.pending or stats.unembedded or await store.documents.waiting():
                         continue
+                    from holdfast.lifecycle import profile_page
+
                     await profile_page.load_page(store, self._clock())  # so that the next reader finds it cached
                     await self._vault.rested(*who, self._embedder.model)
                 self._marked.discard(who)

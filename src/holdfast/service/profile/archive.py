@@ -12,12 +12,12 @@ from holdfast.domain.errors import (
     NotFound,
 )
 from holdfast.domain.ports.profile.archive import ProfileArchive
-from holdfast.domain.reports import Exported, Imported
 from holdfast.service.profile.context import ProfileVerbs
 
 if TYPE_CHECKING:
     from holdfast.archive.file import Archive, CheckedArchive
     from holdfast.archive.io import ItemProgress
+    from holdfast.domain.reports import Exported, Imported
 
 MAX_EXPORT_TRIES = 3
 

@@ -109,8 +109,6 @@ class ProfileContext:
     async def readable_store(self, exclude_session: str | None = None) -> Store:
         """Open the store for reading, without what belongs to `exclude_session` only. A profile that was never written
         to gets an empty store and is not created."""
-        from holdfast.storage.views.other_sessions import OtherSessionsStore
-
         try:
             store = await self.store()
         except NotFound:
@@ -119,7 +117,11 @@ class ProfileContext:
             )
 
             store = self._seen(empty_store())
-        return store if exclude_session is None else OtherSessionsStore(store, exclude_session)
+        if exclude_session is None:
+            return store
+        from holdfast.storage.views.other_sessions import OtherSessionsStore
+
+        return OtherSessionsStore(store, exclude_session)
 
     async def writable_store(self) -> Store:
         """Open the store for writing. The first write creates it and its namespace."""
@@ -135,10 +137,12 @@ class ProfileContext:
 
     async def store_at(self, as_of: datetime | None, exclude_session: str | None = None) -> Store:
         """The store as it was at that time, None for now; without what belongs to `exclude_session` only."""
+        store = await self.readable_store(exclude_session)
+        if as_of is None:
+            return store
         from holdfast.storage.views.past import PastStore
 
-        store = await self.readable_store(exclude_session)
-        return store if as_of is None else PastStore(store, as_of)
+        return PastStore(store, as_of)
 
     async def exists(self) -> bool:
         """Whether the profile was ever written to."""
@@ -149,9 +153,11 @@ class ProfileContext:
         return True
 
     def _seen(self, store: Store) -> Store:
+        if self.visibility == Visibility():
+            return store
         from holdfast.storage.views.agent_store import AgentStore
 
-        return store if self.visibility == Visibility() else AgentStore(store, self.visibility)
+        return AgentStore(store, self.visibility)
 
     def _check_open(self) -> None:
         if self.runtime.closed:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from holdfast.domain import identifiers, timestamps
 from holdfast.domain.arguments import Moment, validate_id, validate_limit
 from holdfast.domain.errors import InvalidInput, quoted_value
-from holdfast.domain.graph import Entity, EntityChange, Graph, Scope
 from holdfast.domain.ports.profile.graph import ProfileGraph
 from holdfast.domain.tracing import note
 from holdfast.domain.types import Memory
@@ -16,6 +15,7 @@ from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
 
 if TYPE_CHECKING:
+    from holdfast.domain.graph import Entity, EntityChange, Graph
     from holdfast.graph.queries import GraphSnapshot
 
 MAX_DEPTH = 4
@@ -106,12 +106,15 @@ class GraphVerbs(ProfileVerbs, ProfileGraph):
         return await decisions.undo_change(await self._context.store(), None if id is None else validate_id(id))
 
     def _change(self, act: str, shown_as: str | None) -> EntityChange:
+        from holdfast.domain.graph import EntityChange
+
         self._context.check_readable()
         now = self._context.now()
         written = "" if shown_as is None else " ".join(identifiers.validate_text(shown_as, "name", limit=200).split())
         return EntityChange(identifiers.memory_id(now), now, "merge" if act == "merge" else "split", "", shown=written)
 
     async def _seeing(self, as_of: Moment | None, past: bool) -> GraphSnapshot:
+        from holdfast.domain.graph import Scope
         from holdfast.graph import queries
 
         then = None if as_of is None else timestamps.parse_moment(as_of, "as_of")

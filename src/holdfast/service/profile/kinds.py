@@ -12,13 +12,13 @@ from holdfast.domain.arguments import Using
 from holdfast.domain.errors import AlreadyExists, InvalidInput, NotFound
 from holdfast.domain.ports.profile.kinds import ProfileKinds
 from holdfast.domain.ports.storage import Store
-from holdfast.domain.reports import KindInfo, Migrated
 from holdfast.domain.tracing import note
 from holdfast.domain.types import Json, Memory, Test
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
 
 if TYPE_CHECKING:
+    from holdfast.domain.reports import KindInfo, Migrated
     from holdfast.ingest.kinds.versions import RegisteredKind
     from holdfast.lifecycle.migration.conversion import Conversion
 

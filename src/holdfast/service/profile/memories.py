@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from holdfast.domain import filters, identifiers, timestamps
 from holdfast.domain.arguments import (
@@ -24,13 +24,15 @@ from holdfast.domain.errors import InvalidInput, NotFound, QuotaExceeded, quoted
 from holdfast.domain.idempotency import first_answer, idempotent_request
 from holdfast.domain.ports.profile.memories import ProfileMemories
 from holdfast.domain.ports.storage import Store
-from holdfast.domain.reports import Redigested
 from holdfast.domain.results import Facets, MessagePage, Page, Receipt, Session, Stats
 from holdfast.domain.tracing import stage
 from holdfast.domain.types import Facet, Json, Memory, Message, Order, Trust
 from holdfast.domain.visibility import is_expired, unexpired_versions
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
+
+if TYPE_CHECKING:
+    from holdfast.domain.reports import Redigested
 
 
 class MemoryVerbs(ProfileVerbs, ProfileMemories):

@@ -9,13 +9,13 @@ from holdfast.domain import limits
 from holdfast.domain.arguments import json_text
 from holdfast.domain.errors import InvalidInput, quoted_value
 from holdfast.domain.ports.profile.retention import ProfileRetention
-from holdfast.domain.reports import Retained
 from holdfast.domain.tracing import note
 from holdfast.domain.types import Json, Memory
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
 
 if TYPE_CHECKING:
+    from holdfast.domain.reports import Retained
     from holdfast.service.profile.local import LocalProfile
 
 
