@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.domain.types import Floats
-
-try:
-    import numkong
-except ImportError:  # numkong comes with the `fast` extra
-    numkong = None  # type: ignore[assignment]
 
 MAX_EXACT_ROWS = 20_000
 _CHUNK = 512  # one converted chunk fits into the second-level cache
@@ -62,8 +59,8 @@ class Matrix:
         rows = self._rows[: self._count]
         if self.exact:
             return np.asarray(rows @ query, np.float32)
-        if numkong is not None:
-            dots = np.asarray(numkong.cdist(_quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
+        if (kernel := fast_kernel()) is not None:
+            dots = np.asarray(kernel.cdist(_quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
             return np.asarray(dots / _scale(len(query)) ** 2, np.float32)
         out = np.empty(self._count, np.float32)
         wide = np.empty((_CHUNK, rows.shape[1]), np.float32)
@@ -72,6 +69,16 @@ class Matrix:
             np.copyto(wide[: len(chunk)], chunk)
             np.dot(wide[: len(chunk)], query, out=out[start : start + len(chunk)])
         return out / np.float32(_scale(len(query)))
+
+
+@cache
+def fast_kernel() -> Any:
+    """The library for products of many rows, loaded when there are many; None without the `fast` extra."""
+    try:
+        import numkong
+    except ImportError:
+        return None
+    return numkong
 
 
 def _quantised_rows(rows: Floats) -> NDArray[np.int8]:

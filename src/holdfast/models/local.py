@@ -100,13 +100,13 @@ class ArcticEmbedder:
         """The network, loaded once: both threads may want it at the same moment."""
         with self._loading:
             if self._loaded is None:
+                from holdfast.models.network_cache import networks
                 from holdfast.text.static_vectors import weights_path
 
-                options = session_options()
-                import onnxruntime
-
-                path = str(weights_path("arctic-embed-s/model.onnx"))
-                self._loaded = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+                path = weights_path("arctic-embed-s/model.onnx")
+                self._loaded = networks.load_session(
+                    "embedder", [path], session_options, lambda options: inference_session(str(path), options)
+                )
             return self._loaded
 
     def _token_ids(self, text: str) -> list[int]:
@@ -179,6 +179,13 @@ def _unit_rows(rows: Floats) -> Floats:
 
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, 1e-12), np.float32)
+
+
+def inference_session(network: str | bytes, options: Any) -> Any:
+    """A session of a network, given as its file or as the bytes of one."""
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
 
 
 def session_options() -> Any:

@@ -172,12 +172,16 @@ def _document_rules(chosen: Settings) -> DocumentRules:
 
 def _embedder(chosen: Settings) -> Embedder:
     from holdfast.models.local import ArcticEmbedder, PotionEmbedder
+    from holdfast.models.network_cache import networks
 
     if ":" in chosen.embedder:
         from holdfast.models.llm.embeddings import embedder_from_setting
 
         return embedder_from_setting(chosen.embedder, chosen.embedder_key, chosen.embedder_url)
-    return PotionEmbedder() if chosen.embedder == "potion" else ArcticEmbedder()
+    if chosen.embedder == "potion":
+        return PotionEmbedder()
+    networks.folder = chosen.cache_folder
+    return ArcticEmbedder()
 
 
 def _llm_tasks(chosen: Settings) -> LlmTasks | None:
