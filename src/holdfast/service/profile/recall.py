@@ -112,7 +112,6 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
     ) -> AsyncIterator[str | Answer]:
         """Yield the answer's text in pieces, and the whole Answer last."""
         from holdfast.recall.answer.offline import offline_answer
-        from holdfast.recall.answer.synthesis import answer_pieces
         from holdfast.recall.search import question_of
         from holdfast.recall.search_trace import trace_arguments
 
@@ -128,6 +127,8 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
                 yield answer.answer
             yield _finished(answer, ready)
             return
+        from holdfast.recall.answer.synthesis import answer_pieces
+
         with self._context.charging(searcher.store):
             async for piece in answer_pieces(searcher, question, options, llm):
                 if isinstance(piece, Answer):

@@ -21,12 +21,12 @@ from holdfast.storage.facets import TAGS, count_rows
 from holdfast.storage.sqlite.connection import SOURCES, Row, memory_number, memory_numbers, query
 from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
-from holdfast.storage.sqlite.graph import SqliteGraphStore
 from holdfast.storage.sqlite.journal import SqliteJournal
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
 
 if TYPE_CHECKING:
+    from holdfast.storage.sqlite.graph import SqliteGraphStore
     from holdfast.storage.sqlite.vector_cache import VectorCache
 
 
@@ -217,6 +217,8 @@ class SqliteStore:
 
     @property
     def graph(self) -> SqliteGraphStore:
+        from holdfast.storage.sqlite.graph import SqliteGraphStore
+
         return SqliteGraphStore(self._file)
 
     async def sleep(self) -> None:
