@@ -91,9 +91,9 @@ class ArcticEmbedder:
     @cached_property
     def _pieces(self) -> WordPiece:
         from holdfast.text.static_vectors import weights_path
-        from holdfast.text.wordpiece import WordPiece
+        from holdfast.text.wordpiece import load_wordpiece
 
-        return WordPiece(weights_path("arctic-embed-s/vocab.txt"))
+        return load_wordpiece(weights_path("arctic-embed-s/vocab.txt"))
 
     @property
     def _session(self) -> Any:

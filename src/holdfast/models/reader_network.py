@@ -20,7 +20,7 @@ from holdfast.models import onnx_file
 from holdfast.models.local import inference_session, session_options
 from holdfast.models.network_cache import networks
 from holdfast.text.static_vectors import weights_path
-from holdfast.text.wordpiece import WordPiece
+from holdfast.text.wordpiece import WordPiece, load_wordpiece
 
 EMBEDDER_FILE = "arctic-embed-s/model.onnx"
 FOLDER = Path(__file__).parent
@@ -52,7 +52,7 @@ class ReaderNetwork:
 
     @cached_property
     def pieces(self) -> WordPiece:
-        return WordPiece(weights_path("arctic-embed-s/vocab.txt"))
+        return load_wordpiece(weights_path("arctic-embed-s/vocab.txt"))
 
     @cached_property
     def learned(self) -> Mapping[str, NDArray[Any]]:
