@@ -28,6 +28,15 @@ class Matrix:
         self._rows: NDArray[np.float32] | NDArray[np.int8]
         self._rows = rows if len(rows) <= MAX_EXACT_ROWS else _quantised_rows(rows)
 
+    @classmethod
+    def without_vectors(cls, count: int, dimensions: int) -> Matrix:
+        """So many rows of zeros, into which vectors are put."""
+        matrix = cls(np.zeros((0, dimensions), np.float32))
+        shape = count, dimensions
+        matrix._rows = np.zeros(shape, np.float32) if count <= MAX_EXACT_ROWS else np.zeros(shape, np.int8)
+        matrix._count = count
+        return matrix
+
     def __len__(self) -> int:
         return self._count
 
@@ -51,7 +60,7 @@ class Matrix:
         self._rows[self._count : need] = added
         self._count = need
 
-    def put(self, at: NDArray[np.int64], rows: Floats) -> None:
+    def put(self, at: NDArray[np.int64] | slice, rows: Floats) -> None:
         self._rows[at] = rows if self.exact else _quantised_rows(rows)
 
     def cosines(self, query: Floats) -> Floats:
@@ -82,7 +91,10 @@ def fast_kernel() -> Any:
 
 
 def _quantised_rows(rows: Floats) -> NDArray[np.int8]:
-    return np.asarray(np.clip(np.rint(rows * _scale(rows.shape[1])), -127, 127), np.int8)
+    steps = rows * np.float32(_scale(rows.shape[1]))
+    np.rint(steps, out=steps)
+    np.clip(steps, -127, 127, out=steps)
+    return steps.astype(np.int8)
 
 
 def _scale(dimensions: int) -> float:
