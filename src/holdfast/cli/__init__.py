@@ -77,8 +77,12 @@ def _run_command(arguments: list[str]) -> int:
 
     from holdfast.cli.app import app
 
+    commands = app(arguments[0] if arguments else None)
     try:
-        return app(arguments[0] if arguments else None)(arguments, prog_name="holdfast", standalone_mode=False) or 0
+        with commands.make_context("holdfast", list(arguments)) as context:
+            return commands.invoke(context) or 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
