@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +22,16 @@ from holdfast.service.settings import Settings
 
 if TYPE_CHECKING:
     from holdfast.models.rules import RuleExtractor
+
+
+_USED_LATER = (
+    "graph.queries", "ingest.digest", "ingest.messages", "ingest.remember", "lifecycle.forget",
+    "lifecycle.profile_page", "lifecycle.retention", "lifecycle.summaries", "models.rules.extractor",
+    "recall.answer.offline", "recall.answer.synthesis", "recall.parts", "recall.search_trace",
+    "storage.sqlite.apply", "storage.sqlite.search", "storage.sqlite.vault", "text.redaction.examples",
+    "text.redaction.numbers", "text.redaction.secret_words", "text.redaction.text_formats",
+)  # fmt: skip
+"""Modules that are imported where they are used, since a single command needs few of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +225,12 @@ def _llm_tasks(chosen: Settings) -> LlmTasks | None:
         ModelAnalyst(at_once), ModelSynthesiser(at_once),
         parse_tariff(chosen.llm_price, chosen.llm_ceiling), chat.close,
     )  # fmt: skip
+
+
+def load_modules() -> None:
+    """Import what the first write, search and answer would import: a server has the time when it starts."""
+    for name in _USED_LATER:
+        import_module(f".{name}", "holdfast")
 
 
 def connect_remote(url: str, token: str, *, timeout: float) -> HoldfastPort:

@@ -5,7 +5,6 @@ The rules load at first use, since `holdfast hook` needs only `redacted_text` an
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,17 +12,21 @@ if TYPE_CHECKING:
     from holdfast.models.rules.summariser import QuotingSummariser
     from holdfast.text.redaction import redacted_text
 else:
-    _HOMES = {
-        "QuotingSummariser": "holdfast.models.rules.summariser",
-        "RuleExtractor": "holdfast.models.rules.extractor",
-        "drafts": "holdfast.models.rules.extractor",
-        "redacted_text": "holdfast.text.redaction",
-    }
 
     def __getattr__(name):
-        if name not in _HOMES:
+        if name == "redacted_text":
+            from holdfast.text.redaction import redacted_text
+
+            return redacted_text
+        if name == "QuotingSummariser":
+            from holdfast.models.rules.summariser import QuotingSummariser
+
+            return QuotingSummariser
+        if name not in ("RuleExtractor", "drafts"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        from holdfast.models.rules import extractor
+
+        return getattr(extractor, name)
 
 
 __all__ = ["QuotingSummariser", "RuleExtractor", "drafts", "redacted_text"]
