@@ -26,16 +26,13 @@ class Matrix:
     def __init__(self, rows: Floats) -> None:
         self._count = len(rows)
         self._rows: NDArray[np.float32] | NDArray[np.int8]
-        self._rows = rows if len(rows) <= MAX_EXACT_ROWS else _quantised_rows(rows)
+        self._rows = rows if len(rows) <= MAX_EXACT_ROWS or rows.dtype == np.int8 else _quantised_rows(rows)
 
     @classmethod
     def without_vectors(cls, count: int, dimensions: int) -> Matrix:
         """So many rows of zeros, into which vectors are put."""
-        matrix = cls(np.zeros((0, dimensions), np.float32))
-        shape = count, dimensions
-        matrix._rows = np.zeros(shape, np.float32) if count <= MAX_EXACT_ROWS else np.zeros(shape, np.int8)
-        matrix._count = count
-        return matrix
+        rows: Any = np.zeros((count, dimensions), np.float32 if count <= MAX_EXACT_ROWS else np.int8)
+        return cls(rows)
 
     def __len__(self) -> int:
         return self._count
