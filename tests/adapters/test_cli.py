@@ -14,7 +14,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.cli.app import app
-from support.cli import CliResult, Run, data, run
+from support.cli import CliResult, Run, all_commands, data, run
 from support.paths import SOURCE
 
 __all__ = ["data", "run"]
@@ -355,7 +355,7 @@ def test_the_version_is_told(run: Run) -> None:
 
 def test_every_command_has_help_and_the_common_options(run: Run) -> None:
     commands = [line.split()[0] for line in run("--help").out.split("Commands:")[1].splitlines() if line.strip()]
-    assert sorted(commands) == sorted(str(each.name) for each in app().registered_commands if not each.hidden)
+    assert sorted(commands) == sorted(name for name, each in all_commands(app()).items() if not each.hidden)
     for command in commands:
         said = run(command, "--help")
         assert said.code == 0

@@ -408,7 +408,7 @@ def test_an_interrupt_is_no_failure(silent: str, silent_socket: socket.socket) -
 def test_a_hook_loads_next_to_nothing() -> None:
     code = (
         "import sys; from holdfast.cli import main; main(['hook', 'SessionStart']); "
-        "heavy = ('numpy', 'onnxruntime', 'apsw', 'typer', 'rich', 'pydantic', 'httpx2', 'asyncio'); "
+        "heavy = ('numpy', 'onnxruntime', 'apsw', 'click', 'rich', 'pydantic', 'httpx2', 'asyncio'); "
         "sys.exit(' '.join(name for name in heavy if name in sys.modules) or 0)"
     )
     ran = subprocess.run(

@@ -14,7 +14,7 @@ import httpx2 as httpx
 import pytest
 
 from holdfast import AsyncHoldfast, LocalProfile
-from holdfast.documents.library import DocumentRules
+from holdfast.documents.rules import DocumentRules
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 from support.documents.killed_parser import killed_parsers

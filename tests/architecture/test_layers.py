@@ -40,7 +40,7 @@ DRIVERS = {  # third-party package → the folders and files that may import it
     "cryptography": ("storage/postgres", "storage/blobs"),
     "obstore": ("storage/blobs",),
     "onnxruntime": ("models",),
-    "typer": ("cli",),
+    "click": ("cli",),
     "rich": ("cli",),
     "fastapi": ("api/rest",),
     "starlette": ("api/rest",),

@@ -15,7 +15,7 @@ import pytest
 from holdfast import AsyncHoldfast, Document, InvalidInput, KeyReused, NotFound
 from holdfast.api.client.holdfast import RemoteHoldfast
 from holdfast.documents.chunk import Chunk
-from holdfast.documents.library import DocumentRules
+from holdfast.documents.rules import DocumentRules
 from holdfast.domain import timestamps
 from holdfast.domain.types import Draft
 from holdfast.service import document_worker

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from holdfast import AsyncHoldfast, acting
-from holdfast.documents.library import SCRATCH_PREFIX
+from holdfast.documents.scratch import SCRATCH_PREFIX
 from holdfast.domain.errors import NotFound
 from holdfast.domain.types import Change, Draft
 from holdfast.domain.vectors import vector_bytes

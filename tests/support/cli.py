@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from holdfast.cli import main
+from holdfast.cli.parameters import Commands
 
 PATIENT_HOLDFAST = (
     "import sys; from holdfast.cli import main; from holdfast.cli.hooks import run; "
@@ -59,3 +61,10 @@ def run(data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
         return CliResult(code, *capsys.readouterr())
 
     return run
+
+
+def all_commands(commands: Commands) -> dict[str, click.Command]:
+    """Name → command, also of those that the help does not show."""
+    context = click.Context(commands)
+    found = {name: commands.get_command(context, name) for name in commands.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}

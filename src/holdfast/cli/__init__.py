@@ -5,27 +5,36 @@ With --json, stdout is one JSON document and stderr has one JSON object per line
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from holdfast.cli.output.render import ReaderGone
 from holdfast.domain.errors import HoldfastError, InvalidInput
 
+if TYPE_CHECKING:
+    import click
+
 INTERRUPTED_EXIT = 130
+LONG_RUNNING = (["serve"], ["mcp"])
+GC_THRESHOLD = 50_000
+"""New objects between two garbage collections: almost all that a command makes are modules, which stay. Chosen by hand:
+with ten times more, a command takes as long."""
 READER_GONE_EXIT = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status."""
+    """Run one command and return its exit status; without arguments, those of the process, which then ends here."""
     _set_utf8_output()
     given = [_decoded_argument(argument) for argument in (sys.argv[1:] if arguments is None else arguments)]
     if given[:1] == ["hook"] and not {"-h", "--help"} & set(given):
-        from holdfast.cli.hooks.run import run_hook  # without typer: imports are most of a hook's running time
+        from holdfast.cli.hooks.run import run_hook  # without click: imports are most of a hook's running time
 
         return run_hook(given[1:], exit_process=arguments is None)
     if given == ["--version"]:
@@ -33,6 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(__version__)
         return 0
+    if arguments is not None:
+        return _exit_status(given)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more would only spin beside the small products of a search
+    gc.set_threshold(GC_THRESHOLD)
+    status = _exit_status(given)
+    if given[:1] in LONG_RUNNING:
+        return status
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # its reader is gone
+            stream.flush()
+    os._exit(status)  # everything is closed: taking modules and models apart would take as long as many commands
+
+
+def _exit_status(given: list[str]) -> int:
     as_json = "--json" in given[: given.index("--") if "--" in given else None]
     _configure_warnings(as_json)
     try:
@@ -50,28 +73,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run_command(arguments: list[str]) -> int:
-    import typer
+    import click
 
     from holdfast.cli.app import app
 
+    commands = app(arguments[0] if arguments else None)
     try:
-        return app(arguments[0] if arguments else None)(arguments, prog_name="holdfast", standalone_mode=False) or 0
-    except typer.Abort:
+        with commands.make_context("holdfast", list(arguments)) as context:
+            return commands.invoke(context) or 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.Abort:
         raise KeyboardInterrupt from None
-    except Exception as error:
-        # Recent versions of typer have their own copy of click, so its exceptions may not be click's classes.
-        if not hasattr(error, "format_message"):
-            raise
-        if type(error).__name__ == "NoArgsIsHelpError":
+    except click.ClickException as error:
+        if not arguments:
             print(error)
             return InvalidInput.exit
         raise _usage_error(error) from None
 
 
-def _usage_error(error: Any) -> InvalidInput:
+def _usage_error(error: click.ClickException) -> InvalidInput:
     context = getattr(error, "ctx", None)
     parameter = getattr(error, "param", None)
-    message = str(error.format_message())
+    message = error.format_message()
     message = message if message.endswith((".", "?", "!")) else f"{message}."
     fix = f"See: {context.command_path} --help" if context is not None else None
     return InvalidInput(message, field=getattr(parameter, "name", None), fix=fix)

@@ -4,11 +4,11 @@ time."""
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated
 
-import typer
+import click
 
 from holdfast import __version__
+from holdfast.cli.parameters import Commands
 
 COMMANDS = {
     "commands.messages": ("ingest", "redigest"),
@@ -31,31 +31,20 @@ COMMANDS = {
 """The commands of each file, in the order of the help."""
 
 
-def app(command: str | None = None) -> typer.Typer:
+def app(command: str | None = None) -> Commands:
     """The command line; with a command, only the commands of its file."""
-    cli = typer.Typer(
-        name="holdfast",
-        help="Memory for AI agents: ingest conversations, recall what matters. Start with: holdfast demo",
-        context_settings={"help_option_names": ["-h", "--help"]},
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,  # rich would take longer than the rest of --help
-        pretty_exceptions_enable=False,
-    )
-    cli.callback()(_root)
+    version = click.Option(
+        ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+        help="Show the version.",
+    )  # fmt: skip
+    about = "Memory for AI agents: ingest conversations, recall what matters. Start with: holdfast demo"
+    cli = Commands("holdfast", about, [version])
     for file in [file for file, names in COMMANDS.items() if command in names] or COMMANDS:
         import_module(f".{file}", __package__).add_to(cli)
     return cli
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         print(__version__)
-        raise typer.Exit
-
-
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None: ...
+        context.exit()

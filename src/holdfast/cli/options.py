@@ -9,12 +9,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from holdfast.cli.hooks.project import resolve_profile
 from holdfast.cli.output.render import CommandResult, ReaderGone, print_result
+from holdfast.cli.parameters import Argument, Commands, Option, signature_parameters
 from holdfast.cli.shared_folder import open_or_connect
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
@@ -31,7 +33,7 @@ def _checked_folder(data: str | None) -> str | None:
 
 DataFolder = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--data",
         metavar="DIR",
         help="Data folder [env var: HOLDFAST_DATA; default: the user's own].",
@@ -39,11 +41,11 @@ DataFolder = Annotated[
     ),
 ]
 NamespaceName = Annotated[
-    str, typer.Option("--namespace", "-n", metavar="NAME", envvar="HOLDFAST_NAMESPACE", help="Namespace.")
+    str, Option("--namespace", "-n", metavar="NAME", envvar="HOLDFAST_NAMESPACE", help="Namespace.")
 ]
 ProfileName = Annotated[
     str,
-    typer.Option(
+    Option(
         "--profile",
         "-p",
         metavar="NAME",
@@ -52,34 +54,30 @@ ProfileName = Annotated[
         callback=resolve_profile,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
 
-Kind = Annotated[
-    list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind, or message; repeatable.")
-]
+Kind = Annotated[list[str] | None, Option("--kind", metavar="KIND", help="Only this kind, or message; repeatable.")]
 Filter = Annotated[
-    str | None, typer.Option("--filter", metavar="JSON", help='Conditions, e.g. {"metadata.price": {"gte": 10}}.')
+    str | None, Option("--filter", metavar="JSON", help='Conditions, e.g. {"metadata.price": {"gte": 10}}.')
 ]
 ExcludedSession = Annotated[
     str | None,
-    typer.Option("--exclude-session", metavar="ID", help="Leave out a session: its messages, and what rests on it."),
+    Option("--exclude-session", metavar="ID", help="Leave out a session: its messages, and what rests on it."),
 ]
 MinRelevance = Annotated[
-    float, typer.Option("--min-relevance", metavar="SHARE", help="Only hits at least this relevant, 0 to 1.")
+    float, Option("--min-relevance", metavar="SHARE", help="Only hits at least this relevant, 0 to 1.")
 ]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", help="At most this many.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="A memory's id.")]
-MessageSession = Annotated[
-    str | None, typer.Option("--session", metavar="ID", help="Session that the text belongs to.")
-]
-Writer = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="The agent that writes this.")]
-Metadata = Annotated[str | None, typer.Option(metavar="JSON", help="Metadata to keep with it, as a JSON object.")]
+Limit = Annotated[int, Option("--limit", metavar="N", help="At most this many.")]
+Id = Annotated[str, Argument(metavar="ID", help="A memory's id.")]
+MessageSession = Annotated[str | None, Option("--session", metavar="ID", help="Session that the text belongs to.")]
+Writer = Annotated[str | None, Option("--agent", metavar="NAME", help="The agent that writes this.")]
+Metadata = Annotated[str | None, Option(metavar="JSON", help="Metadata to keep with it, as a JSON object.")]
 Lifetime = Annotated[
-    str | None, typer.Option("--ttl", metavar="SPAN", help="Forget it after this time: 90, 15m, 12h, 30d, 4w.")
+    str | None, Option("--ttl", metavar="SPAN", help="Forget it after this time: 90, 15m, 12h, 30d, 4w.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would change.")]
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Return after writing; digest later.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; show what would change.")]
+NoWait = Annotated[bool, Option("--no-wait", help="Return after writing; digest later.")]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 _PROFILE_INDEX = re.compile(r"profiles\[(\d+)\]")
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
@@ -135,21 +133,19 @@ def _common_options(*, data: DataFolder = None, namespace: NamespaceName = "defa
             as_json: AsJson = False) -> None: ...  # fmt: skip
 
 
-_COMMON_PARAMETERS = tuple(inspect.signature(_common_options, eval_str=True).parameters.values())
 CommandFunction = Callable[..., CommandResult]
 
 
-def add_command(app: typer.Typer, name: str, function: CommandFunction) -> None:
+def add_command(app: Commands, name: str, function: CommandFunction) -> None:
     """Make `function(target, …)` a command: its own parameters first, the common options after them."""
-    own = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-    ]
-    own_names = {parameter.name for parameter in own}
 
-    def run(**given: Any) -> int:
-        target = CommandTarget(**{parameter.name: given[parameter.name] for parameter in _COMMON_PARAMETERS})
-        arguments = {name: _checked_utf8(value, name) for name, value in given.items() if name in own_names}
+    def parameters() -> list[inspect.Parameter]:
+        return [*signature_parameters(function)[1:], *signature_parameters(_common_options)]
+
+    @wraps(function)
+    def run(*, data: str | None, namespace: str, profile: str, as_json: bool, **own: Any) -> int:
+        target = CommandTarget(data, namespace, profile, as_json)
+        arguments = {name: _checked_utf8(value, name) for name, value in own.items()}
         try:
             result = function(target, **arguments)
             print_result(result, as_json=target.as_json)
@@ -157,11 +153,7 @@ def add_command(app: typer.Typer, name: str, function: CommandFunction) -> None:
             raise ReaderGone from None
         return result.exit
 
-    parameters = [*own, *_COMMON_PARAMETERS]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    run.__doc__ = function.__doc__
-    app.command(name)(run)
+    app.add_function(name, run, parameters)
 
 
 def _checked_utf8(value: Any, name: str) -> Any:
@@ -184,7 +176,7 @@ def confirm(question: str, *, yes: bool, as_json: bool) -> bool:
         raise InvalidInput(
             "This deletes for good, and there is no terminal to ask for confirmation.", field="yes", fix="Add --yes."
         )
-    return typer.confirm(question, err=True)
+    return click.confirm(question, err=True)
 
 
 def parse_filter(text: str | None) -> Any:

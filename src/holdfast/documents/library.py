@@ -9,16 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from holdfast.documents.fetch.addresses import FetchPolicy
-from holdfast.documents.types import DocumentError, ParseLimits
+from holdfast.documents.rules import DocumentRules
+from holdfast.documents.types import DocumentError
 from holdfast.domain import identifiers
 from holdfast.domain.arguments import DocumentSource
 from holdfast.domain.erasure import name_pattern, names_person
@@ -32,33 +30,10 @@ from holdfast.domain.types import Change, Forgotten, Json, Message
 from holdfast.lifecycle import forget
 from holdfast.lifecycle.forget import ForgetOptions, forget_session
 
-DEFAULT_MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
-"""The default of the setting document_bytes. Chosen by hand; not measured."""
 MAX_NAME_BYTES = 512
-SCRATCH_PREFIX = "holdfast-documents-"
 URL_PATTERN = re.compile(r"https?://\S+", re.I)
 _READ_BYTES = 1024 * 1024
 _PATH_START = re.compile(r"/|~/|\.{1,2}/|[A-Za-z]:\\")
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentRules:
-    """Where documents may come from, and how large they may be."""
-
-    fetch: bool = True
-    allow: tuple[str, ...] = ()
-    bytes: int = DEFAULT_MAX_DOCUMENT_BYTES
-    again: timedelta | None = None
-    """How old a fetched page may become before it is fetched again; None: only when it is added again."""
-
-    def __post_init__(self) -> None:
-        self.policy()  # an invalid host in `allow` is reported here, not at the first fetch
-
-    def policy(self) -> FetchPolicy:
-        return FetchPolicy(enabled=self.fetch, allow=self.allow, received_bytes=self.bytes)
-
-    def limits(self) -> ParseLimits:
-        return ParseLimits(input_bytes=self.bytes)
 
 
 def document_source(given: object) -> DocumentSource:
@@ -101,13 +76,6 @@ def _require_file(path: Path) -> Path:
             fix="Add its files one by one, or the folder with `holdfast add`.",
         )  # fmt: skip
     return path
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A temporary folder for content being added or parsed. The next start deletes any that a crash left behind."""
-    with tempfile.TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-") as folder:
-        yield Path(folder)
 
 
 def new_document(

@@ -7,14 +7,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.domain.errors import Conflict
 from holdfast.domain.identifiers import version_reference
 from holdfast.domain.records import Edit, Job, Once
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Ints = NDArray[np.int64]
+else:
+    Floats = Ints = Any  # numpy takes longer to load than all of this package, and only those who compute need it
 
 Role = Literal["system", "user", "assistant", "tool", "document"]
 ROLES: tuple[str, ...] = ("system", "user", "assistant", "tool", "document")
@@ -22,8 +28,6 @@ Trust = Literal["user", "agent", "document", "tool"]
 BUILT_IN_KINDS: tuple[str, ...] = ("fact", "event", "instruction", "task", "summary")
 MANUAL_PREFIX = "user/"
 """Prefix of the `extractor` of every memory that a caller wrote or revised."""
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 Json = Any
 
 

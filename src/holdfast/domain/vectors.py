@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.domain.types import Floats
-
-try:
-    import numkong
-except ImportError:  # numkong comes with the `fast` extra
-    numkong = None  # type: ignore[assignment]
 
 MAX_EXACT_ROWS = 20_000
 _CHUNK = 512  # one converted chunk fits into the second-level cache
@@ -29,7 +26,13 @@ class Matrix:
     def __init__(self, rows: Floats) -> None:
         self._count = len(rows)
         self._rows: NDArray[np.float32] | NDArray[np.int8]
-        self._rows = rows if len(rows) <= MAX_EXACT_ROWS else _quantised_rows(rows)
+        self._rows = rows if len(rows) <= MAX_EXACT_ROWS or rows.dtype == np.int8 else _quantised_rows(rows)
+
+    @classmethod
+    def without_vectors(cls, count: int, dimensions: int) -> Matrix:
+        """So many rows of zeros, into which vectors are put."""
+        rows: Any = np.zeros((count, dimensions), np.float32 if count <= MAX_EXACT_ROWS else np.int8)
+        return cls(rows)
 
     def __len__(self) -> int:
         return self._count
@@ -54,7 +57,7 @@ class Matrix:
         self._rows[self._count : need] = added
         self._count = need
 
-    def put(self, at: NDArray[np.int64], rows: Floats) -> None:
+    def put(self, at: NDArray[np.int64] | slice, rows: Floats) -> None:
         self._rows[at] = rows if self.exact else _quantised_rows(rows)
 
     def cosines(self, query: Floats) -> Floats:
@@ -62,8 +65,8 @@ class Matrix:
         rows = self._rows[: self._count]
         if self.exact:
             return np.asarray(rows @ query, np.float32)
-        if numkong is not None:
-            dots = np.asarray(numkong.cdist(_quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
+        if (kernel := fast_kernel()) is not None:
+            dots = np.asarray(kernel.cdist(_quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
             return np.asarray(dots / _scale(len(query)) ** 2, np.float32)
         out = np.empty(self._count, np.float32)
         wide = np.empty((_CHUNK, rows.shape[1]), np.float32)
@@ -74,8 +77,21 @@ class Matrix:
         return out / np.float32(_scale(len(query)))
 
 
+@cache
+def fast_kernel() -> Any:
+    """The library for products of many rows, loaded when there are many; None without the `fast` extra."""
+    try:
+        import numkong
+    except ImportError:
+        return None
+    return numkong
+
+
 def _quantised_rows(rows: Floats) -> NDArray[np.int8]:
-    return np.asarray(np.clip(np.rint(rows * _scale(rows.shape[1])), -127, 127), np.int8)
+    steps = rows * np.float32(_scale(rows.shape[1]))
+    np.rint(steps, out=steps)
+    np.clip(steps, -127, 127, out=steps)
+    return steps.astype(np.int8)
 
 
 def _scale(dimensions: int) -> float:

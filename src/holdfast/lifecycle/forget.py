@@ -29,7 +29,6 @@ from holdfast.domain.types import (
     Test,
     Where,
 )
-from holdfast.lifecycle.shortened_messages import find_shortened_messages, sources_of
 from holdfast.storage.inventory import every_message
 from holdfast.storage.summary_cover import find_covering_summaries
 
@@ -121,6 +120,8 @@ async def forget_person(store: Store, name: str, how: ForgetOptions) -> Forgotte
 
 async def _forget_memories(store: Store, ids: Sequence[str], how: ForgetOptions) -> Forgotten:
     """Forget memories with all their versions, and shorten the messages these rest on; again when those changed."""
+    from holdfast.lifecycle.shortened_messages import find_shortened_messages, sources_of
+
     for attempt in range(MAX_SHORTENING_ATTEMPTS):
         memories = await _load_histories(store, ids)
         versions = [version for each in memories for version in each]

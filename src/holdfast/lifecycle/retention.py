@@ -17,11 +17,10 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.domain.errors import InvalidInput, quoted_value
 from holdfast.domain.ports.storage import Store
-from holdfast.domain.reports import Retained
 from holdfast.domain.types import (
     All,
     Change,
@@ -33,6 +32,9 @@ from holdfast.domain.types import (
 )
 from holdfast.storage.inventory import NO_LIMIT, every_message
 from holdfast.storage.summary_cover import find_covering_summaries
+
+if TYPE_CHECKING:
+    from holdfast.domain.reports import Retained
 
 SETTING = "retention"
 PINNED_FIELD = "pinned"
@@ -125,6 +127,8 @@ def parse_span(value: Json, path: str) -> timedelta:
 
 async def apply_policy(store: Store, setting: Json, now: datetime, *, dry_run: bool = False) -> list[Retained]:
     """Forget what the rules select, a few hundred items per change, so that no writer waits for long."""
+    from holdfast.domain.reports import Retained
+
     done = []
     parsed = parse_policy(setting)
     for rule, words in zip(parsed.rules, (setting or {}).get("forget", []), strict=True):

@@ -19,7 +19,6 @@ from holdfast.domain.errors import InvalidInput, quoted_value
 from holdfast.domain.ports.models import Summariser, Turn
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import All, Change, Json, Memory, Test
-from holdfast.lifecycle.shortened_messages import stated_text, text_without
 from holdfast.storage.summary_cover import (
     COVERED_FIELD,
     SUMMARY_EXTRACTOR,
@@ -27,7 +26,6 @@ from holdfast.storage.summary_cover import (
     covered_ids,
     find_covering_summaries,
 )
-from holdfast.text import passages
 
 log = logging.getLogger("holdfast")
 SETTING = "summaries"
@@ -84,6 +82,8 @@ UncoveredRun = tuple[list[Turn], bool]
 
 
 async def _load_conversation_runs(store: Store) -> list[UncoveredRun]:
+    from holdfast.lifecycle.shortened_messages import stated_text
+
     said = await store.messages(None, before=2**62, limit=MAX_RECENT_ITEMS)
     resting = await store.resting_on([message.id for message in said])
     made = [memory for memory in resting if memory.current and memory.extractor.startswith(SUMMARY_EXTRACTOR)]
@@ -186,6 +186,8 @@ def no_news(turns: int) -> str:
 
 async def _write_summary(store: Store, by: Summariser, covered: list[Turn], kind: str | None, now: datetime) -> bool:
     """Write one summary; False when it was written before and merged or revised since."""
+    from holdfast.text import passages
+
     text = await by.summarise(covered) or no_news(len(covered))
     ids = tuple(turn.id for turn in covered)
     memory = Memory(
@@ -209,6 +211,8 @@ async def _write_summary(store: Store, by: Summariser, covered: list[Turn], kind
 
 async def summaries_without(store: Store, wrong: Sequence[Memory], now: datetime) -> list[tuple[Memory, Memory]]:
     """Each current summary that repeats memories which are now marked wrong, and its next version without them."""
+    from holdfast.lifecycle.shortened_messages import text_without
+
     sources = [source for memory in wrong for source in memory.sources]
     found = await store.get(await find_covering_summaries(store, sources, [memory.ref for memory in wrong]))
     pairs = []

@@ -15,12 +15,7 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from holdfast.domain.types import Floats
-from holdfast.text import static_vectors
-from holdfast.text.static_vectors import weights_path
-from holdfast.text.wordpiece import WordPiece
 
 if TYPE_CHECKING:
     from holdfast.domain.ports.models import ReadAnswer, ReadPassage
@@ -28,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.models.rules.judge import ReadableSentence
     from holdfast.models.statement_reader import StatementReader
     from holdfast.text.supersession import StatementPair
+    from holdfast.text.wordpiece import WordPiece
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
@@ -60,11 +56,10 @@ class ArcticEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[Floats]:
         ids = await _in_steps(lambda some: list(map(self._token_ids, some)), texts)
-        vectors: list[Floats] = [np.zeros(0, np.float32)] * len(texts)
+        vectors: dict[int, Floats] = {}
         for batch in length_batches([len(each) for each in ids]):
-            for n, vector in zip(batch, await _run(_work, self._vectors, [ids[n] for n in batch]), strict=True):
-                vectors[n] = vector
-        return vectors
+            vectors |= zip(batch, await _run(_work, self._vectors, [ids[n] for n in batch]), strict=True)
+        return [vectors[n] for n in range(len(texts))]
 
     async def embed_query(self, text: str) -> Floats:
         return (await _run(_questions, lambda: self._vectors([self._token_ids(self.prefix + text)])))[0]
@@ -95,18 +90,23 @@ class ArcticEmbedder:
 
     @cached_property
     def _pieces(self) -> WordPiece:
-        return WordPiece(weights_path("arctic-embed-s/vocab.txt"))
+        from holdfast.text.static_vectors import weights_path
+        from holdfast.text.wordpiece import load_wordpiece
+
+        return load_wordpiece(weights_path("arctic-embed-s/vocab.txt"))
 
     @property
     def _session(self) -> Any:
         """The network, loaded once: both threads may want it at the same moment."""
         with self._loading:
             if self._loaded is None:
-                options = session_options()
-                import onnxruntime
+                from holdfast.models.network_cache import networks
+                from holdfast.text.static_vectors import weights_path
 
-                path = str(weights_path("arctic-embed-s/model.onnx"))
-                self._loaded = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+                path = weights_path("arctic-embed-s/model.onnx")
+                self._loaded = networks.load_session(
+                    "embedder", [path], session_options, lambda options: inference_session(str(path), options)
+                )
             return self._loaded
 
     def _token_ids(self, text: str) -> list[int]:
@@ -115,6 +115,8 @@ class ArcticEmbedder:
 
     def _vectors(self, ids: list[list[int]]) -> list[Floats]:
         """The vectors of one batch."""
+        import numpy as np
+
         longest = max(map(len, ids))
         tokens = np.array([each + [0] * (longest - len(each)) for each in ids], np.int64)
         mask = np.array([[1] * len(each) + [0] * (longest - len(each)) for each in ids], np.int64)
@@ -134,6 +136,10 @@ class PotionEmbedder:
         return (await _run(_questions, self._vectors, [text]))[0]
 
     def _vectors(self, texts: Sequence[str]) -> list[Floats]:
+        import numpy as np
+
+        from holdfast.text import static_vectors
+
         pieces = static_vectors.vocabulary()
         means = []
         for text in texts:
@@ -169,8 +175,17 @@ def length_batches(lengths: list[int]) -> Iterator[list[int]]:
 
 
 def _unit_rows(rows: Floats) -> Floats:
+    import numpy as np
+
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, 1e-12), np.float32)
+
+
+def inference_session(network: str | bytes, options: Any) -> Any:
+    """A session of a network, given as its file or as the bytes of one."""
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
 
 
 def session_options() -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,23 @@ class OnnxNode:
     inputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class OnnxNetwork:
-    nodes: list[OnnxNode]
-    tensors: dict[str, NDArray[Any]]
-    """Views of the memory-mapped file: no tensor is read before it is used."""
+    """The parts of a network. Nodes are parsed when they are first asked for."""
+
+    def __init__(self, graph: memoryview) -> None:
+        self._parts = list(_fields(graph))
+        self.tensors = dict(_tensor(value) for number, value in self._parts if number == _INITIALIZER)
+        """Views of the memory-mapped file: no tensor is read before it is used."""
+
+    @cached_property
+    def nodes(self) -> list[OnnxNode]:
+        return [_node(value) for number, value in self._parts if number == _NODE]
 
 
 def load_network(path: Path) -> OnnxNetwork:
     with path.open("rb") as file:
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    graph = next(value for number, value in _fields(data) if number == _GRAPH)
-    parts = list(_fields(graph))
-    nodes = [_node(value) for number, value in parts if number == _NODE]
-    return OnnxNetwork(nodes, dict(_tensor(value) for number, value in parts if number == _INITIALIZER))
+    return OnnxNetwork(next(value for number, value in _fields(data) if number == _GRAPH))
 
 
 def _node(data: memoryview) -> OnnxNode:

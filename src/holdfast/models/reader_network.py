@@ -7,8 +7,9 @@ assembled here at first use.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ from numpy.typing import NDArray
 
 from holdfast.domain.types import Floats
 from holdfast.models import onnx_file
-from holdfast.models.local import session_options
+from holdfast.models.local import inference_session, session_options
+from holdfast.models.network_cache import networks
 from holdfast.text.static_vectors import weights_path
-from holdfast.text.wordpiece import WordPiece
+from holdfast.text.wordpiece import WordPiece, load_wordpiece
 
+EMBEDDER_FILE = "arctic-embed-s/model.onnx"
+FOLDER = Path(__file__).parent
 LAYERS, LAYER_PARTS = 12, {
     "q": "attention/self/query", "k": "attention/self/key", "v": "attention/self/value",
     "o": "attention/output/dense", "up": "intermediate/dense", "down": "output/dense",
@@ -48,36 +52,58 @@ class ReaderNetwork:
 
     @cached_property
     def pieces(self) -> WordPiece:
-        return WordPiece(weights_path("arctic-embed-s/vocab.txt"))
+        return load_wordpiece(weights_path("arctic-embed-s/vocab.txt"))
 
     @cached_property
-    def learned(self) -> dict[str, NDArray[Any]]:
-        return load_learned_weights(self._name)
+    def learned(self) -> Mapping[str, NDArray[Any]]:
+        return LearnedWeights(self._name)
+
+    @cached_property
+    def _embedder(self) -> onnx_file.OnnxNetwork:
+        return onnx_file.load_network(weights_path(EMBEDDER_FILE))
 
     @cached_property
     def _words(self) -> tuple[Floats, Floats, NDArray[Any]]:
-        return quantised_tensor(
-            onnx_file.load_network(weights_path("arctic-embed-s/model.onnx")), "embeddings.word_embeddings.weight"
-        )
+        return quantised_tensor(self._embedder, "embeddings.word_embeddings.weight")
 
     @cached_property
     def _session(self) -> Any:
+        sources = [weights_path(EMBEDDER_FILE), FOLDER / f"{self._name}.npz", FOLDER / f"{self._name}.onnx"]
+        return networks.load_session(self._name, sources, session_options, self._build)
+
+    def _build(self, options: Any) -> Any:
         import onnxruntime
 
-        values = reader_weights(onnx_file.load_network(weights_path("arctic-embed-s/model.onnx")), self.learned)
-        options = session_options()
+        values = reader_weights(self._embedder, load_learned_weights(self._name))
         tensors = {name: onnxruntime.OrtValue.ortvalue_from_numpy(each) for name, each in values.items()}
         options.add_external_initializers(list(tensors), list(tensors.values()))
-        graph = resources.files(__package__).joinpath(f"{self._name}.onnx").read_bytes()
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        return inference_session((FOLDER / f"{self._name}.onnx").read_bytes(), options)
+
+
+class LearnedWeights(Mapping[str, NDArray[Any]]):
+    """What a reader learned; each array is read when it is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._file = np.load(FOLDER / f"{name}.npz")
+        self._names = frozenset(self._file.files)
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._arrays:
+            values = self._file[name].astype(np.float32)
+            scale = f"{name}.scale"
+            self._arrays[name] = values * (self._file[scale].astype(np.float32) if scale in self._names else 1)
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._file.files if not name.endswith(".scale"))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def load_learned_weights(name: str) -> dict[str, NDArray[Any]]:
-    with resources.files(__package__).joinpath(f"{name}.npz").open("rb") as file:
-        stored = {name: values.astype(np.float32) for name, values in np.load(file).items()}
-    return {
-        name: values * stored.get(f"{name}.scale", 1) for name, values in stored.items() if not name.endswith(".scale")
-    }
+    return dict(LearnedWeights(name))
 
 
 def quantised_tensor(network: onnx_file.OnnxNetwork, name: str) -> tuple[Floats, Floats, NDArray[Any]]:

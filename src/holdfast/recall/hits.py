@@ -18,7 +18,6 @@ from holdfast.domain.types import Item, Memory, Message
 from holdfast.storage.views.other_sessions import OtherSessionsStore
 from holdfast.storage.views.union import UnionStore
 from holdfast.text.redaction import may_be_secret, redacted_text
-from holdfast.text.shortening import without_memories
 
 SUMMARY_CHARACTERS = 80
 _TRUST_OF_ROLE = {"assistant": "agent", "system": "user"}
@@ -93,6 +92,8 @@ def without_wrong_words(hits: Sequence[Hit], drawn: Sequence[Memory], ended: Seq
     wrong = [*(memory for memory in drawn if memory.marked_wrong), *ended]
     if not wrong:
         return list(hits)
+    from holdfast.text.shortening import without_memories
+
     kept: dict[str, Hit] = {}
     for hit in hits:
         said = said_messages(hit)

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from holdfast.domain import identifiers, limits
 from holdfast.domain.arguments import Moment, QueryScope, ResponseLength, ThinkingLevel
@@ -23,8 +23,9 @@ from holdfast.domain.types import SearchOrder
 from holdfast.service.profile.context import ProfileContext
 from holdfast.service.profile.local import LocalProfile
 from holdfast.service.profile.recall import RecallVerbs
-from holdfast.storage.views.proposals import ID_SEPARATOR
-from holdfast.storage.views.union import UnionStore, split_id, stores_in, value_of_store
+
+if TYPE_CHECKING:
+    from holdfast.storage.views.union import UnionStore
 
 TRACED_PROFILES = 50
 
@@ -144,12 +145,16 @@ class AsyncAcross:
         return RecallVerbs(_UnionContext(self._contexts))
 
     def _placed(self, hit: Hit) -> Hit:
+        from holdfast.storage.views.union import split_id
+
         n, id = split_id(hit.id)
         message = None if hit.message_id is None else split_id(hit.message_id)[1]
         sources = tuple(split_id(source)[1] for source in hit.sources)
         return replace(hit, id=id, message_id=message, sources=sources, origin=self.profiles[n])
 
     def _answer(self, found: Answer) -> Answer:
+        from holdfast.storage.views.union import split_id
+
         def cited(citation: Citation) -> Citation:
             n, id = split_id(citation.hit)
             return replace(citation, hit=id, origin=self.profiles[n])
@@ -167,6 +172,8 @@ class _UnionContext(ProfileContext):
         self._failed = False
 
     async def readable_store(self, exclude_session: str | None = None) -> Store:
+        from holdfast.storage.views.union import UnionStore
+
         if self._united is None:
             openers = [lambda context=context: self._opened(context, exclude_session) for context in self._contexts]
             first = await self._first_written() or self._contexts[0]
@@ -193,6 +200,9 @@ class _UnionContext(ProfileContext):
         return all(await asyncio.gather(*(context.caught_up() for context in self._contexts)))
 
     def with_origins(self, hits: list[Hit]) -> list[Hit]:
+        from holdfast.storage.views.proposals import ID_SEPARATOR
+        from holdfast.storage.views.union import split_id
+
         def named(hit: Hit) -> Hit:
             context = self._contexts[split_id(hit.id)[0]]
             return replace(hit, origin=Origin(context.namespace, context.name))
@@ -201,6 +211,8 @@ class _UnionContext(ProfileContext):
 
     def record(self, done: Operation, error: str | None = None) -> None:
         """Record in each profile its own part of the operation; record nothing if one of them could not be opened."""
+        from holdfast.storage.views.union import stores_in, value_of_store
+
         if self._united is None or self._failed:
             return
         found, size = stores_in(done.details), len(self._contexts)

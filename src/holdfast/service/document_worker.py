@@ -10,30 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from holdfast.documents import library
-from holdfast.documents.chunk import Chunk, Chunker
-from holdfast.documents.library import SCRATCH_PREFIX, DocumentRules, file_digest, scratch_folder
-from holdfast.documents.sandbox.spawn import parse_file
-from holdfast.documents.types import DocumentError, DocumentProperties, Progress, Section
 from holdfast.domain import identifiers
 from holdfast.domain.errors import Closed, HoldfastError, InvalidInput, NotFound, StorageError
 from holdfast.domain.ports.storage import Store, Vault
 from holdfast.domain.results import Document
 from holdfast.domain.types import Change, Message, Part
-from holdfast.lifecycle.forget import ForgetOptions, forget_session
 from holdfast.service.worker import Who, Worker
-from holdfast.text import passages
+
+if TYPE_CHECKING:
+    from holdfast.documents.chunk import Chunk
+    from holdfast.documents.rules import DocumentRules
+    from holdfast.documents.types import DocumentProperties
 
 log = logging.getLogger("holdfast")
 MAX_CONCURRENT_DOCUMENTS = 2
@@ -44,7 +39,6 @@ MAX_TRIES = 5
 MAX_CUT_OFF_TRIES = 20
 """A document whose parsing was interrupted this often is marked as failed: it may be what crashes the process."""
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(hours=1)
-ABANDONED_SECONDS = 3600.0
 POLL_SECONDS = 0.05
 
 
@@ -73,6 +67,8 @@ class DocumentWorker:
         """Queue pages that were last updated longer ago than the rules' interval, so that they are fetched again."""
         if self.rules.again is None or not self.rules.fetch:
             return
+        from holdfast.documents import library
+
         before = self.clock() - self.rules.again
         old = [each for each in await store.documents.list_all(2**31) if each.url and each.updated_at <= before]
         for document in old:
@@ -142,6 +138,10 @@ class _DocumentTask:
         self._who = who
 
     async def run(self) -> None:
+        from holdfast.documents.scratch import scratch_folder
+        from holdfast.documents.types import DocumentError
+        from holdfast.lifecycle.forget import ForgetOptions, forget_session
+
         try:
             await self._amend(tries=self._document.tries + 1)
             if self._document.tries > MAX_CUT_OFF_TRIES:
@@ -166,7 +166,9 @@ class _DocumentTask:
 
     async def _fetched(self, into: Path) -> bool:
         """Fetch the document; False when it is unchanged."""
+        from holdfast.documents import library
         from holdfast.documents.fetch.http import CacheValidators, fetch_file
+        from holdfast.documents.library import file_digest
 
         document, start = self._document, time.monotonic()
         known = CacheValidators(document.etag, document.last_modified)
@@ -189,6 +191,9 @@ class _DocumentTask:
 
     async def _copied(self, into: Path) -> None:
         """Copy the original into a file that the child process may read."""
+        from holdfast.documents import library
+        from holdfast.documents.types import DocumentError
+
         try:
             with into.open("wb") as file:
                 async for piece in library.original_pieces(self._store, self._document.id):
@@ -201,6 +206,10 @@ class _DocumentTask:
             ) from None
 
     async def _read(self, path: Path) -> None:
+        from holdfast.documents.chunk import Chunk, Chunker
+        from holdfast.documents.sandbox.spawn import parse_file
+        from holdfast.documents.types import Progress, Section
+
         start = time.monotonic()
         chunker, held, count = Chunker(), list[Chunk](), 0
         async with aclosing(parse_file(path, self._document.name, self._rules.limits())) as pieces:
@@ -248,12 +257,17 @@ class _DocumentTask:
 
     async def _done(self) -> None:
         """Forget the passages of earlier versions, now that all new ones are stored, and mark the document as done."""
+        from holdfast.lifecycle.forget import ForgetOptions, forget_session
+
         for session in self._document.stale:
             await forget_session(self._store, session, ForgetOptions())
         await self._amend(None, state="done", stage="done", percent=100, stale=(), error=None, fix=None, retry_at=None)
 
     async def _failed(self, failure: Exception) -> None:
         """Schedule another try if it may help; else mark the document as failed and forget its new passages."""
+        from holdfast.documents import library
+        from holdfast.lifecycle.forget import ForgetOptions, forget_session
+
         document, now = self._document, self._clock()
         known = isinstance(failure, HoldfastError)
         if isinstance(failure, StorageError):
@@ -295,32 +309,6 @@ async def _has_readable(store: Store, now: datetime) -> bool:
 
 
 def _parts(messages: list[Message]) -> tuple[Part, ...]:
+    from holdfast.text import passages
+
     return tuple(part for message in messages for part in passages.index_parts(message))
-
-
-def sweep_scratch() -> None:
-    """Remove scratch folders of processes that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH_PREFIX}*"):
-        owner = folder.name.removeprefix(SCRATCH_PREFIX).partition("-")[0]
-        with suppress(OSError):
-            about = folder.stat()
-            mine = about.st_uid == os.getuid() if hasattr(os, "getuid") else True
-            if (
-                mine
-                and owner.isdecimal()
-                and not _is_running(int(owner))
-                and time.time() - about.st_mtime > ABANDONED_SECONDS
-            ):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_running(pid: int) -> bool:
-    if os.name == "nt":  # on Windows, os.kill would end the process
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from holdfast.documents.library import DocumentRules
+from holdfast.documents.rules import DocumentRules
+from holdfast.documents.scratch import sweep_scratch
 from holdfast.domain import identifiers, timestamps
 from holdfast.domain.errors import NotFound
 from holdfast.domain.ports.holdfast import HoldfastPort, Places
@@ -18,12 +19,8 @@ from holdfast.domain.ports.models import Embedder, Extractor, Reranker, Summaris
 from holdfast.domain.ports.storage import RateLimiter, Vault
 from holdfast.domain.results import Namespace, ProfileInfo
 from holdfast.domain.types import Json, Message
-from holdfast.ingest.topics import TopicExtractor
-from holdfast.lifecycle.retention import SETTING, parse_policy
-from holdfast.recall.ranking.steps import SearchModels
 from holdfast.service.across import AsyncAcross, named_profiles
 from holdfast.service.credentials import Access
-from holdfast.service.document_worker import sweep_scratch
 from holdfast.service.profile.context import ProfileContext
 from holdfast.service.profile.local import LocalProfile
 from holdfast.service.quotas import Quotas
@@ -49,8 +46,9 @@ class AsyncHoldfast:
         quotas: Quotas = Quotas(),
     ) -> None:
         recorder = Recorder(vault, clock, timedelta(days=trace_days))
-        search_models = SearchModels(embedder, reranker, decay)
-        self.runtime = Runtime(vault, embedder, extractor, search_models, clock, thinking, recorder, documents, quotas)
+        self.runtime = Runtime(
+            vault, embedder, extractor, clock, thinking, recorder, documents, quotas, reranker, decay
+        )
         """The parts that all profiles share; for the service's own adapters and for tests."""
         self.runtime.worker.summariser = thinking.summariser if thinking is not None else summariser
         self._spaces: dict[str, Namespace] = {}
@@ -161,6 +159,8 @@ class AsyncHoldfast:
 
         None when a language model is configured: it decides the kind when the statement is remembered.
         """
+        from holdfast.ingest.topics import TopicExtractor
+
         if self.runtime.llm is not None:
             return None
         at = self.runtime.clock()
@@ -194,6 +194,8 @@ class AsyncHoldfast:
 
     async def set_namespace_retention(self, namespace: str, rules: Mapping[str, Json] | None) -> None:
         """Set the retention rules for every profile of a namespace that has no rules of its own; None removes them."""
+        from holdfast.lifecycle.retention import SETTING, parse_policy
+
         parse_policy(rules)
         await self.runtime.vault.put_setting(
             identifiers.validate_namespace(namespace), SETTING, None if rules is None else dict(rules)

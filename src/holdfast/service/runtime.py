@@ -7,21 +7,25 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from holdfast.documents.library import DocumentRules
 from holdfast.domain.errors import NotFound
 from holdfast.domain.ports.llm_tasks import LlmTasks
-from holdfast.domain.ports.models import Embedder, Extractor
+from holdfast.domain.ports.models import Embedder, Extractor, Reranker
 from holdfast.domain.ports.storage import Vault
 from holdfast.domain.types import Json
-from holdfast.lifecycle.retention import SETTING, RetentionPolicy, parse_policy
-from holdfast.recall.ranking.steps import SearchModels
 from holdfast.service.document_worker import DocumentWorker
 from holdfast.service.quotas import QuotaGuard, Quotas
 from holdfast.service.recorder import Recorder
 from holdfast.service.subscriptions import Subscriptions
 from holdfast.service.worker import Worker
+
+if TYPE_CHECKING:
+    from holdfast.documents.rules import DocumentRules
+    from holdfast.lifecycle.retention import RetentionPolicy
+    from holdfast.recall.ranking.steps import SearchModels
 
 Who = tuple[str, str]
 SETTINGS_TTL_SECONDS = 5.0
@@ -53,6 +57,8 @@ class SettingsCache:
         return rules
 
     async def retention_policy(self, who: Who) -> RetentionPolicy:
+        from holdfast.lifecycle.retention import SETTING, parse_policy
+
         return parse_policy((await self.of(who)).get(SETTING))
 
     def invalidate(self, who: Who | None = None) -> None:
@@ -77,17 +83,17 @@ class Runtime:
         vault: Vault,
         embedder: Embedder,
         extractor: Extractor,
-        search_models: SearchModels,
         clock: Callable[[], datetime],
         llm: LlmTasks | None,
         recorder: Recorder,
         document_rules: DocumentRules,
         quotas: Quotas,
+        reranker: Reranker | None,
+        half_life_days: float | None,
     ) -> None:
         self.vault = vault
         self.embedder = embedder
         self.extractor = extractor
-        self.search_models = search_models
         self.clock = clock
         self.llm = llm
         self.recorder = recorder
@@ -99,7 +105,16 @@ class Runtime:
         self.worker.reading, self.worker.revisit = self.document_worker.notify, self.document_worker.revisit
         self.subscriptions = Subscriptions(vault)
         self.closed = False
+        self._reranker = reranker
+        self._half_life_days = half_life_days
         self._write_locks: WeakValueDictionary[tuple[Who, str | None], asyncio.Lock] = WeakValueDictionary()
+
+    @cached_property
+    def search_models(self) -> SearchModels:
+        """The models of a search. Nothing that ranks is loaded before the first one."""
+        from holdfast.recall.ranking.steps import SearchModels
+
+        return SearchModels(self.embedder, self._reranker, self._half_life_days)
 
     def write_lock(self, who: Who, session_id: str | None = None) -> asyncio.Lock:
         """The lock that serialises writers of one profile's memories, or of one session's messages.

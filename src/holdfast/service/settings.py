@@ -36,6 +36,9 @@ class Settings:
     """Whether new profiles in the database are encrypted; profiles in a data folder always are."""
     keyring: Path | None = None
     """The file of the master key; by default in the data folder. Servers that share encrypted profiles share it."""
+    cache: str | None = None
+    """The folder of what can be computed again, such as local models as they are run; by default the platform's
+    user-cache folder. `off` keeps nothing."""
     embedder: str = "arctic"
     """arctic (finds more), potion (two hundred times cheaper), or a provider's model with the number of its dimensions:
     openai:text-embedding-3-small/1536, ollama:nomic-embed-text/768, http://host/v1#model/768."""
@@ -98,6 +101,15 @@ class Settings:
 
         return Path(platformdirs.user_data_dir("holdfast", appauthor=False))
 
+    @property
+    def cache_folder(self) -> Path | None:
+        """The folder of what can be computed again; None to keep nothing."""
+        if self.cache is not None:
+            return None if self.cache.lower() in ("off", "none") else Path(self.cache).expanduser()
+        import platformdirs
+
+        return Path(platformdirs.user_cache_dir("holdfast", appauthor=False))
+
     @classmethod
     def read(cls, *, config: object = None, **given: object) -> Settings:
         known = {field.name for field in fields(cls)}
@@ -122,6 +134,7 @@ class Settings:
             connections=_count("connections", found.get("connections", 10), most=1_000),
             sealed=_boolean("sealed", found.get("sealed", False)),
             keyring=_path(found.get("keyring")),
+            cache=_optional(found.get("cache")),
             **_models(found),
             open_files=_count("open_files", found.get("open_files", 128)),
             decay_days=_days(found.get("decay_days")),

@@ -6,25 +6,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from holdfast.documents.library import DocumentRules
+from holdfast.documents.rules import DocumentRules
 from holdfast.domain.errors import Busy, InvalidInput, NotFound, quoted_value
 from holdfast.domain.ports.holdfast import HoldfastPort
 from holdfast.domain.ports.llm_tasks import LlmTasks
 from holdfast.domain.ports.models import Embedder, Extractor, Summariser
 from holdfast.domain.ports.storage import Store, TopicKeyLoader, Vault, load_no_topic_keys
 from holdfast.domain.types import Draft, Memory, Message
-from holdfast.models.local import ArcticEmbedder, PotionEmbedder
-from holdfast.models.rules import QuotingSummariser
 from holdfast.service.quotas import Quotas, parse_quota
 from holdfast.service.settings import Settings
-from holdfast.storage.in_memory.store import MemoryStore
-from holdfast.storage.sqlite.vault import SqliteVault
 
 if TYPE_CHECKING:
     from holdfast.models.rules import RuleExtractor
+
+
+_USED_LATER = (
+    "graph.queries", "ingest.digest", "ingest.messages", "ingest.remember", "lifecycle.forget",
+    "lifecycle.profile_page", "lifecycle.retention", "lifecycle.summaries", "models.rules.extractor",
+    "recall.answer.offline", "recall.answer.synthesis", "recall.parts", "recall.search_trace",
+    "storage.sqlite.apply", "storage.sqlite.search", "storage.sqlite.vault", "text.redaction.examples",
+    "text.redaction.numbers", "text.redaction.secret_words", "text.redaction.text_formats",
+)  # fmt: skip
+"""Modules that are imported where they are used, since a single command needs few of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,8 @@ def wire(
     **settings: Any,
 ) -> WiredParts:
     """Build a vault and its models from the settings. A model object may be given instead of its name."""
+    from holdfast.models.rules import QuotingSummariser
+
     for name, given, port in (("embedder", embedder, Embedder), ("extractor", extractor, Extractor)):
         if not (given is None or isinstance(given, port) or (name == "embedder" and isinstance(given, str))):
             raise InvalidInput(
@@ -112,6 +121,8 @@ def open_vault(chosen: Settings) -> Vault:
 
 def empty_store() -> Store:
     """The empty store that stands for a profile before its first write."""
+    from holdfast.storage.in_memory.store import MemoryStore
+
     return MemoryStore()
 
 
@@ -133,6 +144,8 @@ def _originals(chosen: Settings) -> Callable[[Vault, bool], Vault]:
 
 
 def _vault(chosen: Settings) -> Vault:
+    from holdfast.storage.sqlite.vault import SqliteVault
+
     if chosen.store is None:
         return SqliteVault(chosen.folder, keyring=chosen.keyring, open_files=chosen.open_files)
     try:
@@ -150,6 +163,8 @@ def _vault(chosen: Settings) -> Vault:
 def database_source(chosen: Settings) -> Vault:
     """Open the configured vault as the source of a copy. A data folder must exist; if another process has it open, it
     is opened read-only."""
+    from holdfast.storage.sqlite.vault import SqliteVault
+
     if chosen.store is not None or chosen.data is None:
         return open_vault(chosen)
     if not (chosen.data / "catalogue.db").exists():
@@ -167,15 +182,23 @@ def _document_rules(chosen: Settings) -> DocumentRules:
 
 
 def _embedder(chosen: Settings) -> Embedder:
+    from holdfast.models.local import ArcticEmbedder, PotionEmbedder
+    from holdfast.models.network_cache import networks
+
     if ":" in chosen.embedder:
         from holdfast.models.llm.embeddings import embedder_from_setting
 
         return embedder_from_setting(chosen.embedder, chosen.embedder_key, chosen.embedder_url)
-    return PotionEmbedder() if chosen.embedder == "potion" else ArcticEmbedder()
+    if chosen.embedder == "potion":
+        return PotionEmbedder()
+    networks.folder = chosen.cache_folder
+    return ArcticEmbedder()
 
 
 def _llm_tasks(chosen: Settings) -> LlmTasks | None:
     """The tasks of the configured language model; without one, None, and no code of it is loaded."""
+    from holdfast.models.rules import QuotingSummariser
+
     if chosen.llm is None:
         return None
     from holdfast.models.llm.circuit_breaker import CircuitBreaker
@@ -202,6 +225,12 @@ def _llm_tasks(chosen: Settings) -> LlmTasks | None:
         ModelAnalyst(at_once), ModelSynthesiser(at_once),
         parse_tariff(chosen.llm_price, chosen.llm_ceiling), chat.close,
     )  # fmt: skip
+
+
+def load_modules() -> None:
+    """Import what the first write, search and answer would import: a server has the time when it starts."""
+    for name in _USED_LATER:
+        import_module(f".{name}", "holdfast")
 
 
 def connect_remote(url: str, token: str, *, timeout: float) -> HoldfastPort:

@@ -23,11 +23,6 @@ from holdfast.domain.ports.models import Embedder, Extractor, Summariser
 from holdfast.domain.ports.storage import Store, Vault
 from holdfast.domain.types import Json
 from holdfast.domain.usage import Tariff
-from holdfast.graph.queries import BATCH_MEMORIES, learn_batch
-from holdfast.ingest.digest import BATCH_SIZE, Digestion, digest_batch, embed_missing_parts
-from holdfast.lifecycle import profile_page, retention, summaries
-from holdfast.lifecycle.forget import sweep
-from holdfast.lifecycle.retention import SETTING, parse_policy
 from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.recorder import Recorder
 
@@ -239,6 +234,10 @@ class Worker:
 
     async def _round(self, who: Who, due: PendingProfile) -> int:
         """Do a batch of each kind of work; return how much there was. Digestion is first: its memories need vectors."""
+        from holdfast.graph.queries import BATCH_MEMORIES, learn_batch
+        from holdfast.ingest.digest import BATCH_SIZE, embed_missing_parts
+        from holdfast.lifecycle.forget import sweep
+
         asked = due.asked
         try:
             store = await self._vault.open(*who, create=False)
@@ -262,6 +261,9 @@ class Worker:
         return done
 
     async def _digest(self, who: Who, store: Store, now: datetime) -> int:
+        from holdfast.ingest.digest import Digestion, digest_batch
+        from holdfast.lifecycle.retention import SETTING, parse_policy
+
         ttl = parse_policy((await self._rules(who)).get(SETTING)).ttl
         work = Digestion(store, self._extractor, self._embedder, now, ttl=ttl)
         if self._thinking is not None:
@@ -275,6 +277,8 @@ class Worker:
 
     async def _roll_up(self, who: Who, store: Store, now: datetime, *, memories_only: bool = False) -> int:
         """Write the summaries that are due, or only those of memories; return how many."""
+        from holdfast.lifecycle import summaries
+
         wanted = (await self._rules(who)).get(summaries.SETTING)
         if wanted is None or self.summariser is None:
             return 0
@@ -301,6 +305,10 @@ class Worker:
                 await asyncio.sleep(0)
 
     async def _visit(self, who: Who) -> None:
+        from holdfast.lifecycle import retention
+        from holdfast.lifecycle.forget import sweep
+        from holdfast.lifecycle.retention import SETTING
+
         self._visited[who] = time.monotonic()
         try:
             store = await self._vault.open(*who, create=False)
@@ -359,6 +367,8 @@ class Worker:
                     stats = await store.stats(self._embedder.model)
                     if stats.pending or stats.unembedded or await store.documents.waiting():
                         continue
+                    from holdfast.lifecycle import profile_page
+
                     await profile_page.load_page(store, self._clock())  # so that the next reader finds it cached
                     await self._vault.rested(*who, self._embedder.model)
                 self._marked.discard(who)

@@ -19,7 +19,6 @@ from holdfast.domain.json_codec import attributes, field_types
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Item, Json, Memory, Message, Part, Vector
-from holdfast.domain.vectors import vector_bytes
 
 BATCH_ITEMS = 200
 NO_LIMIT = 2**31
@@ -229,6 +228,8 @@ def _place_digest(memory: Memory) -> bytes:
 
 
 def _index_digest(parts: IndexedParts) -> bytes:
+    from holdfast.domain.vectors import vector_bytes
+
     sha = hashlib.sha256()
     for part, vector in sorted(parts, key=lambda each: each[0].number):
         meaning = None if vector is None else (vector.model, vector_bytes(vector.values).hex())

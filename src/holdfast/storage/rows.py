@@ -32,7 +32,6 @@ from holdfast.domain.records import (
 from holdfast.domain.results import Document
 from holdfast.domain.timestamps import from_micros, to_micros
 from holdfast.domain.types import Change, Json, Memory, Message
-from holdfast.text.tokens import tokens
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -175,6 +174,8 @@ def memory(row: Row) -> Memory:
 
 def words_in(*values: Any) -> set[str]:
     """The words of every text in these values, as the index writes words."""
+    from holdfast.text.tokens import tokens
+
     return {word for value in values for text in texts_in(value) for word in tokens(text)}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.domain.errors import ModelError
-from holdfast.domain.types import Floats
+from holdfast.domain.types import Floats, Ints
 from holdfast.text.wordpiece import WordPiece
 
 LEADING_DIMENSIONS = 96
@@ -62,17 +62,17 @@ def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[
     tokens = np.frombuffer(b"".join(text or b"\0\0" for text in texts), "<u2").astype(np.int64)
     sizes = np.maximum(np.array(list(map(len, texts))) // 2, 1)
     starts = np.cumsum(sizes) - sizes
-    directions = _directions()
+    asked = token_directions(np.array(wanted, np.int64))
     if len(tokens) <= MAX_SEPARATE_TOKENS:
-        near = directions[tokens] @ directions[np.array(wanted)].T
+        near = token_directions(tokens) @ asked.T
         yield from np.maximum.reduceat(near, starts, axis=0).T
         return
-    in_use = np.zeros(len(directions), bool)
+    in_use = np.zeros(len(vector_table()), bool)
     in_use[tokens] = True
     used = np.flatnonzero(in_use)
-    place = np.empty(len(directions), np.uint16)
+    place = np.empty(len(in_use), np.uint16)
     place[used] = np.arange(len(used))
-    near = np.ascontiguousarray((directions.take(used, axis=0) @ directions[np.array(wanted)].T).T)
+    near = np.ascontiguousarray((token_directions(used) @ asked.T).T)
     at = place[tokens].astype(np.int64)
     for row in near:  # by word: a row at a time stays in the cache
         yield np.maximum.reduceat(row[at], starts)
@@ -100,11 +100,21 @@ def vector_table() -> Floats:
     return np.asarray(np.memmap(path, np.float32, "r", start, tuple(about["shape"])))
 
 
+def token_directions(ids: Ints) -> Floats:
+    """Rows of the table, truncated to the leading dimensions and scaled to length 1."""
+    directions, computed = _computed_directions()
+    if not computed[ids].all():
+        missing = ids[~computed[ids]]
+        rows = vector_table()[missing, :LEADING_DIMENSIONS]
+        directions[missing] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        computed[missing] = True
+    return directions.take(ids, axis=0)
+
+
 @cache
-def _directions() -> Floats:
-    """The rows of the table, truncated to the leading dimensions and scaled to length 1."""
-    rows = vector_table()[:, :LEADING_DIMENSIONS]
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32)
+def _computed_directions() -> tuple[Floats, NDArray[np.bool_]]:
+    """Directions by token, and which of them were computed: a process that asks once needs a few hundred of all."""
+    return np.zeros((len(vector_table()), LEADING_DIMENSIONS), np.float32), np.zeros(len(vector_table()), bool)
 
 
 def weights_path(name: str) -> Path:

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _MAX_WORD_CHARS = 100
 _PLAIN = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 _WITHOUT_CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
+
+
+@cache
+def load_wordpiece(vocabulary: Path) -> WordPiece:
+    """The tokenizer of a vocabulary. All who use it share one, with its cache."""
+    return WordPiece(vocabulary)
 
 
 class WordPiece:

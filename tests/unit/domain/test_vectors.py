@@ -18,7 +18,7 @@ def units(count: int, seed: int = 0) -> np.ndarray:
 def test_the_quantised_matrix_finds_what_the_exact_one_finds(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "MAX_EXACT_ROWS", 500)
     if library == "numpy":
-        monkeypatch.setattr(vectors, "numkong", None)
+        monkeypatch.setattr(vectors, "fast_kernel", lambda: None)
     rows = units(3000)
     matrix = Matrix(rows)
     assert not matrix.exact

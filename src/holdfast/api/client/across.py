@@ -12,7 +12,6 @@ from holdfast.domain.json_codec import decode
 from holdfast.domain.ports.holdfast import Places
 from holdfast.domain.ports.profile.recall import ProfileRecall
 from holdfast.domain.results import Answer
-from holdfast.service.across import named_profiles
 
 if TYPE_CHECKING:
     from holdfast.api.client.holdfast import RemoteHoldfast
@@ -22,6 +21,8 @@ class RemoteAcross(ProfileRecall):
     """Several profiles of a server, queried together."""
 
     def __init__(self, holdfast: RemoteHoldfast, namespace: str, profiles: Places) -> None:
+        from holdfast.service.across import named_profiles
+
         self._holdfast = holdfast
         self.profiles = named_profiles(namespace, profiles)
         self._named = [{"namespace": each.namespace, "profile": each.profile} for each in self.profiles]

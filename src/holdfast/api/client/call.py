@@ -8,14 +8,23 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
 from holdfast.api.client.request import header_value, quoted_segment
+from holdfast.domain import arguments, credentials, graph, records, reports, results, types, usage, visibility
 from holdfast.domain.json_codec import decode
 from holdfast.domain.records import JobPage, TracePage
 from holdfast.domain.results import MessagePage, Page
 from holdfast.domain.timestamps import iso_text, parse_moment
 
+_TYPE_MODULES = (arguments, credentials, graph, records, reports, results, types, usage, visibility)
 P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., object])
+
+
+@functools.cache
+def _result_type(method: Callable[..., object]) -> Any:
+    """What a port's method returns. Ports import the types they name for type checkers only."""
+    names = {name: value for module in _TYPE_MODULES for name, value in vars(module).items()}
+    return get_type_hints(inspect.unwrap(method), localns=names)["return"]
 
 
 def call(
@@ -29,13 +38,10 @@ def call(
 
     `within` names the field of the response that is the result; `renamed` maps a parameter to its name in the API.
     """
-    signature = inspect.signature(method)
-    result = get_type_hints(inspect.unwrap(method))["return"]
 
     async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        given = {
-            renamed.get(name, name): value for name, value in _arguments_given(signature, self, args, kwargs).items()
-        }
+        passed = _arguments_given(inspect.signature(method), self, args, kwargs)
+        given = {renamed.get(name, name): value for name, value in passed.items()}
         if given.get("as_of") is not None:  # a query string carries text, not numbers
             given["as_of"] = iso_text(parse_moment(given["as_of"], "as_of"))
         headers = {
@@ -48,6 +54,7 @@ def call(
         )
         in_body = verb in ("POST", "PATCH", "PUT")
         answer = await self.request(verb, place, given if in_body else None, None if in_body else given, **headers)
+        result = _result_type(method)
         if result in (Page, TracePage, MessagePage, JobPage):
             answer = answer | {"items": answer[within]}
         elif within is not None:

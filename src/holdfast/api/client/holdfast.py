@@ -49,7 +49,11 @@ class RemoteHoldfast(RemoteAdministration):
         if not token or not token.isascii():
             raise InvalidInput("The token is empty or not ASCII; give the one that the server printed.", field="token")
         self._http = httpx.AsyncClient(
-            base_url=url.rstrip("/"), headers={"authorization": f"Bearer {token}"}, timeout=timeout, trust_env=False
+            base_url=url.rstrip("/"),
+            headers={"authorization": f"Bearer {token}"},
+            timeout=timeout,
+            trust_env=False,
+            verify=url.startswith("https://"),  # without TLS, certificates would be loaded for nothing
         )
         self._closed = False
         self.extra_headers: dict[str, str] = {}

@@ -15,18 +15,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.api.client.call import call, documented_by
 from holdfast.api.client.documents import follow_document, upload
 from holdfast.api.client.request import header_value, profile_path, quoted_segment
-from holdfast.archive.file import Archive
-from holdfast.archive.io import (
-    ItemProgress,
-    file_chunks,
-    full_import,
-    lines_of_chunks,
-    open_import,
-    reads_as_archive,
-    write_archive,
-)
-from holdfast.archive.vendor_import import import_vendor_export
-from holdfast.documents.library import document_source
 from holdfast.domain import errors
 from holdfast.domain.arguments import DocumentSource
 from holdfast.domain.errors import Forbidden, NotFound
@@ -40,10 +28,10 @@ from holdfast.domain.results import Answer, Audit, Document
 from holdfast.domain.timestamps import iso_text
 from holdfast.domain.types import Forgotten, Memory
 from holdfast.domain.visibility import Reads
-from holdfast.lifecycle.retention import PINNED_FIELD
 
 if TYPE_CHECKING:
     from holdfast.api.client.holdfast import RemoteHoldfast
+    from holdfast.archive.io import ItemProgress
 
 WAIT_SECONDS = 30.0
 """How long one request waits for digestion; below the timeouts of common proxies."""
@@ -130,9 +118,13 @@ class RemoteProfile(AsyncProfile):
     apply_retention = call(AsyncProfile.apply_retention, "POST", "/retention/apply", "retained")
 
     async def pin(self, id: str) -> Memory:
+        from holdfast.lifecycle.retention import PINNED_FIELD
+
         return await self.revise(id, metadata={PINNED_FIELD: True})
 
     async def unpin(self, id: str) -> Memory:
+        from holdfast.lifecycle.retention import PINNED_FIELD
+
         return await self.revise(id, metadata={PINNED_FIELD: None})
 
     # curation
@@ -172,6 +164,8 @@ class RemoteProfile(AsyncProfile):
         on_progress: Callable[[Document], None] | None = None,
         idempotency_key: str | None = None,
     ) -> Document:
+        from holdfast.documents.library import document_source
+
         once = {} if idempotency_key is None else {"idempotency-key": header_value(idempotency_key, "idempotency_key")}
         given, about = document_source(source), {"name": name, "metadata": metadata}
         told = {key: value for key, value in about.items() if value is not None}
@@ -217,9 +211,13 @@ class RemoteProfile(AsyncProfile):
 
     @documented_by(AsyncProfile.export_to)
     async def export_to(self, path: Any, *, vectors: bool = False, seen: ItemProgress = lambda lines: None) -> Exported:
+        from holdfast.archive.io import write_archive
+
         return await write_archive(self.exported(vectors=vectors), path, seen)
 
     async def exported(self, *, vectors: bool = False) -> AsyncIterator[bytes]:
+        from holdfast.archive.io import lines_of_chunks
+
         async for line in lines_of_chunks(self.connection.chunks(self.url("/export"), {"vectors": vectors})):
             yield line
 
@@ -227,6 +225,10 @@ class RemoteProfile(AsyncProfile):
     async def import_from(
         self, path: Any, *, format: str = "auto", seen: ItemProgress = lambda items: None, **how: bool
     ) -> Imported:
+        from holdfast.archive.file import Archive
+        from holdfast.archive.io import file_chunks, full_import, open_import, reads_as_archive
+        from holdfast.archive.vendor_import import import_vendor_export
+
         with open_import(path) as file:
             if not reads_as_archive(file, format):
                 return await import_vendor_export(self, file, format, dry_run=how.get("dry_run", False), seen=seen)

@@ -17,6 +17,7 @@ from holdfast.domain.errors import AlreadyExists, Busy
 from holdfast.ingest.topics import TopicExtractor
 from holdfast.service.holdfast import AsyncHoldfast
 from holdfast.service.settings import Settings
+from holdfast.service.wiring import load_modules
 from holdfast.storage.sqlite.server_address import ServerAddress, announce, withdraw
 
 FIRST = ("default", "default")
@@ -58,7 +59,8 @@ def _config(app: Any, host: str, port: int) -> uvicorn.Config:
 
 
 async def _load_rules(holdfast: AsyncHoldfast) -> None:
-    """Load the rules' patterns, which takes half a second, so that the first write does not wait for them."""
+    """Load modules and the rules' patterns, which takes a second, so that the first requests do not wait for them."""
+    await asyncio.to_thread(load_modules)
     if isinstance(holdfast.runtime.extractor, TopicExtractor):
         await holdfast.runtime.extractor.topic("I live in Lisbon.", holdfast.runtime.clock())
 

@@ -8,12 +8,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
-import typer
-
 from holdfast.cli.options import CommandTarget, DryRun, NoWait, add_command
 from holdfast.cli.output.progress import ProgressMeter, progress_meter, wait_for_digestion
 from holdfast.cli.output.render import Block, CommandResult, Remark
 from holdfast.cli.output.views import count
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.domain.errors import Damaged, InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -33,10 +32,10 @@ KEYS_OUTSIDE_NOTICE = (
 
 def export(
     target: CommandTarget,
-    file: Annotated[
-        Path, typer.Argument(metavar="[FILE]", help="The file to write; .gz compresses it, - prints it.")
-    ] = Path("-"),
-    vectors: Annotated[bool, typer.Option("--vectors", help="Include the embedding vectors.")] = False,
+    file: Annotated[Path, Argument(metavar="[FILE]", help="The file to write; .gz compresses it, - prints it.")] = Path(
+        "-"
+    ),
+    vectors: Annotated[bool, Option("--vectors", help="Include the embedding vectors.")] = False,
 ) -> CommandResult:
     """Write everything in a profile to one file, an archive.
 
@@ -66,19 +65,19 @@ def export(
 
 def import_archive(
     target: CommandTarget,
-    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="An archive, an export, or a folder of notes.")],
+    path: Annotated[Path, Argument(metavar="FILE|DIR", help="An archive, an export, or a folder of notes.")],
     format: Annotated[
         str,
-        typer.Option(
+        Option(
             "--format",
             metavar="auto|archive|mem0|supermemory|chatgpt|claude|langgraph|markdown",
             help="The format; auto detects it from the content.",
         ),
     ] = "auto",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Let the archive's memories supersede those with the same key.")
+        bool, Option("--replace", help="Let the archive's memories supersede those with the same key.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Import what can be read of a damaged archive.")] = False,
+    force: Annotated[bool, Option("--force", help="Import what can be read of a damaged archive.")] = False,
     dry_run: DryRun = False,
     no_wait: NoWait = False,
 ) -> CommandResult:
@@ -104,8 +103,8 @@ def import_archive(
 
 def backup(
     target: CommandTarget,
-    path: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write; it must be new or empty.")],
-    with_keys: Annotated[bool, typer.Option("--with-keys", help="Include the master key.")] = False,
+    path: Annotated[Path, Argument(metavar="DIR", help="The folder to write; it must be new or empty.")],
+    with_keys: Annotated[bool, Option("--with-keys", help="Include the master key.")] = False,
 ) -> CommandResult:
     """Copy a whole data folder, even while a server has it open.
 
@@ -138,7 +137,7 @@ def backup(
 
 def verify(
     target: CommandTarget,
-    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="An archive or a backup.")],
+    path: Annotated[Path, Argument(metavar="FILE|DIR", help="An archive or a backup.")],
 ) -> CommandResult:
     """Check every byte of an archive or a backup.
 
@@ -157,7 +156,7 @@ def verify(
     return CommandResult(document | {"sha256": found.sha256}, (line, f"sha256 {found.sha256}"))
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "export", export)
     add_command(app, "import", import_archive)
     add_command(app, "backup", backup)

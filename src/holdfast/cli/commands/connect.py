@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from holdfast.cli.hooks import config_file
 from holdfast.cli.hooks.clients import (
     CLIENTS,
@@ -33,6 +31,7 @@ from holdfast.cli.hooks.clients import (
 )
 from holdfast.cli.options import CommandTarget, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.domain.errors import InvalidInput, ReadOnly, quoted_value
 
 BACKUP_SUFFIX = ".holdfast-backup"
@@ -52,21 +51,19 @@ class SettingsPlan:
 
 def connect(
     target: CommandTarget,
-    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")],
+    client: Annotated[str, Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")],
     url: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--url",
             metavar="URL",
             envvar="HOLDFAST_URL",
             help="A secret URL; without one, the client runs `holdfast mcp`.",
         ),
     ] = None,
-    hooks: Annotated[
-        bool, typer.Option("--hooks", help="Also add hooks, so that the client remembers by itself.")
-    ] = False,
-    write: Annotated[bool, typer.Option("--write", help="Write the settings; otherwise only show them.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Restore the client's settings.")] = False,
+    hooks: Annotated[bool, Option("--hooks", help="Also add hooks, so that the client remembers by itself.")] = False,
+    write: Annotated[bool, Option("--write", help="Write the settings; otherwise only show them.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Restore the client's settings.")] = False,
 ) -> CommandResult:
     """Set up a client to use this Holdfast: show the settings, or write them.
 
@@ -294,11 +291,11 @@ def _connect_result(
 
 
 def hook_command(
-    event: Annotated[str, typer.Argument(metavar="EVENT", help="The event, as the agent names it.")],
+    event: Annotated[str, Argument(metavar="EVENT", help="The event, as the agent names it.")],
     client: Annotated[
-        str | None, typer.Option("--client", metavar="CLIENT", help="The client whose settings say where Holdfast is.")
+        str | None, Option("--client", metavar="CLIENT", help="The client whose settings say where Holdfast is.")
     ] = None,
-    tokens: Annotated[int | None, typer.Option("--tokens", metavar="N", help="Print at most this many tokens.")] = None,
+    tokens: Annotated[int | None, Option("--tokens", metavar="N", help="Print at most this many tokens.")] = None,
 ) -> int:
     """Run as a coding agent's hook: read its JSON from stdin, never fail, end within three seconds."""
     from holdfast.cli.hooks.run import run_hook
@@ -306,6 +303,6 @@ def hook_command(
     return run_hook([event, *(["--client", client] if client else []), *(["--tokens", str(tokens)] if tokens else [])])
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "connect", connect)
-    app.command("hook", hidden=True)(hook_command)
+    app.add_function("hook", hook_command, hidden=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from holdfast.cli.options import CommandTarget, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark, Table
 from holdfast.cli.output.views import minute_text
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
 
 if TYPE_CHECKING:
@@ -17,34 +16,28 @@ if TYPE_CHECKING:
     from holdfast.domain.records import AdminAction, CredentialReach
 
 SCOPES = ("profile", "namespace", "everywhere")
-CredentialId = Annotated[
-    str, typer.Argument(metavar="ID", help="The id of a credential; `holdfast tokens` lists them.")
-]
-Rights = Annotated[
-    str, typer.Option("--rights", metavar="LIST", help="Any of read,write,forget (and admin, for a token).")
-]
+CredentialId = Annotated[str, Argument(metavar="ID", help="The id of a credential; `holdfast tokens` lists them.")]
+Rights = Annotated[str, Option("--rights", metavar="LIST", help="Any of read,write,forget (and admin, for a token).")]
 
 
 def token(
     target: CommandTarget,
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="What it is for.")],
+    label: Annotated[str, Argument(metavar="LABEL", help="What it is for.")],
     rights: Rights = "read,write,forget",
     scope: Annotated[
-        str, typer.Option("--scope", metavar="profile|namespace|everywhere", help="Where the rights apply.")
+        str, Option("--scope", metavar="profile|namespace|everywhere", help="Where the rights apply.")
     ] = "profile",
-    url: Annotated[bool, typer.Option("--url", help="Make a secret URL instead of a key.")] = False,
+    url: Annotated[bool, Option("--url", help="Make a secret URL instead of a key.")] = False,
     agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="Record everything written with it as this agent's.")
+        str | None, Option("--agent", metavar="NAME", help="Record everything written with it as this agent's.")
     ] = None,
     reads: Annotated[
         str,
-        typer.Option(
-            "--reads", metavar="all|own|NAMES", help="Which agents' memories it reads; separate names with commas."
-        ),
+        Option("--reads", metavar="all|own|NAMES", help="Which agents' memories it reads; separate names with commas."),
     ] = "all",
     granting: Annotated[
         list[str] | None,
-        typer.Option("--grant", metavar="PROFILE=RIGHTS", help="Also grant rights in this profile; repeatable."),
+        Option("--grant", metavar="PROFILE=RIGHTS", help="Also grant rights in this profile; repeatable."),
     ] = None,
 ) -> CommandResult:
     """Issue a token for this profile. It is shown only once."""
@@ -75,7 +68,7 @@ def grant(
     target: CommandTarget,
     id: CredentialId,
     rights: Rights = "read",
-    withdraw: Annotated[bool, typer.Option("--withdraw", help="Withdraw the rights in this profile.")] = False,
+    withdraw: Annotated[bool, Option("--withdraw", help="Withdraw the rights in this profile.")] = False,
 ) -> CommandResult:
     """Grant a credential rights in this profile; they replace an earlier grant here."""
     with target.open_folder() as holdfast:
@@ -155,7 +148,7 @@ def _act_table(acts: Iterable[AdminAction]) -> tuple[Block, ...]:
     return (Remark(""), Table(rows, ("at", "by", "act", "credential"))) if rows else ()
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "token", token)
     add_command(app, "tokens", tokens)
     add_command(app, "grant", grant)

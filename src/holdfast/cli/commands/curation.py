@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from holdfast.cli.options import CommandTarget, DryRun, Filter, Id, Kind, Lifetime, Limit, add_command, parse_span
 from holdfast.cli.output import views
 from holdfast.cli.output.render import (
@@ -18,6 +16,7 @@ from holdfast.cli.output.render import (
     one_line,
 )
 from holdfast.cli.output.views import count
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
 
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
     from holdfast.domain.results import Audit, Edited, Finding, Review
     from holdfast.service.sync import Profile
 
-Content = Annotated[str | None, typer.Option("--content", metavar="TEXT", help="The new text.")]
-Key = Annotated[str | None, typer.Option("--key", metavar="KEY", help="The new key: what it is about.")]
-NewKind = Annotated[str | None, typer.Option("--as-kind", metavar="KIND", help="The new kind.")]
-MetadataChange = Annotated[str | None, typer.Option(metavar="JSON", help="Metadata fields to set; null removes one.")]
+Content = Annotated[str | None, Option("--content", metavar="TEXT", help="The new text.")]
+Key = Annotated[str | None, Option("--key", metavar="KEY", help="The new key: what it is about.")]
+NewKind = Annotated[str | None, Option("--as-kind", metavar="KIND", help="The new kind.")]
+MetadataChange = Annotated[str | None, Option(metavar="JSON", help="Metadata fields to set; null removes one.")]
 MAX_TEXT_CHARS = 60
 """Characters of a text in the list of changes. Chosen by hand; not measured."""
 NOTHING_TO_UNDO = "Nothing to undo."
@@ -38,14 +37,14 @@ NOTHING_TO_UNDO = "Nothing to undo."
 def edit(
     target: CommandTarget,
     id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="A memory; without one, every memory that matches.")
+        str | None, Argument(metavar="[ID]", help="A memory; without one, every memory that matches.")
     ] = None,
     content: Content = None,
     key: Key = None,
     as_kind: NewKind = None,
     metadata: MetadataChange = None,
     ttl: Lifetime = None,
-    pin: Annotated[bool | None, typer.Option("--pin/--unpin", help="Whether retention rules skip it.")] = None,
+    pin: Annotated[bool | None, Option("--pin/--unpin", help="Whether retention rules skip it.")] = None,
     kind: Kind = None,
     filter: Filter = None,
     dry_run: DryRun = False,
@@ -75,7 +74,7 @@ def edit(
 
 def merge(
     target: CommandTarget,
-    ids: Annotated[list[str], typer.Argument(metavar="ID ID…", help="Two or more memories.")],
+    ids: Annotated[list[str], Argument(metavar="ID ID…", help="Two or more memories.")],
     content: Content = None,
     key: Key = None,
     as_kind: NewKind = None,
@@ -93,7 +92,7 @@ def merge(
 def split(
     target: CommandTarget,
     id: Id,
-    into: Annotated[list[str], typer.Argument(metavar="TEXT TEXT…", help="The text of each new memory.")],
+    into: Annotated[list[str], Argument(metavar="TEXT TEXT…", help="The text of each new memory.")],
 ) -> CommandResult:
     """Split one memory into several."""
     if len(into) < 2:
@@ -105,7 +104,7 @@ def split(
 def mark(
     target: CommandTarget,
     id: Id,
-    wrong: Annotated[bool | None, typer.Option("--wrong/--right", help="Whether the memory is wrong or right.")] = None,
+    wrong: Annotated[bool | None, Option("--wrong/--right", help="Whether the memory is wrong or right.")] = None,
 ) -> CommandResult:
     """Mark a memory as right or wrong. A wrong one is retired."""
     if wrong is None:
@@ -116,9 +115,9 @@ def mark(
 
 def review(
     target: CommandTarget,
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="The memory to answer.")] = None,
+    id: Annotated[str | None, Argument(metavar="[ID]", help="The memory to answer.")] = None,
     answer: Annotated[
-        str | None, typer.Argument(metavar="[ANSWER]", help="right, wrong, keep or edit; for a conflict also replace.")
+        str | None, Argument(metavar="[ANSWER]", help="right, wrong, keep or edit; for a conflict also replace.")
     ] = None,
     content: Content = None,
     limit: Limit = 20,
@@ -147,11 +146,11 @@ def _check_answer(answer: str | None, content: str | None) -> None:
 def undo(
     target: CommandTarget,
     id: Annotated[
-        str | None, typer.Argument(metavar="[CHANGE]", help="The id of a change; without one, the last change.")
+        str | None, Argument(metavar="[CHANGE]", help="The id of a change; without one, the last change.")
     ] = None,
-    steps: Annotated[int, typer.Option("--steps", metavar="N", help="Undo this many of the last changes.")] = 1,
-    show: Annotated[bool, typer.Option("--list", help="List the changes that can be undone.")] = False,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="List at most this many changes.")] = 20,
+    steps: Annotated[int, Option("--steps", metavar="N", help="Undo this many of the last changes.")] = 1,
+    show: Annotated[bool, Option("--list", help="List the changes that can be undone.")] = False,
+    limit: Annotated[int, Option("--limit", metavar="N", help="List at most this many changes.")] = 20,
     dry_run: DryRun = False,
 ) -> CommandResult:
     """Undo a remember, edit, merge, split, mark, review or audit fix. A forget cannot be undone."""
@@ -169,7 +168,7 @@ def audit(
     target: CommandTarget,
     fix: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--fix",
             metavar="NAME",
             help="Fix one: duplicates, contradictions, stale-tasks, orphans, junk, unproved or secrets.",
@@ -243,7 +242,7 @@ def _finding_examples(finding: Finding) -> list[Block]:
     return [*examples, Remark(f"To fix: {finding.fix}")]
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "edit", edit)
     add_command(app, "merge", merge)
     add_command(app, "split", split)

@@ -10,13 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from holdfast.cli.options import CommandTarget, Metadata, add_command
 from holdfast.cli.output import views
 from holdfast.cli.output.progress import progress_meter, wait_for_digestion
 from holdfast.cli.output.render import Block, CommandResult, Entry, Remark, print_result
 from holdfast.cli.output.views import count
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import HoldfastError, InvalidInput
 
@@ -35,13 +34,11 @@ FileStates = dict[Path, tuple[int, int]]
 
 def add_documents(
     target: CommandTarget,
-    sources: Annotated[
-        list[str], typer.Argument(metavar="FILE|URL|DIR…", help="What to read; - reads standard input.")
-    ],
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="A name for the document.")] = None,
+    sources: Annotated[list[str], Argument(metavar="FILE|URL|DIR…", help="What to read; - reads standard input.")],
+    name: Annotated[str | None, Option("--name", metavar="NAME", help="A name for the document.")] = None,
     metadata: Metadata = None,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return once it is stored; read it later.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Keep adding new and changed files until Ctrl-C.")] = False,
+    no_wait: Annotated[bool, Option("--no-wait", help="Return once it is stored; read it later.")] = False,
+    watch: Annotated[bool, Option("--watch", help="Keep adding new and changed files until Ctrl-C.")] = False,
 ) -> CommandResult:
     """Add files, web pages and folders as documents.
 
@@ -77,11 +74,11 @@ def add_documents(
 
 def documents(
     target: CommandTarget,
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="The id of a document.")] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Read it again.")] = False,
-    save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Write the original file there.")] = None,
+    id: Annotated[str | None, Argument(metavar="[ID]", help="The id of a document.")] = None,
+    retry: Annotated[bool, Option("--retry", help="Read it again.")] = False,
+    save: Annotated[Path | None, Option("--save", metavar="FILE", help="Write the original file there.")] = None,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Remove it for good, with the memories that come only from it.")
+        bool, Option("--forget", help="Remove it for good, with the memories that come only from it.")
     ] = False,
 ) -> CommandResult:
     """List documents and their progress; or show, retry, save or forget one."""
@@ -231,6 +228,6 @@ def _write_file(file: Path, data: bytes) -> None:
         raise InvalidInput(f"{file} cannot be written: {bad.strerror}.", field="save") from None
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "add", add_documents)
     add_command(app, "documents", documents)

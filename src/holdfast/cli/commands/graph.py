@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from holdfast.cli.options import CommandTarget, add_command
 from holdfast.cli.output import views
 from holdfast.cli.output.render import Block, CommandResult, Entry, Remark, Table
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.domain.errors import InvalidInput, quoted_value
 
 if TYPE_CHECKING:
@@ -21,26 +20,22 @@ MIN_NAMES = {"about": 1, "path": 2, "merge": 2, "split": 2}
 
 def graph(
     target: CommandTarget,
-    action: Annotated[
-        str, typer.Argument(metavar="[" + "|".join(GRAPH_ACTIONS), help="What to do; default: show.")
-    ] = "show",
+    action: Annotated[str, Argument(metavar="[" + "|".join(GRAPH_ACTIONS), help="What to do; default: show.")] = "show",
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...]", help="Entities, by any of their names; for undo, the id of a change."),
+        Argument(metavar="NAME...]", help="Entities, by any of their names; for undo, the id of a change."),
     ] = None,
-    depth: Annotated[int, typer.Option(metavar="N", help="show: follow this many links.")] = 1,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="At most this many.")] = 50,
-    as_of: Annotated[
-        str | None, typer.Option("--as-of", metavar="TIME", help="Use what was known at this time.")
-    ] = None,
-    past: Annotated[bool, typer.Option("--past", help="show, path: include links that have ended.")] = False,
-    called: Annotated[str | None, typer.Option("--called", metavar="NAME", help="merge: the name to show.")] = None,
+    depth: Annotated[int, Option(metavar="N", help="show: follow this many links.")] = 1,
+    limit: Annotated[int, Option("--limit", metavar="N", help="At most this many.")] = 50,
+    as_of: Annotated[str | None, Option("--as-of", metavar="TIME", help="Use what was known at this time.")] = None,
+    past: Annotated[bool, Option("--past", help="show, path: include links that have ended.")] = False,
+    called: Annotated[str | None, Option("--called", metavar="NAME", help="merge: the name to show.")] = None,
     memory: Annotated[
         list[str] | None,
-        typer.Option("--memory", metavar="ID", help="split: a memory that means the new entity; repeatable."),
+        Option("--memory", metavar="ID", help="split: a memory that means the new entity; repeatable."),
     ] = None,
     other_name: Annotated[
-        list[str] | None, typer.Option("--name", metavar="NAME", help="split: a name of the new entity; repeatable.")
+        list[str] | None, Option("--name", metavar="NAME", help="split: a name of the new entity; repeatable.")
     ] = None,
 ) -> CommandResult:
     """Show the people and things that memories mention, and the links between them.
@@ -120,5 +115,5 @@ def _change_entry(change: EntityChange) -> Block:
     return Entry(text, f"{change.act} {change.id}")
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "graph", graph)

@@ -8,13 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from holdfast import __version__
 from holdfast.cli.options import CommandTarget, Yes, add_command, confirm
 from holdfast.cli.output import views
 from holdfast.cli.output.render import Block, CommandResult, Remark, Table
 from holdfast.cli.output.views import count
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
 
 LEVEL_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
@@ -34,10 +33,8 @@ def profiles(target: CommandTarget) -> CommandResult:
 
 def namespaces(
     target: CommandTarget,
-    action: Annotated[
-        str | None, typer.Argument(metavar="[create|delete", help="What to do; default: list them.")
-    ] = None,
-    name: Annotated[str | None, typer.Argument(metavar="NAME]", help="The namespace.")] = None,
+    action: Annotated[str | None, Argument(metavar="[create|delete", help="What to do; default: list them.")] = None,
+    name: Annotated[str | None, Argument(metavar="NAME]", help="The namespace.")] = None,
     yes: Yes = False,
 ) -> CommandResult:
     """List, create or delete namespaces.
@@ -71,7 +68,7 @@ def stats(target: CommandTarget) -> CommandResult:
 
 def usage(
     target: CommandTarget,
-    month: Annotated[str | None, typer.Option("--month", metavar="YYYY-MM", help="Only this month.")] = None,
+    month: Annotated[str | None, Option("--month", metavar="YYYY-MM", help="Only this month.")] = None,
 ) -> CommandResult:
     """Show the usage of language models: calls and tokens by month, model and task."""
     with target.open_profile() as profile:
@@ -83,7 +80,7 @@ def doctor(
     target: CommandTarget,
     accept_loss: Annotated[
         bool,
-        typer.Option("--accept-loss", help="Keep what is left of damaged files; copies of them go to damaged/."),
+        Option("--accept-loss", help="Keep what is left of damaged files; copies of them go to damaged/."),
     ] = False,
 ) -> CommandResult:
     """Check the installation and the data, and say how to fix problems.
@@ -124,7 +121,7 @@ def version(_: CommandTarget) -> CommandResult:
     return CommandResult({"version": __version__}, (f"holdfast {__version__}",))
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "profiles", profiles)
     add_command(app, "namespaces", namespaces)
     add_command(app, "stats", stats)

@@ -7,11 +7,10 @@ import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from holdfast.cli.options import CommandTarget, Yes, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark, Table
 from holdfast.cli.output.views import count
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput, quoted_value
 
@@ -24,20 +23,18 @@ FAILED_EXIT = 1
 
 def kinds(
     target: CommandTarget,
-    action: Annotated[
-        str, typer.Argument(metavar="[" + "|".join(KIND_ACTIONS), help="What to do; default: list.")
-    ] = "list",
-    kind: Annotated[str | None, typer.Argument(metavar="KIND]", help="The kind.")] = None,
-    schema: Annotated[Path | None, typer.Option(metavar="FILE", help="register: the JSON Schema.")] = None,
-    version: Annotated[int, typer.Option("--version", metavar="N", help="register: the version number.")] = 1,
+    action: Annotated[str, Argument(metavar="[" + "|".join(KIND_ACTIONS), help="What to do; default: list.")] = "list",
+    kind: Annotated[str | None, Argument(metavar="KIND]", help="The kind.")] = None,
+    schema: Annotated[Path | None, Option(metavar="FILE", help="register: the JSON Schema.")] = None,
+    version: Annotated[int, Option("--version", metavar="N", help="register: the version number.")] = 1,
     reverse: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="register: the mapping back to the previous version.")
+        Path | None, Option(metavar="FILE", help="register: the mapping back to the previous version.")
     ] = None,
-    to: Annotated[int | None, typer.Option("--to", metavar="N", help="migrate, rollback: the target version.")] = None,
+    to: Annotated[int | None, Option("--to", metavar="N", help="migrate, rollback: the target version.")] = None,
     by: Annotated[
-        Path | None, typer.Option("--with", metavar="FILE", help="migrate: a mapping.json or a migration.py.")
+        Path | None, Option("--with", metavar="FILE", help="migrate: a mapping.json or a migration.py.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="drop: even if it has memories.")] = False,
+    force: Annotated[bool, Option("--force", help="drop: even if it has memories.")] = False,
     yes: Yes = False,
 ) -> CommandResult:
     """Manage schemas of kinds, and migrate between their versions.
@@ -150,5 +147,5 @@ def _load_json(file: Path, field: str) -> Any:
         raise InvalidInput(f"{file} is not valid UTF-8.", field=field) from None
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "kinds", kinds)

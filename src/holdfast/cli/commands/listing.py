@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
-
 from holdfast.cli.options import CommandTarget, Filter, Kind, Limit, add_command, parse_filter
 from holdfast.cli.output import views
 from holdfast.cli.output.render import Block, CommandResult, Entry, Remark, Table
+from holdfast.cli.parameters import Commands, Option
 
 if TYPE_CHECKING:
     from holdfast.domain.types import Facet
 
-Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")]
-Cursor = Annotated[str | None, typer.Option("--cursor", metavar="CURSOR", help="The cursor of the previous page.")]
+Session = Annotated[str | None, Option("--session", metavar="ID", help="Only this session.")]
+Cursor = Annotated[str | None, Option("--cursor", metavar="CURSOR", help="The cursor of the previous page.")]
 
 
 def facets(
     target: CommandTarget,
     by: Annotated[
         list[str] | None,
-        typer.Option("--by", metavar="kind|key|person|agent|tag|month", help="Count by this; repeatable."),
+        Option("--by", metavar="kind|key|person|agent|tag|month", help="Count by this; repeatable."),
     ] = None,
     kind: Kind = None,
     session: Session = None,
     filter: Filter = None,
     limit: Limit = 20,
-    superseded: Annotated[bool, typer.Option("--superseded", help="Include superseded versions.")] = False,
+    superseded: Annotated[bool, Option("--superseded", help="Include superseded versions.")] = False,
     as_of: Annotated[
-        str | None, typer.Option("--as-of", metavar="TIME", help="Use what was known at this ISO 8601 time.")
+        str | None, Option("--as-of", metavar="TIME", help="Use what was known at this ISO 8601 time.")
     ] = None,
 ) -> CommandResult:
     """Count memories by kind, key, person, agent, tag and month.
@@ -92,7 +91,7 @@ def jobs(target: CommandTarget, limit: Limit = 20, cursor: Cursor = None) -> Com
     return CommandResult(page, (*blocks, *more))
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "facets", facets)
     add_command(app, "messages", messages)
     add_command(app, "jobs", jobs)

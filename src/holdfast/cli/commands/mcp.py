@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from holdfast.cli.options import DataFolder, NamespaceName, ProfileName
+from holdfast.cli.parameters import Commands, Option
 from holdfast.cli.shared_folder import SharedFolder, SharedProxy
 from holdfast.domain.errors import Busy, InvalidInput
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 Others = Annotated[
     list[str] | None,
-    typer.Option("--with", metavar="PROFILE", help="Let the tools also use this profile of the namespace; repeatable."),
+    Option("--with", metavar="PROFILE", help="Let the tools also use this profile of the namespace; repeatable."),
 ]
 
 
@@ -89,5 +88,5 @@ def _configured_server(data: str | None) -> RemoteHoldfast | None:
     return RemoteHoldfast(url, os.environ.get("HOLDFAST_TOKEN", ""))
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command("mcp")(mcp)
+def add_to(app: Commands) -> None:
+    app.add_function("mcp", mcp)

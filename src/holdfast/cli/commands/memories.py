@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
-
 from holdfast.cli.options import (
     CommandTarget,
     ExcludedSession,
@@ -27,6 +25,7 @@ from holdfast.cli.options import (
 )
 from holdfast.cli.output import views
 from holdfast.cli.output.render import Block, CommandResult, Entry, Markdown, Remark
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput, NotFound
 
@@ -34,19 +33,19 @@ if TYPE_CHECKING:
     from holdfast.domain.types import Forgotten, Memory, Order, SearchOrder
     from holdfast.service.sync import Profile
 
-Query = Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")]
-Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")]
-Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only what this agent wrote.")]
-Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only from this ISO 8601 time on.")]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only before this ISO 8601 time.")]
+Query = Annotated[str, Argument(metavar="QUERY", help="What to look for.")]
+Session = Annotated[str | None, Option("--session", metavar="ID", help="Only this session.")]
+Agent = Annotated[str | None, Option("--agent", metavar="NAME", help="Only what this agent wrote.")]
+Since = Annotated[str | None, Option("--since", metavar="TIME", help="Only from this ISO 8601 time on.")]
+Until = Annotated[str | None, Option("--until", metavar="TIME", help="Only before this ISO 8601 time.")]
 ReferenceDate = Annotated[
-    str | None, typer.Option("--reference-date", metavar="TIME", help="The time that “yesterday” is relative to.")
+    str | None, Option("--reference-date", metavar="TIME", help="The time that “yesterday” is relative to.")
 ]
-AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="Use what was known at this ISO 8601 time.")]
-Expired = Annotated[bool, typer.Option("--expired", help="Include expired memories that are not yet removed.")]
+AsOf = Annotated[str | None, Option("--as-of", metavar="TIME", help="Use what was known at this ISO 8601 time.")]
+Expired = Annotated[bool, Option("--expired", help="Include expired memories that are not yet removed.")]
 Others = Annotated[
     list[str] | None,
-    typer.Option("--with", metavar="PROFILE", help="Also query this profile of the namespace; repeatable."),
+    Option("--with", metavar="PROFILE", help="Also query this profile of the namespace; repeatable."),
 ]
 SETTLE_SECONDS = 2.0
 """How long `remember` waits for the vector, so that the next command need not. Chosen by hand; not measured."""
@@ -57,18 +56,18 @@ MAX_SHOWN = 20
 
 def remember(
     target: CommandTarget,
-    text: Annotated[str, typer.Argument(metavar="TEXT|-", help="What to remember; - reads standard input.")],
+    text: Annotated[str, Argument(metavar="TEXT|-", help="What to remember; - reads standard input.")],
     kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help="fact (the default), event, instruction, task or your own.")
+        str | None, Option(metavar="KIND", help="fact (the default), event, instruction, task or your own.")
     ] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="What it is about; a memory with this key is superseded.")
+        str | None, Option(metavar="KEY", help="What it is about; a memory with this key is superseded.")
     ] = None,
     metadata: Metadata = None,
     session: MessageSession = None,
     agent: Writer = None,
     ttl: Lifetime = None,
-    no_topic: Annotated[bool, typer.Option("--no-topic", help="Do not derive a key from the text.")] = False,
+    no_topic: Annotated[bool, Option("--no-topic", help="Do not derive a key from the text.")] = False,
 ) -> CommandResult:
     """Write one memory."""
     text = _read_stdin() if text == "-" else text
@@ -86,19 +85,17 @@ def remember(
 
 def recall(
     target: CommandTarget,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question.")],
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="At most this many hits.")] = None,
+    question: Annotated[str, Argument(metavar="QUESTION", help="The question.")],
+    limit: Annotated[int | None, Option("--limit", metavar="N", help="At most this many hits.")] = None,
     kind: Kind = None,
     session: Session = None,
     filter: Filter = None,
     reference_date: ReferenceDate = None,
     as_of: AsOf = None,
     think: Annotated[
-        str, typer.Option(metavar="low|medium|high", help="How many hits to read, and how long to think.")
+        str, Option(metavar="low|medium|high", help="How many hits to read, and how long to think.")
     ] = "low",
-    length: Annotated[
-        str, typer.Option(metavar="short|medium|long", help="Length of a language model's answer.")
-    ] = "medium",
+    length: Annotated[str, Option(metavar="short|medium|long", help="Length of a language model's answer.")] = "medium",
     agent: Agent = None,
     since: Since = None,
     until: Until = None,
@@ -135,11 +132,9 @@ def search(
     exclude_session: ExcludedSession = None,
     order: Annotated[
         str,
-        typer.Option(metavar="relevance|occurred|created", help="What sorts the hits; with _asc, oldest first."),
+        Option(metavar="relevance|occurred|created", help="What sorts the hits; with _asc, oldest first."),
     ] = "relevance",
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show what found each hit and what moved its score.")
-    ] = False,
+    explain: Annotated[bool, Option("--explain", help="Show what found each hit and what moved its score.")] = False,
     others: Others = None,
 ) -> CommandResult:
     """Find memories and messages, best first."""
@@ -162,7 +157,7 @@ def search(
 def context(
     target: CommandTarget,
     query: Query,
-    tokens: Annotated[int, typer.Option(metavar="N", help="At most this many tokens.")] = 1000,
+    tokens: Annotated[int, Option(metavar="N", help="At most this many tokens.")] = 1000,
     as_of: AsOf = None,
     min_relevance: MinRelevance = 0.0,
     exclude_session: ExcludedSession = None,
@@ -179,19 +174,19 @@ def context(
 def list_memories(
     target: CommandTarget,
     kind: Kind = None,
-    key_prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="Only keys that start with this.")] = None,
+    key_prefix: Annotated[str | None, Option(metavar="TEXT", help="Only keys that start with this.")] = None,
     session: Session = None,
     limit: Limit = 20,
-    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="The cursor of the previous page.")] = None,
-    superseded: Annotated[bool, typer.Option("--superseded", help="Include superseded versions.")] = False,
+    cursor: Annotated[str | None, Option(metavar="CURSOR", help="The cursor of the previous page.")] = None,
+    superseded: Annotated[bool, Option("--superseded", help="Include superseded versions.")] = False,
     expired: Expired = False,
     filter: Filter = None,
     as_of: AsOf = None,
     order: Annotated[
         str,
-        typer.Option(metavar="written|updated|created|occurred", help="By which time; with _asc, oldest first."),
+        Option(metavar="written|updated|created|occurred", help="By which time; with _asc, oldest first."),
     ] = "written",
-    total: Annotated[bool, typer.Option("--total", help="Also count the memories on all pages.")] = False,
+    total: Annotated[bool, Option("--total", help="Also count the memories on all pages.")] = False,
 ) -> CommandResult:
     """List current memories, newest first."""
     with target.open_profile() as profile:
@@ -216,7 +211,7 @@ def list_memories(
 
 def get(
     target: CommandTarget,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory or message.")],
+    id: Annotated[str, Argument(metavar="ID", help="The id of a memory or message.")],
     as_of: AsOf = None,
     expired: Expired = False,
 ) -> CommandResult:
@@ -242,16 +237,16 @@ def summary(target: CommandTarget, session: Session = None) -> CommandResult:
 
 def forget(
     target: CommandTarget,
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="The id of a memory or message.")] = None,
-    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Forget a whole session.")] = None,
+    id: Annotated[str | None, Argument(metavar="[ID]", help="The id of a memory or message.")] = None,
+    session: Annotated[str | None, Option("--session", metavar="ID", help="Forget a whole session.")] = None,
     person: Annotated[
         str | None,
-        typer.Option("--person", metavar="NAME", help="Forget what a person said and everything that names them."),
+        Option("--person", metavar="NAME", help="Forget what a person said and everything that names them."),
     ] = None,
     kind: Kind = None,
     filter: Filter = None,
-    profile_data: Annotated[bool, typer.Option("--profile-data", help="Delete the whole profile.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Forget nothing; show what would be forgotten.")] = False,
+    profile_data: Annotated[bool, Option("--profile-data", help="Delete the whole profile.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Forget nothing; show what would be forgotten.")] = False,
     yes: Yes = False,
 ) -> CommandResult:
     """Forget a memory, a session, a person, what matches --kind and --filter, or a whole profile, for good.
@@ -331,7 +326,7 @@ def _read_stdin() -> str:
         raise InvalidInput(f"Standard input is not valid UTF-8 at byte {bad.start}.", field="text") from None
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "remember", remember)
     add_command(app, "recall", recall)
     add_command(app, "search", search)

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from holdfast.cli.options import CommandTarget, DryRun, MessageSession, NoWait, Writer, add_command
 from holdfast.cli.output import views
 from holdfast.cli.output.progress import progress_meter, wait_for_digestion
 from holdfast.cli.output.render import CommandResult, Remark
 from holdfast.cli.output.views import count
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.cli.transcript import parse_conversation
 from holdfast.domain.errors import InvalidInput
 from holdfast.domain.limits import MAX_MESSAGES
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 
 def ingest(
     target: CommandTarget,
-    file: Annotated[Path, typer.Argument(metavar="[FILE|-]", help="A file; - reads standard input.")] = Path("-"),
+    file: Annotated[Path, Argument(metavar="[FILE|-]", help="A file; - reads standard input.")] = Path("-"),
     session: MessageSession = None,
     agent: Writer = None,
-    format: Annotated[str, typer.Option(metavar="auto|json|jsonl|text", help="The format of the input.")] = "auto",
+    format: Annotated[str, Option(metavar="auto|json|jsonl|text", help="The format of the input.")] = "auto",
     no_wait: NoWait = False,
 ) -> CommandResult:
     """Write a conversation and turn it into memories.
@@ -65,13 +64,13 @@ def ingest(
 
 def redigest(
     target: CommandTarget,
-    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")] = None,
+    session: Annotated[str | None, Option("--session", metavar="ID", help="Only this session.")] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Only messages from this ISO 8601 time on.")
+        str | None, Option("--since", metavar="TIME", help="Only messages from this ISO 8601 time on.")
     ] = None,
-    aside: Annotated[bool, typer.Option("--aside", help="Only messages that were set aside.")] = False,
+    aside: Annotated[bool, Option("--aside", help="Only messages that were set aside.")] = False,
     dry_run: DryRun = False,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return at once; digest later.")] = False,
+    no_wait: Annotated[bool, Option("--no-wait", help="Return at once; digest later.")] = False,
 ) -> CommandResult:
     """Digest messages again, with a better model or prompt.
 
@@ -127,6 +126,6 @@ def _receipt_line(receipt: Receipt, *, waited: bool) -> str:
     return line + (f", {receipt.pending:,} waiting to be digested." if receipt.pending else ".")
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "ingest", ingest)
     add_command(app, "redigest", redigest)

@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from holdfast.cli.options import CommandTarget, Writer, add_command
 from holdfast.cli.output.render import Block, CommandResult, Entry, Remark
 from holdfast.cli.output.views import count, minute_text
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.domain.errors import InvalidInput, quoted_value
 
 if TYPE_CHECKING:
@@ -22,16 +21,14 @@ NOTE_ACTIONS = ("list", "enter", "read", "write", "search", "history", "move", "
 
 def notes(
     target: CommandTarget,
-    action: Annotated[str, typer.Argument(metavar="|".join(NOTE_ACTIONS), help="What to do.")] = "list",
-    path: Annotated[
-        str, typer.Argument(metavar="[PATH]", help="A file or folder; relative to the working directory.")
-    ] = ".",
+    action: Annotated[str, Argument(metavar="|".join(NOTE_ACTIONS), help="What to do.")] = "list",
+    path: Annotated[str, Argument(metavar="[PATH]", help="A file or folder; relative to the working directory.")] = ".",
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="write: the note. search: the question. move: the new path.")
+        str | None, Argument(metavar="[TEXT]", help="write: the note. search: the question. move: the new path.")
     ] = None,
-    tokens: Annotated[int, typer.Option("--tokens", metavar="N", help="enter: print at most this many tokens.")] = 1000,
+    tokens: Annotated[int, Option("--tokens", metavar="N", help="enter: print at most this many tokens.")] = 1000,
     recursive: Annotated[
-        bool, typer.Option("--recursive", help="remove: also remove the notes on everything in the folder.")
+        bool, Option("--recursive", help="remove: also remove the notes on everything in the folder.")
     ] = False,
     agent: Writer = None,
 ) -> CommandResult:
@@ -83,5 +80,5 @@ def _note_entries(found: Iterable[OnPath], where: str) -> tuple[Block, ...]:
     return entries or (Remark(f"No notes on {where}."),)
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "notes", notes)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from holdfast.cli.options import CommandTarget, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark, Table
 from holdfast.cli.output.views import count
+from holdfast.cli.parameters import Commands, Option
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput
 
@@ -21,17 +20,17 @@ _LIMIT_TEXTS = {
     "beyond": "all but the newest {}",
     "session_ended": "session ended more than {} ago",
 }
-Rules = Annotated[str | None, typer.Option("--set", metavar="JSON|FILE", help="Set these rules; none removes them.")]
+Rules = Annotated[str | None, Option("--set", metavar="JSON|FILE", help="Set these rules; none removes them.")]
 
 
 def retention(
     target: CommandTarget,
     set: Rules = None,
     everywhere: Annotated[
-        bool, typer.Option("--namespace-wide", help="Set them for every profile of the namespace.")
+        bool, Option("--namespace-wide", help="Set them for every profile of the namespace.")
     ] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Apply the rules now.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Forget nothing; show what would be forgotten.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Apply the rules now.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Forget nothing; show what would be forgotten.")] = False,
 ) -> CommandResult:
     """Show, set and apply the rules for how long memories are kept.
 
@@ -96,5 +95,5 @@ def _limit_text(rule: Any) -> str:
     return _LIMIT_TEXTS[name].format(rule[name])
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: Commands) -> None:
     add_command(app, "retention", retention)

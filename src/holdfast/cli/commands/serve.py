@@ -9,19 +9,18 @@ import sys
 from contextlib import suppress
 from typing import Annotated
 
-import typer
-
+from holdfast.cli.parameters import Commands, Option
 from holdfast.domain.errors import InvalidInput
 
 
 def serve(
     data: Annotated[
-        str | None, typer.Option("--data", help="Data folder [env var: HOLDFAST_DATA; default: the user's own].")
+        str | None, Option("--data", help="Data folder [env var: HOLDFAST_DATA; default: the user's own].")
     ] = None,
-    host: Annotated[str | None, typer.Option("--host", help="Address to listen on; default: 127.0.0.1.")] = None,
-    port: Annotated[int | None, typer.Option("--port", help="Port to listen on; default: 8420.")] = None,
-    config: Annotated[str | None, typer.Option("--config", help="A TOML file with settings.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not print a line for each request.")] = False,
+    host: Annotated[str | None, Option("--host", help="Address to listen on; default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, Option("--port", help="Port to listen on; default: 8420.")] = None,
+    config: Annotated[str | None, Option("--config", help="A TOML file with settings.")] = None,
+    quiet: Annotated[bool, Option("--quiet", help="Do not print a line for each request.")] = False,
 ) -> None:
     """Serve the data folder over HTTP until interrupted.
 
@@ -98,5 +97,5 @@ def _log_requests() -> None:
     log.propagate = False
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command("serve")(serve)
+def add_to(app: Commands) -> None:
+    app.add_function("serve", serve)

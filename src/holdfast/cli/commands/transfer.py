@@ -8,11 +8,10 @@ from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from holdfast.cli.output.progress import ProgressMeter, progress_meter
 from holdfast.cli.output.render import Block, CommandResult, Remark, print_result
 from holdfast.cli.output.views import count
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.domain.errors import Conflict, InvalidInput
 
 if TYPE_CHECKING:
@@ -25,21 +24,17 @@ MAX_NAMED_PROFILES = 5
 
 
 def transfer(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A data folder, or postgres://user@host/database.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The same; a missing folder is created.")],
-    namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Only this namespace.")
-    ] = None,
+    source: Annotated[str, Argument(metavar="SOURCE", help="A data folder, or postgres://user@host/database.")],
+    target: Annotated[str, Argument(metavar="TARGET", help="The same; a missing folder is created.")],
+    namespace: Annotated[str | None, Option("--namespace", "-n", metavar="NAME", help="Only this namespace.")] = None,
     profile: Annotated[
-        str | None, typer.Option("--profile", "-p", metavar="NAME", help="Only this profile of the namespace.")
+        str | None, Option("--profile", "-p", metavar="NAME", help="Only this profile of the namespace.")
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Delete from the target what the source does not have.")
-    ] = False,
+    replace: Annotated[bool, Option("--replace", help="Delete from the target what the source does not have.")] = False,
     source_keyring: Annotated[
-        Path | None, typer.Option("--source-keyring", metavar="FILE", help="The source's master key.")
+        Path | None, Option("--source-keyring", metavar="FILE", help="The source's master key.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Copy everything to another folder or database.
 
@@ -125,5 +120,5 @@ def _profile_names(profiles: tuple[str, ...]) -> str:
     return ", ".join(profiles[:MAX_NAMED_PROFILES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command("transfer")(transfer)
+def add_to(app: Commands) -> None:
+    app.add_function("transfer", transfer)

@@ -22,7 +22,7 @@ _CONTROL_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not 
 
 
 class ReaderGone(Exception):
-    """The reader of stdout closed it. Not an OSError, because typer would exit with its own status."""
+    """The reader of stdout closed it. Not an OSError, because click would exit with its own status."""
 
 
 @dataclass(frozen=True, slots=True)

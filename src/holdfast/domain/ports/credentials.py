@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from holdfast.domain.credentials import Credential, Grant
-from holdfast.domain.records import AdminAction, CredentialReach
-from holdfast.domain.visibility import Reads
+if TYPE_CHECKING:
+    from holdfast.domain.credentials import Credential, Grant
+    from holdfast.domain.records import AdminAction, CredentialReach
+    from holdfast.domain.visibility import Reads
 
 
 class CredentialAdmin(Protocol):

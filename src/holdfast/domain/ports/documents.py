@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from holdfast.domain.results import Document
+if TYPE_CHECKING:
+    from holdfast.domain.results import Document
 
 EXTERNAL_PIECE_NUMBER = -1
 """The piece number of the record that locates an original stored outside the profile's own storage."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from holdfast.domain.graph import EntityChange, MemoryReading, Mention, Scope, Tie
-from holdfast.domain.types import Memory
+if TYPE_CHECKING:
+    from holdfast.domain.graph import EntityChange, MemoryReading, Mention, Scope, Tie
+    from holdfast.domain.types import Memory
 
 
 @runtime_checkable

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from holdfast.domain.ports.credentials import CredentialAdmin
-from holdfast.domain.ports.profile import AsyncProfile
-from holdfast.domain.ports.profile.recall import ProfileRecall
-from holdfast.domain.results import Namespace, ProfileInfo
-from holdfast.domain.types import Json
+if TYPE_CHECKING:
+    from holdfast.domain.ports.credentials import CredentialAdmin
+    from holdfast.domain.ports.profile import AsyncProfile
+    from holdfast.domain.ports.profile.recall import ProfileRecall
+    from holdfast.domain.results import Namespace, ProfileInfo
+    from holdfast.domain.types import Json
 
 Places = Iterable[str | tuple[str, str]]
 """Profiles by name, or by namespace and name."""

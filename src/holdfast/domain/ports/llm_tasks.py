@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from holdfast.domain.ports.models import Analyst, Extractor, Filer, Judge, Summariser, Synthesiser
-from holdfast.domain.usage import Tariff
+if TYPE_CHECKING:
+    from holdfast.domain.ports.models import Analyst, Extractor, Filer, Judge, Summariser, Synthesiser
+    from holdfast.domain.usage import Tariff
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-from holdfast.domain.types import Floats, Ints, Where
+    from holdfast.domain.types import Floats, Ints, Where
 
 MAX_AGENTS = 200
 """How many of a profile's agents are reported at most."""

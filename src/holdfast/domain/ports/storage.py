@@ -10,24 +10,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from holdfast.domain.credentials import Credential, Grant
-from holdfast.domain.ports.documents import DocumentStore
-from holdfast.domain.ports.graph import GraphStore
-from holdfast.domain.ports.search import Probe, Proposals
-from holdfast.domain.records import (
-    AdminAction,
-    Edit,
-    Event,
-    Job,
-    Once,
-    Trace,
-    TracePage,
-)
-from holdfast.domain.results import MessagePage, Namespace, Page, ProfileInfo, Stats
-from holdfast.domain.types import Applied, Change, Facet, Item, Json, Memory, Message, Order, Part, Vector, Where
-from holdfast.domain.usage import Spent, Usage
+if TYPE_CHECKING:
+    from holdfast.domain.credentials import Credential, Grant
+    from holdfast.domain.ports.documents import DocumentStore
+    from holdfast.domain.ports.graph import GraphStore
+    from holdfast.domain.ports.search import Probe, Proposals
+    from holdfast.domain.records import AdminAction, Edit, Event, Job, Once, Trace, TracePage
+    from holdfast.domain.results import MessagePage, Namespace, Page, ProfileInfo, Stats
+    from holdfast.domain.types import Applied, Change, Facet, Item, Json, Memory, Message, Order, Part, Vector, Where
+    from holdfast.domain.usage import Spent, Usage
 
 
 @runtime_checkable

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.text.redaction import redacted_text
-
 if TYPE_CHECKING:
     from holdfast.models.rules.extractor import RuleExtractor, drafts
     from holdfast.models.rules.summariser import QuotingSummariser
+    from holdfast.text.redaction import redacted_text
 else:
 
     def __getattr__(name):
+        if name == "redacted_text":
+            from holdfast.text.redaction import redacted_text
+
+            return redacted_text
         if name == "QuotingSummariser":
             from holdfast.models.rules.summariser import QuotingSummariser
 

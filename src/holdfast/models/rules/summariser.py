@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from holdfast.domain.ports.models import Turn
-from holdfast.models.rules.sentences.clauses import sentences
-from holdfast.text import tokens
-from holdfast.text.redaction import is_only_redacted, redacted_conversation
 
 MAX_SENTENCES = 6
 """Maximum sentences of a summary. Chosen by hand; not measured."""
@@ -28,6 +25,8 @@ class QuotingSummariser:
     name = "quotes/1"
 
     async def summarise(self, turns: Sequence[Turn]) -> str:
+        from holdfast.text.redaction import redacted_conversation
+
         texts = redacted_conversation([turn.text for turn in turns])
         said = list(zip(turns, texts, strict=True))
         constant = _constant_fields([text for turn, text in said if turn.fields])
@@ -51,6 +50,9 @@ class QuotingSummariser:
 
 
 def _quotable_sentences(text: str) -> list[str]:
+    from holdfast.models.rules.sentences.clauses import sentences
+    from holdfast.text.redaction import is_only_redacted
+
     parts = [" ".join(sentence.split()) for sentence in sentences(text)]
     return [
         each
@@ -70,6 +72,9 @@ def _constant_fields(texts: Sequence[str]) -> frozenset[str]:
 def _field_quotes(text: str, constant: frozenset[str]) -> list[str]:
     """The fields of one turn as one quotation: a question and its short answer say something only together. A long
     field is quoted by its beginning, up to the end of a sentence where one is near."""
+
+    from holdfast.text.redaction import is_only_redacted
+
     fields = [line for line in text.splitlines() if line.strip() and line not in constant][:MAX_FIELDS]
     quotes = [_beginning(line, MAX_SENTENCE_WORDS // len(fields)) for line in fields if not is_only_redacted(line)]
     return [FIELD_SEPARATOR.join(quotes)] if quotes else []
@@ -77,12 +82,17 @@ def _field_quotes(text: str, constant: frozenset[str]) -> list[str]:
 
 def _stems(turn: Turn, quote: str) -> frozenset[str]:
     """The stems by which quotations are compared; the names of fields are the same in every turn."""
+
+    from holdfast.text import tokens
+
     if turn.fields:
         quote = " ".join(field.partition(": ")[2] for field in quote.split(FIELD_SEPARATOR))
     return frozenset(tokens.question_words(quote))
 
 
 def _beginning(text: str, max_words: int) -> str:
+    from holdfast.models.rules.sentences.clauses import sentences
+
     words = text.split()
     if len(words) <= max_words:
         return " ".join(words)

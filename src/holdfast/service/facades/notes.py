@@ -15,7 +15,6 @@ from holdfast.domain import limits
 from holdfast.domain.errors import AlreadyExists, InvalidInput, NotFound, quoted_value
 from holdfast.domain.timestamps import iso_text, now
 from holdfast.domain.types import Json, Memory
-from holdfast.recall import context
 from holdfast.service.facades import file_keys
 
 if TYPE_CHECKING:
@@ -182,6 +181,8 @@ def _note(memory: Memory) -> Note:
 
 def _briefing(directory: str, notes: Iterable[Note], budget: int) -> Briefing:
     """A briefing of the first notes that fit. A note longer than a quarter of the budget is cut to that length."""
+    from holdfast.recall import context
+
     lines = [f"# Notes in {directory}, as of {iso_text(now())[:10]}"]
     spent = context.token_count(lines[0]) + MIN_TOKENS // 4  # reserves room for the line that counts the notes left out
     taken: list[Note] = []
@@ -207,6 +208,8 @@ def _line(note: Note, directory: str) -> str:
 
 
 def _clipped_line(line: str, most: int) -> str:
+    from holdfast.recall import context
+
     if context.token_count(line) <= most:
         return line
     short = " ".join(line.split(" ")[: most - 1]).encode()[: most * 4 - 4].decode(errors="ignore")

@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from holdfast.archive.export import archive_lines
-from holdfast.archive.file import Archive, CheckedArchive, is_replaceable
-from holdfast.archive.io import ItemProgress, full_import, open_import, reads_as_archive, write_archive
-from holdfast.archive.restore import ArchiveRestore
-from holdfast.archive.vendor_import import import_vendor_export
 from holdfast.domain.errors import (
     Conflict,
     NotFound,
 )
 from holdfast.domain.ports.profile.archive import ProfileArchive
-from holdfast.domain.reports import Exported, Imported
-from holdfast.ingest.kinds.versions import without_validation
 from holdfast.service.profile.context import ProfileVerbs
+
+if TYPE_CHECKING:
+    from holdfast.archive.file import Archive, CheckedArchive
+    from holdfast.archive.io import ItemProgress
+    from holdfast.domain.reports import Exported, Imported
 
 MAX_EXPORT_TRIES = 3
 
@@ -30,6 +28,9 @@ class ArchiveVerbs(ProfileVerbs, ProfileArchive):
     async def export_to(
         self, path: str | Path | BinaryIO, *, vectors: bool = False, seen: ItemProgress = lambda lines: None
     ) -> Exported:
+        from holdfast.archive.file import is_replaceable
+        from holdfast.archive.io import write_archive
+
         for attempt in range(MAX_EXPORT_TRIES):
             try:
                 return await write_archive(self.exported(vectors=vectors), path, seen)
@@ -40,6 +41,8 @@ class ArchiveVerbs(ProfileVerbs, ProfileArchive):
         raise AssertionError("unreachable")
 
     async def exported(self, *, vectors: bool = False) -> AsyncIterator[bytes]:
+        from holdfast.archive.export import archive_lines
+
         self._context.check_whole("An archive")
         store = await self._context.store()
         async for line in archive_lines(store, self._context.namespace, self._context.name, vectors=vectors):
@@ -55,6 +58,11 @@ class ArchiveVerbs(ProfileVerbs, ProfileArchive):
         dry_run: bool = False,
         seen: ItemProgress = lambda items: None,
     ) -> Imported:
+        from holdfast.archive.file import Archive
+        from holdfast.archive.io import open_import, reads_as_archive
+        from holdfast.archive.vendor_import import import_vendor_export
+        from holdfast.ingest.kinds.versions import without_validation
+
         with open_import(path) as file:
             if not reads_as_archive(file, format):
                 with without_validation():
@@ -65,6 +73,9 @@ class ArchiveVerbs(ProfileVerbs, ProfileArchive):
             return await self._restored(reader, checked, replacing=replace, force=force, dry_run=dry_run, seen=seen)
 
     async def _restored(self, reader: Archive, checked: CheckedArchive, **how: Any) -> Imported:
+        from holdfast.archive.io import full_import
+        from holdfast.archive.restore import ArchiveRestore
+
         how["rights"] = self._context.rights if self._context.visibility.whole else frozenset({"write"})
         if how["dry_run"]:
             try:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, suppress
 from copy import copy
 from datetime import datetime
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from holdfast.domain import timestamps, usage
 from holdfast.domain.arguments import Moment
@@ -22,15 +22,14 @@ from holdfast.domain.results import Hit
 from holdfast.domain.tracing import Operation, acting
 from holdfast.domain.types import Json
 from holdfast.domain.visibility import Visibility
-from holdfast.ingest.kinds import versions
-from holdfast.ingest.kinds.versions import RegisteredKind
-from holdfast.lifecycle.retention import RetentionPolicy
 from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.quotas import Amounts
 from holdfast.service.runtime import Runtime
-from holdfast.storage.views.agent_store import AgentStore
-from holdfast.storage.views.other_sessions import OtherSessionsStore
-from holdfast.storage.views.past import PastStore, TimeReference
+
+if TYPE_CHECKING:
+    from holdfast.ingest.kinds.versions import RegisteredKind
+    from holdfast.lifecycle.retention import RetentionPolicy
+    from holdfast.storage.views.past import TimeReference
 
 CATCH_UP_SECONDS = 0.5
 """How many seconds of background work a read waits for, so that it sees recent writes digested. Chosen by hand."""
@@ -90,6 +89,8 @@ class ProfileContext:
 
     def when(self, reference: Moment | None, as_of: Moment | None) -> TimeReference:
         """The time at which a question is asked, and the time whose state answers it (`as_of`)."""
+        from holdfast.storage.views.past import TimeReference
+
         then = None if as_of is None else timestamps.parse_moment(as_of, "as_of")
         asked_at = then or self.now()
         return TimeReference(
@@ -116,7 +117,11 @@ class ProfileContext:
             )
 
             store = self._seen(empty_store())
-        return store if exclude_session is None else OtherSessionsStore(store, exclude_session)
+        if exclude_session is None:
+            return store
+        from holdfast.storage.views.other_sessions import OtherSessionsStore
+
+        return OtherSessionsStore(store, exclude_session)
 
     async def writable_store(self) -> Store:
         """Open the store for writing. The first write creates it and its namespace."""
@@ -133,7 +138,11 @@ class ProfileContext:
     async def store_at(self, as_of: datetime | None, exclude_session: str | None = None) -> Store:
         """The store as it was at that time, None for now; without what belongs to `exclude_session` only."""
         store = await self.readable_store(exclude_session)
-        return store if as_of is None else PastStore(store, as_of)
+        if as_of is None:
+            return store
+        from holdfast.storage.views.past import PastStore
+
+        return PastStore(store, as_of)
 
     async def exists(self) -> bool:
         """Whether the profile was ever written to."""
@@ -144,7 +153,11 @@ class ProfileContext:
         return True
 
     def _seen(self, store: Store) -> Store:
-        return store if self.visibility == Visibility() else AgentStore(store, self.visibility)
+        if self.visibility == Visibility():
+            return store
+        from holdfast.storage.views.agent_store import AgentStore
+
+        return AgentStore(store, self.visibility)
 
     def _check_open(self) -> None:
         if self.runtime.closed:
@@ -164,6 +177,8 @@ class ProfileContext:
 
     async def kinds_in_use(self) -> dict[str, RegisteredKind]:
         """The schemas that new values must satisfy; empty while an archive is imported."""
+        from holdfast.ingest.kinds import versions
+
         return {} if versions.validation_is_off() else versions.registered_kinds(await self.settings())
 
     # Writing and background work

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from holdfast.domain import filters
 from holdfast.domain.arguments import Narrowed, validate_id, validate_limit
@@ -13,10 +13,11 @@ from holdfast.domain.ports.profile.curation import ProfileCuration
 from holdfast.domain.records import MAX_EDITS, Edit, Once
 from holdfast.domain.results import Audit, Edited, Review, Undone
 from holdfast.domain.types import Json
-from holdfast.lifecycle.curation import audit, review, undo
-from holdfast.lifecycle.curation.edit import Curator
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
+
+if TYPE_CHECKING:
+    from holdfast.lifecycle.curation.edit import Curator
 
 
 class CurationVerbs(ProfileVerbs, ProfileCuration):
@@ -79,10 +80,14 @@ class CurationVerbs(ProfileVerbs, ProfileCuration):
 
     @traced
     async def review(self, *, limit: int = 20) -> tuple[Review, ...]:
+        from holdfast.lifecycle.curation import review
+
         return await review.load_queue(await self._curating(reading=True), validate_limit(limit))
 
     @traced
     async def resolve(self, id: str, answer: str, *, content: str | None = None) -> Edited:
+        from holdfast.lifecycle.curation import review
+
         async with self._context.write_turn():
             return await review.resolve(await self._curating(), validate_id(id), answer, content)
 
@@ -92,6 +97,8 @@ class CurationVerbs(ProfileVerbs, ProfileCuration):
 
     @traced
     async def undo(self, id: str | None = None, *, steps: int = 1, dry_run: bool = False) -> Undone:
+        from holdfast.lifecycle.curation import undo
+
         self._context.check_readable()
         async with self._context.write_turn():
             store = await self._context.store()
@@ -100,6 +107,8 @@ class CurationVerbs(ProfileVerbs, ProfileCuration):
 
     @traced
     async def audit(self, *, fix: str | None = None, dry_run: bool = False, examples: int = 5) -> Audit:
+        from holdfast.lifecycle.curation import audit
+
         many = validate_limit(examples, most=100)
         if fix is None or dry_run:
             return await audit.audit(await self._curating(dry_run=True, reading=True), fix, many)
@@ -107,6 +116,8 @@ class CurationVerbs(ProfileVerbs, ProfileCuration):
             return await audit.audit(await self._curating(), fix, many)
 
     async def _curating(self, wanted: Once | None = None, dry_run: bool = False, *, reading: bool = False) -> Curator:
+        from holdfast.lifecycle.curation.edit import Curator
+
         self._context.check_readable()
         now, kinds = self._context.now(), await self._context.kinds_in_use()
         return Curator(

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from holdfast.documents import library
 from holdfast.domain.arguments import DocumentSource, validate_id, validate_limit, validate_metadata
 from holdfast.domain.errors import InvalidInput, quoted_value
 from holdfast.domain.idempotency import idempotent_request
@@ -35,10 +34,13 @@ class DocumentVerbs(ProfileVerbs, ProfileDocuments):
         on_progress: Callable[[Document], None] | None = None,
         idempotency_key: str | None = None,
     ) -> Document:
+        from holdfast.documents import library
+        from holdfast.documents.scratch import scratch_folder
+
         about = validate_metadata(metadata, "metadata")
         wanted = library.document_source(source)
         rules, now = self._context.runtime.document_rules, self._context.now()
-        with library.scratch_folder() as folder:
+        with scratch_folder() as folder:
             new, path = await asyncio.to_thread(library.new_document, wanted, folder, name, rules, now)
             asked = idempotent_request(idempotency_key, "add", new.id, name, about)
             await self._context.check_quota(bytes=new.bytes)
@@ -56,6 +58,8 @@ class DocumentVerbs(ProfileVerbs, ProfileDocuments):
 
     async def _followed(self, id: str, told: Callable[[Document], None] | None) -> Document:
         """Wait until the document is parsed or has failed, and report each change to the callback."""
+        from holdfast.documents import library
+
         store, last = await self._context.store(), None
         with stage("read"):
             while True:
@@ -79,11 +83,15 @@ class DocumentVerbs(ProfileVerbs, ProfileDocuments):
 
     @traced
     async def document(self, id: str) -> Document:
+        from holdfast.documents import library
+
         store = await self._context.readable_store()
         return await library.with_pending_count(store, await library.load_document(store, validate_id(id)))
 
     @traced
     async def retry_document(self, id: str) -> Document:
+        from holdfast.documents import library
+
         self._context.check_readable()
         store = await self._context.store()
         document = await library.load_document(store, validate_id(id))
@@ -95,6 +103,8 @@ class DocumentVerbs(ProfileVerbs, ProfileDocuments):
 
     @traced
     async def passages(self, id: str, *, after: int = 0, limit: int = 100) -> tuple[Message, ...]:
+        from holdfast.documents import library
+
         if not isinstance(after, int) or not 0 <= after < 2**62:
             raise InvalidInput(f"after is {quoted_value(after)}; give the position of a passage.", field="after")
         return tuple(
@@ -110,5 +120,7 @@ class DocumentVerbs(ProfileVerbs, ProfileDocuments):
 
 async def original_pieces(context: ProfileContext, id: str) -> AsyncIterator[bytes]:
     """Yield the original's bytes in pieces of a megabyte."""
+    from holdfast.documents import library
+
     async for piece in library.original_pieces(await context.readable_store(), validate_id(id)):
         yield piece

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from holdfast.documents import library
 from holdfast.domain import filters, identifiers, limits
 from holdfast.domain.arguments import Narrowed, validate_id
 from holdfast.domain.errors import InvalidInput, StorageFull
@@ -14,10 +13,11 @@ from holdfast.domain.idempotency import idempotent_request
 from holdfast.domain.ports.profile.forget import ProfileForget
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import Forgotten
-from holdfast.lifecycle import forget
-from holdfast.lifecycle.forget import ForgetOptions, load_first_result
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
+
+if TYPE_CHECKING:
+    from holdfast.lifecycle.forget import ForgetOptions
 
 
 class ForgetVerbs(ProfileVerbs, ProfileForget):
@@ -33,6 +33,9 @@ class ForgetVerbs(ProfileVerbs, ProfileForget):
         sources: bool = False,
         idempotency_key: str | None = None,
     ) -> Forgotten:
+        from holdfast.lifecycle import forget
+        from holdfast.lifecycle.forget import ForgetOptions
+
         asked = ("forget", id, dry_run, *(["sources"] if sources else []))
         how = ForgetOptions(
             dry_run, idempotent_request(idempotency_key, *asked), etag, (), sources, self._expecting_parts
@@ -43,6 +46,9 @@ class ForgetVerbs(ProfileVerbs, ProfileForget):
     async def forget_session(
         self, session_id: str, *, dry_run: bool = False, idempotency_key: str | None = None
     ) -> Forgotten:
+        from holdfast.documents import library
+        from holdfast.lifecycle.forget import ForgetOptions
+
         session = identifiers.validate_session(session_id)
         how = ForgetOptions(dry_run, idempotent_request(idempotency_key, "session", session, dry_run))
         return await self._forgotten(how, lambda store: library.forget_session_or_document(store, session, how))
@@ -51,6 +57,9 @@ class ForgetVerbs(ProfileVerbs, ProfileForget):
     async def forget_where(
         self, *, dry_run: bool = False, idempotency_key: str | None = None, **narrowed: Unpack[Narrowed]
     ) -> Forgotten:
+        from holdfast.lifecycle import forget
+        from holdfast.lifecycle.forget import ForgetOptions
+
         where = filters.parse_filter(**narrowed)
         if where is None or not filters.is_restrictive(where):
             raise InvalidInput(
@@ -63,12 +72,18 @@ class ForgetVerbs(ProfileVerbs, ProfileForget):
 
     @traced
     async def forget_person(self, name: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
+        from holdfast.documents import library
+        from holdfast.lifecycle.forget import ForgetOptions
+
         who = identifiers.validate_text(name, "name", limit=limits.MAX_PROFILE_BYTES).strip()
         how = ForgetOptions(dry_run, idempotent_request(idempotency_key, "person", who, dry_run))
         return await self._forgotten(how, lambda store: library.forget_person(store, who, how))
 
     @traced
     async def forget_document(self, id: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
+        from holdfast.documents import library
+        from holdfast.lifecycle.forget import ForgetOptions
+
         how = ForgetOptions(dry_run, idempotent_request(idempotency_key, "document", id, dry_run))
         return await self._forgotten(how, lambda store: library.forget_document(store, validate_id(id), how))
 
@@ -81,6 +96,8 @@ class ForgetVerbs(ProfileVerbs, ProfileForget):
             yield
 
     async def _forgotten(self, how: ForgetOptions, act: Callable[[Store], Awaitable[Forgotten]]) -> Forgotten:
+        from holdfast.lifecycle.forget import load_first_result
+
         self._context.check_dry_run(how.dry_run)
         store = await self._context.store()
         done = await load_first_result(store, how)

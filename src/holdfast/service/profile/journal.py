@@ -13,9 +13,7 @@ from holdfast.domain.ports.profile.journal import HEARTBEAT_SECONDS, ProfileJour
 from holdfast.domain.records import Event, JobPage, JobStatus, Trace, TracePage, ids_in
 from holdfast.domain.types import Item
 from holdfast.domain.usage import Spent
-from holdfast.ingest import messages
 from holdfast.service.profile.context import ProfileContext, ProfileVerbs
-from holdfast.storage.views.agent_journal import visible_event
 
 ID_PATTERN = re.compile(r"[0-9A-Z]{26}|[0-9a-f]{32}")
 
@@ -33,6 +31,8 @@ class JournalVerbs(ProfileVerbs, ProfileJournal):
         return tuple(replace(each, cost=round(thinking.tariff.cost(each), 6)) for each in spent)
 
     async def job(self, id: str) -> JobStatus:
+        from holdfast.ingest import messages
+
         store = await self._context.readable_store()
         found = await store.journal.job(validate_id(id))
         if found is None:
@@ -40,6 +40,8 @@ class JournalVerbs(ProfileVerbs, ProfileJournal):
         return await messages.load_job_status(store, found)
 
     async def jobs(self, *, limit: int = 20, cursor: str | None = None) -> JobPage:
+        from holdfast.ingest import messages
+
         store = await self._context.readable_store()
         found, next_cursor = await store.journal.jobs(validate_limit(limit), cursor)
         return JobPage(tuple([await messages.load_job_status(store, job) for job in found]), next_cursor)
@@ -69,6 +71,8 @@ class JournalVerbs(ProfileVerbs, ProfileJournal):
         return events if self._context.visibility.whole else self._seen_events(events)
 
     async def _seen_events(self, events: AsyncIterator[Event | None]) -> AsyncIterator[Event | None]:
+        from holdfast.storage.views.agent_journal import visible_event
+
         async with aclosing(events) as told:  # type: ignore[type-var]
             async for event in told:
                 if event is None:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.domain import identifiers
 from holdfast.domain.arguments import Using
 from holdfast.domain.errors import AlreadyExists, InvalidInput, NotFound
 from holdfast.domain.ports.profile.kinds import ProfileKinds
 from holdfast.domain.ports.storage import Store
-from holdfast.domain.reports import KindInfo, Migrated
 from holdfast.domain.tracing import note
 from holdfast.domain.types import Json, Memory, Test
-from holdfast.ingest.kinds import json_schema, mapping, versions
-from holdfast.ingest.kinds.versions import RegisteredKind, schema_version, validate_version
-from holdfast.lifecycle.migration import conversion
-from holdfast.lifecycle.migration.conversion import Conversion
-from holdfast.lifecycle.migration.migrate import Migration
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
+
+if TYPE_CHECKING:
+    from holdfast.domain.reports import KindInfo, Migrated
+    from holdfast.ingest.kinds.versions import RegisteredKind
+    from holdfast.lifecycle.migration.conversion import Conversion
 
 
 class KindVerbs(ProfileVerbs, ProfileKinds):
@@ -31,6 +30,9 @@ class KindVerbs(ProfileVerbs, ProfileKinds):
     async def register_kind(
         self, kind: str, schema: Mapping[str, Any], *, version: int = 1, reverse: Json = None
     ) -> KindInfo:
+        from holdfast.ingest.kinds import json_schema, mapping, versions
+        from holdfast.ingest.kinds.versions import RegisteredKind, validate_version
+
         name, number = identifiers.validate_kind(kind), validate_version(version)
         text = json_schema.validate_schema(schema)
         if reverse is not None:
@@ -57,6 +59,8 @@ class KindVerbs(ProfileVerbs, ProfileKinds):
         return tuple(found[name].info for name in sorted(found))
 
     async def kind(self, kind: str) -> KindInfo:
+        from holdfast.ingest.kinds.versions import schema_version
+
         store = await self._context.readable_store()
         held = await self._kind(store, kind)
         counts: dict[str, int] = {}
@@ -67,6 +71,8 @@ class KindVerbs(ProfileVerbs, ProfileKinds):
 
     @traced
     async def drop_kind(self, kind: str, *, force: bool = False) -> bool:
+        from holdfast.ingest.kinds import versions
+
         name, store = identifiers.validate_kind(kind), await self._context.store()
         async with self._context.write_turn():
             if name not in await self._registered(store):
@@ -79,6 +85,9 @@ class KindVerbs(ProfileVerbs, ProfileKinds):
 
     @traced
     async def migrate_kind(self, kind: str, *, to: int, using: Using | None = None, dry_run: bool = True) -> Migrated:
+        from holdfast.ingest.kinds.versions import validate_version
+        from holdfast.lifecycle.migration import conversion
+
         given, store = conversion.validate_converter(using), await self._context.store()
         held = await self._kind(store, kind)
         held.known(validate_version(to, "to"), "to")
@@ -94,6 +103,9 @@ class KindVerbs(ProfileVerbs, ProfileKinds):
 
     @traced
     async def rollback_kind(self, kind: str, *, to: int, dry_run: bool = True) -> Migrated:
+        from holdfast.ingest.kinds.versions import validate_version
+        from holdfast.lifecycle.migration import conversion
+
         store = await self._context.store()
         held = await self._kind(store, kind)
         held.known(validate_version(to, "to"), "to")
@@ -105,6 +117,8 @@ class KindVerbs(ProfileVerbs, ProfileKinds):
         return await self._migrated(store, way, replace(held, migrating=to, using=None), dry_run)
 
     async def _migrated(self, store: Store, way: Conversion, under_way: RegisteredKind, dry_run: bool) -> Migrated:
+        from holdfast.lifecycle.migration.migrate import Migration
+
         migration = Migration(store, way, self._context.write_turn)
         if dry_run:
             return await migration.dry_run()
@@ -133,14 +147,20 @@ class KindVerbs(ProfileVerbs, ProfileKinds):
         return found
 
     async def _registered(self, store: Store) -> dict[str, RegisteredKind]:
+        from holdfast.ingest.kinds import versions
+
         return versions.registered_kinds(await store.journal.settings())
 
     async def _lay_down(self, store: Store, kind: RegisteredKind) -> None:
+        from holdfast.ingest.kinds import versions
+
         await store.journal.put_setting(versions.SETTING_PREFIX + kind.name, kind.encode())
         self._context.invalidate_settings()
 
     async def _counted(self, store: Store, kind: str, version: int | None = None) -> bool:
         """Whether any memory of this kind exists; with `version`, of that schema version."""
+        from holdfast.ingest.kinds.versions import schema_version
+
         async for memory in _of_kind(store, kind):
             if version in (None, schema_version(memory)):
                 return True

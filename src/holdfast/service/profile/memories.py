@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from holdfast.domain import filters, identifiers, timestamps
 from holdfast.domain.arguments import (
@@ -24,19 +24,15 @@ from holdfast.domain.errors import InvalidInput, NotFound, QuotaExceeded, quoted
 from holdfast.domain.idempotency import first_answer, idempotent_request
 from holdfast.domain.ports.profile.memories import ProfileMemories
 from holdfast.domain.ports.storage import Store
-from holdfast.domain.reports import Redigested
 from holdfast.domain.results import Facets, MessagePage, Page, Receipt, Session, Stats
 from holdfast.domain.tracing import stage
 from holdfast.domain.types import Facet, Json, Memory, Message, Order, Trust
 from holdfast.domain.visibility import is_expired, unexpired_versions
-from holdfast.ingest import digest, remember, topics
-from holdfast.ingest import messages as ingest
-from holdfast.ingest.digest import topic_key_loader
-from holdfast.ingest.kinds.versions import validate_version
-from holdfast.lifecycle import profile_page
-from holdfast.lifecycle.migration import conversion
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
+
+if TYPE_CHECKING:
+    from holdfast.domain.reports import Redigested
 
 
 class MemoryVerbs(ProfileVerbs, ProfileMemories):
@@ -52,6 +48,8 @@ class MemoryVerbs(ProfileVerbs, ProfileMemories):
         wait: bool = False,
         idempotency_key: str | None = None,
     ) -> Receipt:
+        from holdfast.ingest import messages as ingest
+
         now = self._context.now()
         seen = self._context.visibility
         reader = None if seen.whole else seen.agent or ""
@@ -98,6 +96,9 @@ class MemoryVerbs(ProfileVerbs, ProfileMemories):
         topic: bool = True,
         idempotency_key: str | None = None,
     ) -> Memory:
+        from holdfast.ingest import remember, topics
+        from holdfast.ingest.digest import topic_key_loader
+
         now = self._context.now()
         given = {
             "key": key, "value": value, "metadata": metadata, "session_id": session_id,
@@ -130,6 +131,8 @@ class MemoryVerbs(ProfileVerbs, ProfileMemories):
     async def revise(
         self, id: str, *, etag: str | None = None, idempotency_key: str | None = None, **given: Unpack[Revision]
     ) -> Memory:
+        from holdfast.ingest import remember
+
         self._context.check_readable()
         wanted = idempotent_request(idempotency_key, "revise", id, given)
         store = await self._context.store()
@@ -227,6 +230,8 @@ class MemoryVerbs(ProfileVerbs, ProfileMemories):
 
     @traced
     async def summary(self, session_id: str | None = None, *, tokens: int | None = None) -> str:
+        from holdfast.lifecycle import profile_page
+
         session_id = None if session_id is None else identifiers.validate_session(session_id)
         most = profile_page.MAX_PAGE_TOKENS if tokens is None else validate_tokens(tokens)
         await self._context.caught_up()
@@ -248,6 +253,8 @@ class MemoryVerbs(ProfileVerbs, ProfileMemories):
         aside: bool = False,
         dry_run: bool = False,
     ) -> Redigested:
+        from holdfast.ingest import digest
+
         session_id = None if session_id is None else identifiers.validate_session(session_id)
         which = digest.MessageSelection(
             session_id, None if since is None else timestamps.parse_moment(since, "since"), aside
@@ -262,6 +269,9 @@ class MemoryVerbs(ProfileVerbs, ProfileMemories):
 
     async def _at_version(self, store: Store, memory: Memory | Message, version: int | None) -> Memory | Message:
         """Convert the memory to the schema version that the caller asked for."""
+        from holdfast.ingest.kinds.versions import validate_version
+        from holdfast.lifecycle.migration import conversion
+
         if version is None:
             return memory
         if isinstance(memory, Message):

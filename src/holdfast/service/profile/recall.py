@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from holdfast.domain import filters, identifiers, limits
 from holdfast.domain.arguments import (
@@ -27,18 +27,14 @@ from holdfast.domain.results import (
 )
 from holdfast.domain.tracing import note, stage, traced_operation
 from holdfast.domain.types import Message, SearchOrder
-from holdfast.recall.answer.offline import offline_answer
-from holdfast.recall.answer.synthesis import AnswerOptions, answer_pieces
-from holdfast.recall.context import context_block
-from holdfast.recall.ended import with_ended_marks
-from holdfast.recall.hits import rolled_up_hits, verbatim_hits
-from holdfast.recall.parts import hits_of_parts
-from holdfast.recall.search import Searcher, question_of
-from holdfast.recall.search_trace import trace_arguments, trace_context
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
 from holdfast.service.streams import run_in_one_task
-from holdfast.storage.views.past import TimeReference
+
+if TYPE_CHECKING:
+    from holdfast.recall.answer.synthesis import AnswerOptions
+    from holdfast.recall.search import Searcher
+    from holdfast.storage.views.past import TimeReference
 
 MAX_CONTEXT_HITS = 60
 """How many hits a context block is built from. Chosen by hand: more than fit into any usual token budget."""
@@ -59,6 +55,9 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
         order: SearchOrder = "relevance",
         **narrowed: Unpack[QueryScope],
     ) -> list[Hit]:
+        from holdfast.recall.search import question_of
+        from holdfast.recall.search_trace import trace_arguments
+
         order = validate_search_order(order)
         least = validate_share(min_relevance, "min_relevance")
         trace_arguments(narrowed, limit=limit, min_relevance=least or None, reference_date=reference_date, as_of=as_of)
@@ -112,6 +111,10 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
         self, query: str, options: AnswerOptions, narrowed: QueryScope, when: TimeReference
     ) -> AsyncIterator[str | Answer]:
         """Yield the answer's text in pieces, and the whole Answer last."""
+        from holdfast.recall.answer.offline import offline_answer
+        from holdfast.recall.search import question_of
+        from holdfast.recall.search_trace import trace_arguments
+
         trace_arguments(
             narrowed, limit=options.limit, thinking_level=options.level, response_length=options.length,
             as_of=when.as_of,
@@ -124,6 +127,8 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
                 yield answer.answer
             yield _finished(answer, ready)
             return
+        from holdfast.recall.answer.synthesis import answer_pieces
+
         with self._context.charging(searcher.store):
             async for piece in answer_pieces(searcher, question, options, llm):
                 if isinstance(piece, Answer):
@@ -132,6 +137,8 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
 
     async def _searcher(self, scope: QueryScope, when: TimeReference) -> tuple[Searcher, bool]:
         """A searcher of the current store, or of its state at `as_of`, and whether all recent writes are digested."""
+        from holdfast.recall.search import Searcher
+
         conditions: dict[str, Any] = dict(scope)
         excluded = conditions.pop("exclude_session", None)
         where = filters.parse_filter(**conditions)
@@ -154,6 +161,13 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
         as_of: Moment | None = None,
         **narrowed: Unpack[QueryScope],
     ) -> Context:
+        from holdfast.recall.context import context_block
+        from holdfast.recall.ended import with_ended_marks
+        from holdfast.recall.hits import rolled_up_hits, verbatim_hits
+        from holdfast.recall.parts import hits_of_parts
+        from holdfast.recall.search import question_of
+        from holdfast.recall.search_trace import trace_arguments, trace_context
+
         tokens, least = validate_tokens(tokens), validate_share(min_relevance, "min_relevance")
         when = self._context.when(reference_date, as_of)
         searcher, _ = await self._searcher(narrowed, when)
@@ -202,4 +216,6 @@ def _validate_query(query: object) -> str:
 
 
 def _options(limit: int | None, level: str, length: str) -> AnswerOptions:
+    from holdfast.recall.answer.synthesis import AnswerOptions
+
     return AnswerOptions(None if limit is None else validate_limit(limit), level, length)

@@ -9,14 +9,13 @@ from holdfast.domain import limits
 from holdfast.domain.arguments import json_text
 from holdfast.domain.errors import InvalidInput, quoted_value
 from holdfast.domain.ports.profile.retention import ProfileRetention
-from holdfast.domain.reports import Retained
 from holdfast.domain.tracing import note
 from holdfast.domain.types import Json, Memory
-from holdfast.lifecycle import retention, summaries
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced
 
 if TYPE_CHECKING:
+    from holdfast.domain.reports import Retained
     from holdfast.service.profile.local import LocalProfile
 
 
@@ -24,10 +23,14 @@ class RetentionVerbs(ProfileVerbs, ProfileRetention):
     """Retention rules, summaries on a schedule, and pins."""
 
     async def retention(self) -> Json:
+        from holdfast.lifecycle import retention
+
         return (await self._context.settings()).get(retention.SETTING)
 
     @traced
     async def set_retention(self, rules: Mapping[str, Json] | None) -> None:
+        from holdfast.lifecycle import retention
+
         self._context.check_whole("Retention")
         checked = None if rules is None else _validate_object(rules, "retention")
         retention.parse_policy(checked)
@@ -37,6 +40,8 @@ class RetentionVerbs(ProfileVerbs, ProfileRetention):
 
     @traced
     async def apply_retention(self, *, dry_run: bool = False) -> tuple[Retained, ...]:
+        from holdfast.lifecycle import retention
+
         self._context.check_dry_run(dry_run)
         store = await self._context.store()
         rules = await self.retention()
@@ -47,6 +52,8 @@ class RetentionVerbs(ProfileVerbs, ProfileRetention):
 
     @traced
     async def set_summaries(self, cadence: Json) -> None:
+        from holdfast.lifecycle import summaries
+
         self._context.check_whole("The schedule of summaries")
         summaries.parse_cadence(cadence)
         store = await self._context.writable_store()
@@ -54,9 +61,13 @@ class RetentionVerbs(ProfileVerbs, ProfileRetention):
         self._context.invalidate_settings()
 
     async def pin(self: LocalProfile, id: str) -> Memory:  # type: ignore[misc]
+        from holdfast.lifecycle import retention
+
         return await self.revise(id, metadata={retention.PINNED_FIELD: True})
 
     async def unpin(self: LocalProfile, id: str) -> Memory:  # type: ignore[misc]
+        from holdfast.lifecycle import retention
+
         return await self.revise(id, metadata={retention.PINNED_FIELD: None})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -15,20 +15,19 @@ from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.results import Facets, MessagePage, Page, Stats
 from holdfast.domain.timestamps import day_of, to_micros
 from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message, Order, Part, Vector, Where
-from holdfast.domain.vectors import vector_of_bytes
 from holdfast.storage import cursors, rows
 from holdfast.storage.dry_run import DryRunRollback
 from holdfast.storage.facets import TAGS, count_rows
-from holdfast.storage.sqlite.apply import SqliteChangeWriter
 from holdfast.storage.sqlite.connection import SOURCES, Row, memory_number, memory_numbers, query
 from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
-from holdfast.storage.sqlite.graph import SqliteGraphStore
 from holdfast.storage.sqlite.journal import SqliteJournal
-from holdfast.storage.sqlite.search import propose
-from holdfast.storage.sqlite.vector_cache import VectorCache
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
+
+if TYPE_CHECKING:
+    from holdfast.storage.sqlite.graph import SqliteGraphStore
+    from holdfast.storage.sqlite.vector_cache import VectorCache
 
 
 class SqliteStore:
@@ -49,6 +48,8 @@ class SqliteStore:
         return await self._apply(change)
 
     async def _apply(self, change: Change) -> Applied:
+        from holdfast.storage.sqlite.apply import SqliteChangeWriter
+
         writer = SqliteChangeWriter(change)
 
         def update_cache() -> None:
@@ -132,6 +133,9 @@ class SqliteStore:
         return [rows.memory(row) for row in found]
 
     async def propose(self, probe: Probe) -> Proposals:
+        from holdfast.storage.sqlite.search import propose
+        from holdfast.storage.sqlite.vector_cache import VectorCache
+
         def search(db: apsw.Connection) -> Proposals:
             with self._cache_lock:
                 db.execute("BEGIN")  # one snapshot for every channel
@@ -182,6 +186,8 @@ class SqliteStore:
         return [Part(item, number, start, stop) for _, item, number, start, stop in found]
 
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
+        from holdfast.domain.vectors import vector_of_bytes
+
         statement = """
         SELECT item.ref, part.number, part.start, part.stop, part.embed, vector.model, vector.data
           FROM (SELECT id AS ref, n FROM message UNION ALL SELECT ref, -n FROM memory) AS item
@@ -211,6 +217,8 @@ class SqliteStore:
 
     @property
     def graph(self) -> SqliteGraphStore:
+        from holdfast.storage.sqlite.graph import SqliteGraphStore
+
         return SqliteGraphStore(self._file)
 
     async def sleep(self) -> None:

@@ -183,16 +183,27 @@ _RULES: tuple[tuple[Iterable[str], str, SpanBuilder], ...] = (
 )
 
 
-@cache  # not at import: most commands read no dates, and compiling takes as long as many of them
-def _by_opener() -> dict[str, list[tuple[re.Pattern[str], SpanBuilder]]]:
-    by_opener: dict[str, list[tuple[re.Pattern[str], SpanBuilder]]] = {}
+@cache
+def _by_opener() -> dict[str, list[tuple[str, SpanBuilder]]]:
+    by_opener: dict[str, list[tuple[str, SpanBuilder]]] = {}
     for openers, pattern, build in _RULES:
-        compiled = re.compile(pattern.replace(" ", r"\s+"), re.I)
         for word in dict.fromkeys(openers):
-            by_opener.setdefault(word, []).append((compiled, build))
+            by_opener.setdefault(word, []).append((pattern, build))
     return by_opener
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern.replace(" ", r"\s+"), re.I)
+
+
+@cache
+def _opened_rules(word: str) -> list[tuple[re.Pattern[str], SpanBuilder]]:
+    """The rules of an opener. Those of others are not compiled: it takes longer than most commands."""
+    return [(_compiled(pattern), build) for pattern, build in _by_opener()[word]]
 
 
 def rules_for(word: str) -> list[tuple[re.Pattern[str], SpanBuilder]]:
     """The rules that this word may open, in the order to try them."""
-    return _by_opener().get(_DIGITS if word[0].isdigit() else word.lower(), [])
+    opener = _DIGITS if word[0].isdigit() else word.lower()
+    return _opened_rules(opener) if opener in _by_opener() else []

@@ -20,7 +20,8 @@ from holdfast.api.rest.auth import bound_profile, profile_of, requires
 from holdfast.api.rest.json_response import Body, Json, Once
 from holdfast.api.rest.request_body import DOCUMENT_LIMIT, GuardedRoute
 from holdfast.api.rest.routes.memories import OF
-from holdfast.documents.library import MAX_NAME_BYTES, scratch_folder
+from holdfast.documents.library import MAX_NAME_BYTES
+from holdfast.documents.scratch import scratch_folder
 from holdfast.domain.arguments import DocumentSource
 from holdfast.domain.errors import InvalidInput
 from holdfast.domain.json_codec import encode

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from holdfast.domain.reports import Exported, Imported
+if TYPE_CHECKING:
+    from holdfast.domain.reports import Exported, Imported
 
 
 class ProfileArchive(Protocol):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, Unpack
+from typing import TYPE_CHECKING, Protocol, Unpack
 
-from holdfast.domain.arguments import Narrowed
-from holdfast.domain.records import Edit
-from holdfast.domain.results import (
-    Audit,
-    Edited,
-    Review,
-    Undone,
-)
-from holdfast.domain.types import Json
+if TYPE_CHECKING:
+    from holdfast.domain.arguments import Narrowed
+    from holdfast.domain.records import Edit
+    from holdfast.domain.results import Audit, Edited, Review, Undone
+    from holdfast.domain.types import Json
 
 
 class ProfileCuration(Protocol):

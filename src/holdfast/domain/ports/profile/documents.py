@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from holdfast.domain.arguments import DocumentSource
-from holdfast.domain.results import (
-    Document,
-)
-from holdfast.domain.types import Json, Message
+if TYPE_CHECKING:
+    from holdfast.domain.arguments import DocumentSource
+    from holdfast.domain.results import Document
+    from holdfast.domain.types import Json, Message
 
 
 class ProfileDocuments(Protocol):

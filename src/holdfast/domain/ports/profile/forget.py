@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Unpack
+from typing import TYPE_CHECKING, Protocol, Unpack
 
-from holdfast.domain.arguments import Narrowed
-from holdfast.domain.types import Forgotten
+if TYPE_CHECKING:
+    from holdfast.domain.arguments import Narrowed
+    from holdfast.domain.types import Forgotten
 
 
 class ProfileForget(Protocol):

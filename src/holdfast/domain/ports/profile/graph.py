@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from holdfast.domain.arguments import Moment
-from holdfast.domain.graph import Entity, EntityChange, Graph
-from holdfast.domain.types import Memory
+if TYPE_CHECKING:
+    from holdfast.domain.arguments import Moment
+    from holdfast.domain.graph import Entity, EntityChange, Graph
+    from holdfast.domain.types import Memory
 
 
 class ProfileGraph(Protocol):

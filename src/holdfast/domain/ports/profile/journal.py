@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from holdfast.domain.records import Event, JobPage, JobStatus, Trace, TracePage
-from holdfast.domain.usage import Spent
+if TYPE_CHECKING:
+    from holdfast.domain.records import Event, JobPage, JobStatus, Trace, TracePage
+    from holdfast.domain.usage import Spent
 
 HEARTBEAT_SECONDS = 15.0
 """The longest silence of an event stream. Chosen below the idle timeouts of common proxies."""

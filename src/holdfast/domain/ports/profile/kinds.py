@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from holdfast.domain.arguments import Using
-from holdfast.domain.reports import KindInfo, Migrated
-from holdfast.domain.types import Json
+if TYPE_CHECKING:
+    from holdfast.domain.arguments import Using
+    from holdfast.domain.reports import KindInfo, Migrated
+    from holdfast.domain.types import Json
 
 
 class ProfileKinds(Protocol):

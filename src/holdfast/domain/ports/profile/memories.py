@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from holdfast.domain.arguments import Kind, MessageInput, Moment, Narrowed, Revision
-from holdfast.domain.reports import Redigested
-from holdfast.domain.results import Facets, MessagePage, Page, Receipt, Session, Stats
-from holdfast.domain.types import Facet, Json, Memory, Message, Order, Trust
+if TYPE_CHECKING:
+    from holdfast.domain.arguments import Kind, MessageInput, Moment, Narrowed, Revision
+    from holdfast.domain.reports import Redigested
+    from holdfast.domain.results import Facets, MessagePage, Page, Receipt, Session, Stats
+    from holdfast.domain.types import Facet, Json, Memory, Message, Order, Trust
 
 
 class ProfileMemories(Protocol):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Protocol, Unpack
+from typing import TYPE_CHECKING, Protocol, Unpack
 
-from holdfast.domain.arguments import Moment, QueryScope, ResponseLength, ThinkingLevel
-from holdfast.domain.results import Answer, Context, Hit
-from holdfast.domain.types import SearchOrder
+if TYPE_CHECKING:
+    from holdfast.domain.arguments import Moment, QueryScope, ResponseLength, ThinkingLevel
+    from holdfast.domain.results import Answer, Context, Hit
+    from holdfast.domain.types import SearchOrder
 
 
 class ProfileRecall(Protocol):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from holdfast.domain.reports import Retained
-from holdfast.domain.types import Json, Memory
+if TYPE_CHECKING:
+    from holdfast.domain.reports import Retained
+    from holdfast.domain.types import Json, Memory
 
 
 class ProfileRetention(Protocol):
