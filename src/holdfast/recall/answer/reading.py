@@ -29,8 +29,10 @@ from holdfast.text import tokens
 from holdfast.text.passages import passage_spans
 
 NOTHING = ReadHits("none", (), 0.0)
-MIN_CHANCE = 0.55
+MIN_CHANCE = 0.6
 """How sure the reader must be of an answer."""
+MIN_REPLACED_FIT = 0.9
+"""How well a statement must fit the question to be left out where a newer one fits as well. Chosen by hand."""
 PASSAGE_CHARACTERS = 240
 """Longer messages are read in parts; the reader is trained with parts of this length."""
 MAX_PARTS = 3
@@ -91,7 +93,7 @@ async def read_answer(
 ) -> Answer:
     """The answer that the reader finds in what was seen, cited; empty when it is not sure enough."""
     if not _asks_past(question):
-        seen = [hit for hit in seen if not (hit.assessment.superseded or hit.assessment.outdated)] or seen
+        seen = [hit for hit in seen if not _is_replaced(hit)] or seen
     own = [hit for hit in seen if standing(hit) != SECOND_HAND]
     found, chance = await _read(searcher, reader, question, own)
     if chance < MIN_CHANCE and len(own) < len(seen):
@@ -125,6 +127,12 @@ async def _read(
         if await _ended_messages(searcher, found):
             return NOTHING, 0.0
     return found, sureness(question, found, seen, support(question, seen, searcher.models.embedder.model))
+
+
+def _is_replaced(hit: Hit) -> bool:
+    """Whether something newer holds in place of what the hit says."""
+    state = hit.assessment
+    return state.superseded or state.outdated or (state.older and (state.fit or 0.0) >= MIN_REPLACED_FIT)
 
 
 async def _ended_messages(searcher: Searcher, found: ReadHits) -> set[str]:

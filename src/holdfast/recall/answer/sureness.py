@@ -18,7 +18,7 @@ from holdfast.recall.ranking.relevance import probability
 from holdfast.text import tokens
 
 KINDS: tuple[AnswerKind, ...] = ("list", "yes", "no")
-WEIGHTS = (0.94, -0.25, -0.5, 0.33, 0.57, 0.0, -0.63, -0.22, -0.53, -0.37, 0.86, -0.21, 0.44, 1.16, -0.42)
+WEIGHTS = (0.8, 0.09, -0.46, 0.29, 0.31, -0.05, -0.62, 0.26, 0.07, -0.02, 0.63, -0.35, 1.24, 1.58, -0.36)
 """Of `sureness_features`: a logistic fit by `python -m evals.train.answer_chance`."""
 
 
