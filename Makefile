@@ -16,10 +16,11 @@ test: $(DONE) check
 ui:
 	cd ui && npm ci --no-audit --no-fund && npm run build
 
-# The documentation as a site, into the package: a server shows it at /help, and a wheel that is built then carries it.
+# The documentation as a site in build/site, and packed: a server shows it at /help, and a wheel built later carries it.
 docs: $(DOCS)/.installed
-	rm -rf src/holdfast/api/web/help
-	$(DOCS)/bin/sphinx-build -q -E -W --keep-going -d build/doctrees docs src/holdfast/api/web/help
+	rm -rf build/site
+	$(DOCS)/bin/sphinx-build -q -E -W --keep-going -d build/doctrees docs build/site
+	cd build/site && ../../$(DOCS)/bin/python -m zipfile -c ../../src/holdfast/api/web/help.zip *
 
 $(DOCS)/.installed: docs/requirements.lock
 	python3 -m venv $(DOCS)

@@ -85,7 +85,7 @@ def _signature(function: Callable[..., Any]) -> str:
         if parameter.kind is parameter.KEYWORD_ONLY and not any(each.startswith("*") for each in given):
             given.append("*")
         star = "*" * (parameter.kind is parameter.VAR_POSITIONAL) or "**" * (parameter.kind is parameter.VAR_KEYWORD)
-        default = "" if parameter.default is parameter.empty else f" = {_ADDRESS.sub('…', repr(parameter.default))}"
+        default = "" if parameter.default is parameter.empty else f" = {_ADDRESS.sub('...', repr(parameter.default))}"
         given.append(f"{star}{parameter.name}: {parameter.annotation}{default}")
     returned = "" if signature.return_annotation is signature.empty else f" -> {signature.return_annotation}"
     line = f"({', '.join(given)}){returned}"

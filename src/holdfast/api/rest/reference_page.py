@@ -41,7 +41,8 @@ def reference_page(about: dict[str, Any]) -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
         f"<h1>{title}</h1><p>Send <code>Authorization: Bearer TOKEN</code>, and JSON. The same for programs: "
-        f'<a href="/openapi.json">openapi.json</a>.</p><nav>{links}</nav>{"".join(parts)}</html>'
+        '<a href="/openapi.json">openapi.json</a>. The guides: <a href="/help/">help</a>.</p>'
+        f"<nav>{links}</nav>{''.join(parts)}</html>"
     )
 
 
