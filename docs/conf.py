@@ -21,27 +21,31 @@ html_favicon = "../ui/public/icon.svg"
 html_show_sphinx = html_show_copyright = html_copy_source = html_use_index = False
 
 _SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.M | re.S)
-_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 
 
 def prepare_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """Offers files outside the documentation as downloads, and gives the first page its table of contents."""
-    folder = (Path(app.srcdir) / name).parent
-    text = _LINK.sub(lambda link: f"]({_target(link[1], folder, Path(app.srcdir))})", source[0])
+    """Makes links fit for a site, and gives the first page its table of contents."""
+    root = Path(app.srcdir)
+    text = _LINK.sub(lambda link: _site_link(link[1], link[2], (root / name).parent, root), source[0])
     if name == root_doc:
-        text += "".join(_contents(heading, part) for heading, part in _SECTION.findall(text))
+        text += "".join(_contents(heading, part) for heading, part in _SECTION.findall(source[0]))
     source[0] = text
 
 
-def _target(link: str, folder: Path, root: Path) -> str:
-    path = link.partition("#")[0]
-    outside = path and "://" not in path and not (folder / path).resolve().is_relative_to(root)
-    return f"<path:{path}>" if outside else link
+def _site_link(text: str, target: str, folder: Path, root: Path) -> str:
+    """A file outside the documentation is a download; a page that is named by its file is named by its title."""
+    path = target.partition("#")[0]
+    if path and "://" not in path and not (folder / path).resolve().is_relative_to(root):
+        return f"[{text}](<path:{path}>)"
+    return f"[]({target})" if text == path else f"[{text}]({target})"
 
 
 def _contents(heading: str, part: str) -> str:
     """A hidden table of contents with the pages that a section of the first page links to."""
-    pages = dict.fromkeys(link for link in _LINK.findall(part) if link.endswith(".md") and ":" not in link)
+    pages = dict.fromkeys(
+        target for _, target in _LINK.findall(part) if target.endswith(".md") and not target.startswith("../")
+    )
     return f"\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n" + "\n".join(pages) + "\n```\n"
 
 

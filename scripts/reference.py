@@ -96,8 +96,10 @@ def _fields(cls: type) -> Iterator[str]:
     generated = (cls.__doc__ or "").startswith(f"{cls.__name__}(")  # by dataclass, from the fields
     yield f"\n### {cls.__name__}\n" + ("" if generated else f"\n{_doc(cls)}\n")
     yield "| field | type | |\n|---|---|---|"
+    declared = getattr(cls, "__dataclass_fields__", {})
     for name, (type_, described) in _source_fields(cls).items():
-        yield _row(f"`{name}`", f"`{type_}`", described)
+        if name not in declared or not declared[name].metadata.get("internal"):
+            yield _row(f"`{name}`", f"`{type_}`", described)
 
 
 def _source_fields(cls: type) -> dict[str, tuple[str, str]]:
@@ -143,14 +145,13 @@ def rest_page() -> Iterator[str]:
     yield f"# HTTP reference\n\n{NOTICE}"
     yield "[The service](../service.md) explains these routes. A running server shows them at `/docs`, and"
     yield "describes them for programs at `/openapi.json`."
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {tag["name"]: [] for tag in document["tags"]}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            lines = groups.setdefault(operation.get("tags", ["Service"])[0], [])
-            lines += _operation(f"{method.upper()} {path}", operation)
-    for tag in sorted(groups):
-        yield f"\n## {tag}"
-        yield from groups[tag]
+            groups[operation["tags"][0]] += _operation(f"{method.upper()} {path}", operation)
+    for tag in document["tags"]:
+        yield f"\n## {tag['name']}\n\n{tag['description']}"
+        yield from groups[tag["name"]]
     yield "\n## Objects"
     for name, schema in sorted(schemas.items()):
         yield f"\n### {name}\n"
@@ -170,7 +171,7 @@ def _operation(title: str, operation: dict[str, Any]) -> Iterator[str]:
     for status, answer in operation["responses"].items():
         if status.startswith("2"):
             types = [_schema_type(body.get("schema", {})) for body in answer.get("content", {}).values()]
-            yield f"\nResponse {status}: {' or '.join(types) or 'no body'}"
+            yield f"\nResponse {status}" + (f": {' or '.join(types)}" if types else "")
 
 
 def _schema_lines(schema: dict[str, Any]) -> Iterator[str]:
