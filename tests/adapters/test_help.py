@@ -48,7 +48,7 @@ async def http(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
 async def test_help_is_served_to_everybody_below_one_folder(archive: Path, http: httpx.AsyncClient) -> None:
     pack(archive, FILES)
     bare = await http.get("/help")
-    assert (bare.status_code, bare.headers["location"]) == (308, "/help/")
+    assert (bare.status_code, bare.headers["location"]) == (308, "help/")
     assert (await http.get("/help/")).text == PAGE
     assert (await http.get("/help/start/tutorial.html")).text == "<p>Tutorial"
     assert (await http.get("/help/_static/site.js")).headers["content-type"] == "text/javascript; charset=utf-8"

@@ -56,7 +56,7 @@ def _anchor(group: str) -> str:
 
 
 def _route(path: str, method: str, operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[str]:
-    first, _, rest = operation.get("description", "").replace("\n\n", "\n").partition(". ")
+    first, _, rest = " ".join(operation.get("description", "").split()).partition(". ")
     yield f"<details><summary><b>{method}</b> <code>{escape(path)}</code><span>{escape(first)}</span></summary>"
     if rest:
         yield f"<p>{escape(rest)}</p>"

@@ -18,7 +18,7 @@ ABSENT_PAGE = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Ho
 <h1>Help</h1>
 <p>The documentation is not part of this installation. It is in the folder <code>docs</code> of Holdfast's repository;
 <code>make docs</code> there builds it, and a server started from there shows it here.</p>
-<p>This server describes its API at <a href="/docs">/docs</a>, and <code>holdfast --help</code> lists the commands.</p>
+<p>This server describes its API at <a href="../docs">/docs</a>; <code>holdfast --help</code> lists the commands.</p>
 </html>"""
 _INLINE_CODE = re.compile(rb"<(script|style)>(.*?)</\1>", re.S)
 _INLINE_STYLE = re.compile(rb' style="([^"]*)"')

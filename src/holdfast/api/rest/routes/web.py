@@ -65,8 +65,8 @@ async def file(request: Request, name: str) -> Response:
 
 @router.get("/help", include_in_schema=False)
 async def help_folder() -> Response:
-    """Links on the pages are relative to the folder."""
-    return RedirectResponse("/help/", 308)
+    """Links on the pages are relative to the folder, and so is this one: a proxy may have a prefix."""
+    return RedirectResponse("help/", 308)
 
 
 @router.get("/help/{name:path}", include_in_schema=False)
