@@ -2,8 +2,9 @@
 VENV := .venv
 BIN  := $(VENV)/bin
 DONE := $(VENV)/.installed
+DOCS := build/docs-env
 
-.PHONY: serve test check ui prove prove-llm bench eval lock clean
+.PHONY: serve test check ui docs docs-lock prove prove-llm bench eval lock clean
 
 serve: $(DONE)
 	$(BIN)/holdfast serve
@@ -14,6 +15,22 @@ test: $(DONE) check
 # The web UI from ui/ into the package; what it writes is committed, so that nobody else needs Node.
 ui:
 	cd ui && npm ci --no-audit --no-fund && npm run build
+
+# The documentation as a site in build/site, and packed: a server shows it at /help, and a wheel built later carries it.
+docs: $(DOCS)/.installed
+	rm -rf build/site
+	$(DOCS)/bin/sphinx-build -q -E -W --keep-going -d build/doctrees docs build/site
+	cd build/site && ../../$(DOCS)/bin/python -m zipfile -c ../../src/holdfast/api/web/help.zip *
+
+$(DOCS)/.installed: docs/requirements.lock
+	python3 -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r docs/requirements.lock
+	@touch $@
+
+docs-lock: $(DONE)
+	$(BIN)/python -m piptools compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header \
+	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
+	  --output-file docs/requirements.lock docs/requirements.in
 
 check: $(DONE)
 	$(BIN)/ruff check .

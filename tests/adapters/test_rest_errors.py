@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -120,8 +121,12 @@ async def test_the_api_can_be_read_without_any_script(http: httpx.AsyncClient) -
     answer = await http.get("/docs", headers={"authorization": ""})
     assert answer.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in answer.headers["content-security-policy"]
-    described = (await http.get("/openapi.json")).json()["paths"]
-    assert all(f"<code>{path}</code>" in answer.text for path in described)
+    document = (await http.get("/openapi.json")).json()
+    assert all(f"<code>{path}</code>" in answer.text for path in document["paths"])
+    used = {tag for methods in document["paths"].values() for each in methods.values() for tag in each["tags"]}
+    assert [tag["name"] for tag in document["tags"] if tag["name"] not in used or not tag["description"]] == []
+    headings = re.findall(r"<h2 id=[^>]*>([^<]+)</h2>", answer.text)
+    assert headings == [tag["name"] for tag in document["tags"]]
     assert "key_prefix" in answer.text
     assert "<script" not in answer.text
     assert "http://" not in answer.text

@@ -11,7 +11,8 @@ import re
 import shlex
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from holdfast.cli import main
 from holdfast.cli.app import app
 from holdfast.domain import errors
 from holdfast.service.settings import Settings
-from holdfast.testing import ModelServer
+from holdfast.testing import Asked, Fault, ModelServer
 from support.cli import all_commands
 from support.paths import ROOT
 from support.scripted_llm import ScriptedLlm
@@ -92,19 +93,47 @@ PYTHON_PAGES = [
 ]
 
 
+@pytest.fixture
+def names() -> Iterator[dict[str, Any]]:
+    """The names that a page defines; what it leaves open is closed."""
+    defined: dict[str, Any] = {}
+    yield defined
+    for left_open in [value for value in defined.values() if isinstance(value, Holdfast)]:
+        left_open.close()
+
+
+def run_and_compare(page: str, code: str, text: str | None, names: dict[str, Any], printed: Callable[[], str]) -> None:
+    run(code, names)
+    shown, out = text if text is not None else "\n".join(_PRINTED.findall(code)), printed()
+    assert looks_like(shown, out), f"{page} shows\n{shown}\nand it prints\n{out}"
+
+
 @pytest.mark.parametrize("page", PYTHON_PAGES)
-def test_python_examples_run_and_print_what_they_show(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {}
-    try:
-        for language, code, text in blocks(page):
-            if language == "python":
-                run(code, names)
-                printed = capsys.readouterr().out
-                shown = text if text is not None else "\n".join(_PRINTED.findall(code))
-                assert looks_like(shown, printed), f"{page} shows\n{shown}\nand it prints\n{printed}"
-    finally:
-        for left_open in [value for value in names.values() if isinstance(value, Holdfast)]:
-            left_open.close()
+def test_python_examples_run_and_print_what_they_show(
+    page: str, names: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for language, code, text in blocks(page):
+        if language == "python":
+            run_and_compare(page, code, text, names, lambda: capsys.readouterr().out)
+
+
+GUIDES = [
+    *(f"docs/start/{name}.md" for name in ("tutorial", "library", "coding-agents")),
+    *(f"docs/{name}.md" for name in ("recipes", "migration", "troubleshooting")),
+]
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_guides_run_from_top_to_bottom(
+    page: str, names: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python and shell in the order in which a reader pastes them, in one folder."""
+    shell = Shell(capsys, monkeypatch)
+    for language, code, text in blocks(page):
+        if language == "python":
+            run_and_compare(page, code, text, names, lambda: capsys.readouterr().out)
+        elif language == "console":
+            shell.run_block(code)
 
 
 class Shell:
@@ -116,6 +145,11 @@ class Shell:
         self._variables: dict[str, str] = {}
         # A slow machine would print progress lines.
         monkeypatch.setattr("holdfast.cli.output.progress.PATIENCE_SECONDS", 600)
+
+    def run_block(self, code: str) -> None:
+        assert code.startswith("$ ")
+        for command, _, shown in (part.partition("\n") for part in re.split(r"^\$ ", code, flags=re.M)[1:]):
+            self.run(command, shown)
 
     def run(self, command: str, shown: str) -> None:
         if command.startswith("cat "):
@@ -154,15 +188,19 @@ def test_console_examples_run_and_print_what_they_show(
     shell = Shell(capsys, monkeypatch)
     for language, code, _ in blocks(page):
         if language == "console":
-            assert code.startswith("$ ")
-            for command, _, shown in (part.partition("\n") for part in re.split(r"^\$ ", code, flags=re.M)[1:]):
-                shell.run(command, shown)
+            shell.run_block(code)
 
 
 @pytest.fixture
 def scripted() -> Iterator[str]:
     """The address of a model that knows the page's example."""
-    mind = ScriptedLlm({"The user moved to Lisbon in May.": "I moved to Lisbon in May"}, answer=LISBON)
+    with served(ScriptedLlm({"The user moved to Lisbon in May.": "I moved to Lisbon in May"}, answer=LISBON)) as url:
+        yield url
+
+
+@contextmanager
+def served(mind: Callable[[Asked], str | Fault]) -> Iterator[str]:
+    """The address of a model that answers while the block runs."""
     ready, done, found = threading.Event(), threading.Event(), []
 
     async def serve() -> None:
@@ -174,9 +212,27 @@ def scripted() -> Iterator[str]:
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
     assert ready.wait(10)
-    yield found[0]
-    done.set()
-    thread.join()
+    try:
+        yield found[0]
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_the_quickstarts_of_frameworks_run(
+    names: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the vendors' real clients, and a model that answers only when memory stands in its prompt."""
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+    with served(lambda asked: "In Porto." if "I live in Porto" in asked.system else "I don't know.") as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url.removesuffix("/v1"))
+        for language, code, text in blocks("docs/start/frameworks.md"):
+            if language == "python":
+                run_and_compare("frameworks", code, text, names, lambda: capsys.readouterr().out)
+        for client in ("client", "anthropic"):
+            names[client].close()
 
 
 def test_the_guide_to_language_models_runs(

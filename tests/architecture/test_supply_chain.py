@@ -15,6 +15,7 @@ from support.paths import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
+DOCS_LOCK = (ROOT / "docs" / "requirements.lock").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ")
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
 
@@ -30,11 +31,19 @@ def test_the_build_backend_is_the_one_in_the_lock() -> None:
     assert "editables" in locked_versions(), "what hatchling needs for an editable installation"
 
 
-def test_every_line_of_the_lock_has_a_hash_and_names_no_host() -> None:
-    entries = re.split(r"^(?=[a-z0-9])", LOCK, flags=re.M)[1:]
+@pytest.mark.parametrize("lock", [LOCK, DOCS_LOCK], ids=["requirements.lock", "docs/requirements.lock"])
+def test_every_line_of_a_lock_has_a_hash_and_names_no_host(lock: str) -> None:
+    entries = re.split(r"^(?=[a-z0-9])", lock, flags=re.M)[1:]
+    assert entries
     assert [entry.splitlines()[0] for entry in entries if "--hash=sha256:" not in entry] == []
-    assert "://" not in LOCK
-    assert re.findall(r"^-", LOCK, re.M) == []
+    assert "://" not in lock
+    assert re.findall(r"^-", lock, re.M) == []
+
+
+def test_the_documentation_is_built_with_what_its_lock_names() -> None:
+    rule = MAKEFILE.partition("$(DOCS)/.installed:")[2].partition("docs-lock:")[0]
+    assert [line for line in rule.splitlines() if "pip install" in line and "--require-hashes" not in line] == []
+    assert "sphinx-build -q -E -W" in MAKEFILE
 
 
 def test_make_installs_with_hashes_and_without_a_build_environment_of_its_own() -> None:

@@ -20,10 +20,29 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "session_id": {"type": "string", "minLength": 1, "maxLength": 64, "description": "The id of a session."},
     "key": {"type": "string", "minLength": 1, "description": "The key of an item, percent-encoded."},
 }
+TAGS = {
+    "Native": "The verbs of a profile: write, read, correct, keep and forget.",
+    "Across profiles": "Several profiles asked together, with one ranking.",
+    "Documents": "Files, web pages and texts, split into passages.",
+    "Notes": "Notes on files and folders, for agents that work in a folder.",
+    "Graph": "The people and things that memories mention, and the links between them.",
+    "Kinds": "Schemas of kinds, and migrations between their versions.",
+    "Journal": "Live events, traces of reads and writes, and the progress of digestion.",
+    "Archives": "A profile exported to one file, and imported from it or from another product.",
+    "Key-value": "An agent's own items by kind and key; the agent is a namespace, the entity a profile.",
+    "Secret URL": "One profile behind a secret address, or behind a token that is bound to it.",
+    "MCP": "The Model Context Protocol, and its tools over plain HTTP.",
+    "Agent Memory": "The contract of Cloudflare's Agent Memory, for its clients.",
+    "Administration": "Namespaces, profiles, credentials, grants and the audit.",
+    "Service": "Whether the service runs, and its metrics.",
+    "Web UI": "Signing a browser in and out.",
+}
+"""Groups of routes, in the order in which a reader wants them."""
 
 
 def describe_api(app: FastAPI) -> None:
-    """Complete the app's OpenAPI document: add path parameters and security, remove models that are never returned."""
+    """Complete the app's OpenAPI document: add path parameters, security and the order of groups, remove models that
+    are never returned."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -31,6 +50,7 @@ def describe_api(app: FastAPI) -> None:
             for path, methods in made["paths"].items():
                 for operation in methods.values():
                     _complete(path, operation)
+            made["tags"] = [{"name": name, "description": about} for name, about in TAGS.items()]
             parts = made.setdefault("components", {})
             parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             schemas = parts.get("schemas", {})

@@ -12,11 +12,14 @@ STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 nav a { margin-right: 1rem; white-space: nowrap; }
+h1, h2 { line-height: 1.2; }
 h2 { margin: 3rem 0 .5rem; }
+h2 + p { margin-top: 0; }
 details { border-top: 1px solid color-mix(in srgb, currentColor 20%, transparent); padding: .5rem 0; }
 summary { cursor: pointer; overflow-wrap: anywhere; }
 code, b { font-family: ui-monospace, monospace; }
 b { display: inline-block; min-width: 4.5rem; }
+summary span { display: block; margin-left: 4.75rem; opacity: .75; }
 table { border-collapse: collapse; margin: .5rem 0 1rem; }
 td, th { text-align: left; vertical-align: top; padding: .15rem 1rem .15rem 0; }
 """
@@ -27,21 +30,24 @@ MAX_DEPTH = 3
 
 def reference_page(about: dict[str, Any]) -> str:
     """Render the page from an OpenAPI document."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {tag["name"]: [] for tag in about["tags"]}
     for path, methods in about["paths"].items():
         for method, operation in methods.items():
             told = "".join(_route(path, method.upper(), operation, about["components"].get("schemas", {})))
-            groups.setdefault(operation.get("tags", ["Service"])[0], []).append(told)
+            groups[operation["tags"][0]].append(told)
     title = escape(f"{about['info']['title']} API, version {about['info']['version']}")
     links = "".join(f'<a href="#{_anchor(group)}">{escape(group)}</a>' for group in groups)
     parts = (
-        f'<h2 id="{_anchor(group)}">{escape(group)}</h2>\n' + "\n".join(routes) for group, routes in groups.items()
+        f'<h2 id="{_anchor(tag["name"])}">{escape(tag["name"])}</h2>\n<p>{escape(tag["description"])}</p>\n'
+        + "\n".join(groups[tag["name"]])
+        for tag in about["tags"]
     )
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
         f"<h1>{title}</h1><p>Send <code>Authorization: Bearer TOKEN</code>, and JSON. The same for programs: "
-        f'<a href="/openapi.json">openapi.json</a>.</p><nav>{links}</nav>{"".join(parts)}</html>'
+        '<a href="/openapi.json">openapi.json</a>. The guides: <a href="/help/">help</a>.</p>'
+        f"<nav>{links}</nav>{''.join(parts)}</html>"
     )
 
 
@@ -50,9 +56,10 @@ def _anchor(group: str) -> str:
 
 
 def _route(path: str, method: str, operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[str]:
-    yield f"<details><summary><b>{method}</b> <code>{escape(path)}</code></summary>"
-    if told := operation.get("description"):
-        yield f"<p>{escape(told)}</p>"
+    first, _, rest = " ".join(operation.get("description", "").split()).partition(". ")
+    yield f"<details><summary><b>{method}</b> <code>{escape(path)}</code><span>{escape(first)}</span></summary>"
+    if rest:
+        yield f"<p>{escape(rest)}</p>"
     given = [each for each in operation.get("parameters", []) if each["in"] != "path"]
     if given:
         rows = [(each["name"], each["schema"], each.get("required", False), each["in"]) for each in given]

@@ -142,6 +142,7 @@ async def _welcome(holdfast: AsyncHoldfast, chosen: Settings, port: int) -> list
         f"Holdfast is at {base}",
         f"  Web UI      {base}/   (sign in with a token, or open a secret URL in the browser)",
         f"  OpenAPI     {base}/openapi.json",
+        f"  Help        {base}/help",
     ]
     if chosen.host not in LOOPBACK:
         lines.append("  Others can reach it, and HTTP is not encrypted: put a proxy with TLS before it.")

@@ -1,4 +1,4 @@
-"""The files of the built web UI, with their media types, ETags and gzipped forms. Independent of any server."""
+"""The built files of the web UI and of the documentation, with their media types, ETags and gzipped forms."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+    ".png": "image/png",
+    ".py": "text/plain; charset=utf-8",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
     ".woff2": "font/woff2",
 }
 GZIPPED_TYPES = (".css", ".html", ".js", ".svg")
-"""Without fonts, which are already compressed."""
+"""Without fonts and pictures, which are already compressed."""
 _NAME = re.compile(r"[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)+")
 
 

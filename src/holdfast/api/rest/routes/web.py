@@ -1,11 +1,11 @@
-"""The web UI: its page and files, and signing in and out."""
+"""The web UI: its page and files, and signing in and out. The documentation."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from holdfast import __version__
 from holdfast.api.rest import response_models
@@ -15,6 +15,7 @@ from holdfast.api.rest.json_response import Body, Json
 from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.sessions import refuse_strangers, sign_in, sign_out
 from holdfast.api.web import Asset, asset, start_page
+from holdfast.api.web.documentation import content_policy, help_page
 from holdfast.domain.credentials import Credential
 from holdfast.domain.errors import Unauthorised
 from holdfast.domain.json_codec import encode
@@ -26,7 +27,6 @@ POLICY = (
     "font-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 HEADERS = {
-    "content-security-policy": POLICY,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -61,6 +61,21 @@ async def file(request: Request, name: str) -> Response:
     if found is None:
         return failure_response(request, 404, 10003, "no_such_path", "There is no such file.", None)
     return _served(request, found, f"public, max-age={YEAR}, immutable")
+
+
+@router.get("/help", include_in_schema=False)
+async def help_folder() -> Response:
+    """Links on the pages are relative to the folder, and so is this one: a proxy may have a prefix."""
+    return RedirectResponse("help/", 308)
+
+
+@router.get("/help/{name:path}", include_in_schema=False)
+def help_file(request: Request, name: str) -> Response:
+    """Not a coroutine: the first request for a page unpacks it, in a thread."""
+    found = help_page(name)
+    if found is None:
+        return failure_response(request, 404, 10003, "no_such_path", "There is no such page.", None)
+    return _served(request, found, "no-cache", policy=content_policy(found.body))
 
 
 @router.get("/favicon.ico", include_in_schema=False)
@@ -120,9 +135,10 @@ def _page(request: Request, depth: int, status: int = 200) -> Response:
     return _served(request, found, "no-store", status)
 
 
-def _served(request: Request, found: Asset, cache: str, status: int = 200) -> Response:
+def _served(request: Request, found: Asset, cache: str, status: int = 200, policy: str = POLICY) -> Response:
     tag = f'"{found.etag}"'
     headers = HEADERS | {"cache-control": cache, "etag": tag, "vary": "accept-encoding"}
+    headers["content-security-policy"] = policy
     if cache != "no-store" and tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     packed = found.packed is not None and "gzip" in request.headers.get("accept-encoding", "")
