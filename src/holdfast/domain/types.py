@@ -187,8 +187,7 @@ class Draft:
     rule: str = ""
     contested: str | None = None
     """The key that the draft lost, because other writers took it first at every attempt."""
-    tentative: bool = False
-    """Too slight to be kept by itself ("dropped the spinach"): it becomes a memory only if it ends one."""
+    tentative: bool = False  # too slight to be kept ("no more spinach for us") unless it ends a memory
 
 
 SECOND_HAND_TRUST = ("document", "tool")
@@ -291,8 +290,7 @@ class Change:
     settle: tuple[str, ...] = ()
     """Messages whose digestion is complete."""
     defer: tuple[Deferral, ...] = ()
-    redo: tuple[str, ...] = ()
-    """Messages to digest again."""
+    redo: tuple[str, ...] = ()  # messages to digest again
     lease: datetime | None = None
     """Settle and defer only messages still leased until this time. Raises Conflict when one of `leased` is not."""
     refused: tuple[tuple[str, int], ...] = ()

@@ -57,8 +57,7 @@ MIN_CHANGE_PROBABILITY, MIN_SUPERSEDED_PROBABILITY = 0.4, 0.5
 with the old one, and elsewhere. In lives that nothing was learned from, 0.4 finds 44 of 100 changes with a precision of
 0.66, 0.5 finds 35 with 0.73."""
 MIN_ENDED_BY_EVENT_PROBABILITY = 0.8
-"""The same for an event without a word of change, which seldom ends a fact: a car that was washed is still driven.
-Chosen by hand."""
+"""The same for an event without a word of change: a washed car is still driven. Chosen by hand."""
 MIN_FURTHER_LOG_ODDS = 3.0
 """Minimum log-odds by the reader for every candidate besides the most likely one: one change may end several
 statements, or one that is known twice. Chosen by hand: with 1.5, twice as many statements ended by mistake."""

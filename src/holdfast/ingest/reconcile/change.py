@@ -54,6 +54,10 @@ class KnownMemories:
     said_at: dict[str, datetime] = field(default_factory=dict)
     """Message id → when it was said, for the sources of the heads and of the drafts."""
 
+    def keeps(self, draft: Draft, memory: Memory) -> bool:
+        """Whether a draft becomes a memory: a tentative one does if it ends another."""
+        return not draft.tentative or memory.fingerprint in {*self.outdated, *self.gone}
+
 
 def reconcile(
     drafts: Sequence[Draft], known: KnownMemories, messages: Mapping[str, Message], *, now: datetime, extractor: str
@@ -73,10 +77,8 @@ def reconcile(
     became: dict[str, Memory | None] = {memory.id: None for memory in new}
     """Id of a draft's memory → the memory written for it: itself, or one that says the same; None
     when there is none (yet)."""
-    for draft, memory in zip(keyed, new, strict=True):
+    for draft, memory in (pair for pair in zip(keyed, new, strict=True) if known.keeps(*pair)):
         mark, id = memory.fingerprint, memory.id
-        if draft.tentative and mark not in known.outdated and mark not in known.gone:
-            continue
         pair = (equivalents.get(mark), known.outdated.get(mark))
         same, old = (each and became.get(each.draft_id, each) for each in pair)
         found = (heads.get((memory.kind, memory.key or "")), same, old, _finished_task(draft, messages, memories))

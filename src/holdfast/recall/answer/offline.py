@@ -28,6 +28,9 @@ from holdfast.recall.search import Searcher
 log = logging.getLogger("holdfast")
 EARLIER_CONFIDENCE = 0.7
 """Confidence of an answer that states how something was before. Chosen by hand."""
+TOPIC_CONFIDENCE = 0.8
+"""Confidence of a statement of exactly what is asked, where the reader finds nothing in its message. Chosen by hand:
+in the lives that calibrate the reader there is none."""
 MAX_TOLD, TOLD_CONFIDENCE = 3, 0.5
 """When the question asks for anything an agent said: how many of its hits are quoted, and the confidence of
 that answer. Chosen by hand."""
@@ -54,6 +57,8 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
         return read
     if listed is not None:
         return listed
+    if read is not None and seen and _states_what_is_asked(seen[0]):
+        return await best_statement_answer(searcher, question, seen[:1], hits, TOPIC_CONFIDENCE)
     past = question.past_state
     if past is not None and (earlier := await earlier_statement(searcher, question, past)):
         return await _earlier_answer(searcher, earlier, hits)
@@ -65,6 +70,12 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
     if confidence < MIN_SUPPORT:
         return Answer("", (), hits, confidence)
     return await best_statement_answer(searcher, question, seen[:limit], hits, confidence)
+
+
+def _states_what_is_asked(hit: Hit) -> bool:
+    """Whether a rule that knows the topic drew the statement, it holds, and it is about what and whom is asked."""
+    state = hit.assessment
+    return hit.key is not None and (state.fit or 0.0) >= 1.0 and not (state.older or state.superseded or state.outdated)
 
 
 async def _read(searcher: Searcher, question: Question, seen: Sequence[Hit], hits: tuple[Hit, ...]) -> Answer | None:

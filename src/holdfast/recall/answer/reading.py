@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from math import log
 
 from holdfast.domain.ports.models import AnswerReader, ReadPassage
 from holdfast.domain.results import Answer, Citation, Hit
@@ -31,6 +32,12 @@ from holdfast.text.passages import passage_spans
 NOTHING = ReadHits("none", (), 0.0)
 MIN_CHANCE = 0.6
 """How sure the reader must be of an answer."""
+MIN_CHANCE_ALONE = 0.7
+"""The same where the best hit fits the question wholly and is read alone: among others, a plain statement may be
+overlooked. Of 1,082 questions after lives this answered six more, four of them right."""
+RELEVANCE_SHARE = 0.4
+"""How much a hit's relevance counts beside the logarithm of its rank for what is read. In lives that nothing learned
+from, the answer is among what is read for 89.8 of 100 questions; by rank alone for 88.6."""
 MIN_REPLACED_FIT = 0.9
 """How well a statement must fit the question to be left out where a newer one fits as well. Chosen by hand."""
 PASSAGE_CHARACTERS = 240
@@ -44,8 +51,10 @@ class ReaderFailed(Exception):
 
 
 async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question, hits: Sequence[Hit]) -> ReadHits:
-    """Reads the messages behind the hits, best first."""
-    told = await verbatim_hits(searcher.store, hits, question.text)
+    """Reads the messages behind the hits, as many as fit: those that rank high and are likely about the question."""
+    ranks = {id(hit): rank for rank, hit in enumerate(hits, 1)}
+    likely = sorted(hits, key=lambda hit: log(ranks[id(hit)]) - RELEVANCE_SHARE * _log_odds(hit.relevance))
+    told = await verbatim_hits(searcher.store, likely, question.text)
     times = await said_at(searcher.store, told)
     told, times = _said_until(question, told, times)
     passages, places = [], []
@@ -62,6 +71,10 @@ async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question
         hit, at, start = places[span.passage]
         spans.append(FoundSpan(hit, at, start + span.start, start + span.stop))
     return ReadHits(found.kind, tuple(spans), found.chance)
+
+
+def _log_odds(chance: float) -> float:
+    return log(max(chance, 1e-3) / max(1 - chance, 1e-3))
 
 
 def _said_until(question: Question, hits: list[Hit], times: list[datetime]) -> tuple[list[Hit], list[datetime]]:
@@ -98,6 +111,10 @@ async def read_answer(
     found, chance = await _read(searcher, reader, question, own)
     if chance < MIN_CHANCE and len(own) < len(seen):
         found, chance = await _read(searcher, reader, question, seen)
+    if chance < MIN_CHANCE and seen and (seen[0].assessment.fit or 0.0) >= 1.0 and not _is_replaced(seen[0]):
+        alone = await read_hits(searcher, reader, question, seen[:1])
+        if alone.kind == "span" and alone.chance >= MIN_CHANCE_ALONE:
+            found, chance = alone, alone.chance
     if chance < MIN_CHANCE:
         return Answer("", (), hits, chance)
     drawn = await _drawn_memories(searcher, found.spans[0].hit)

@@ -20,6 +20,9 @@ from holdfast.text import tokens
 KINDS: tuple[AnswerKind, ...] = ("list", "yes", "no")
 WEIGHTS = (0.8, 0.09, -0.46, 0.29, 0.31, -0.05, -0.62, 0.26, 0.07, -0.02, 0.63, -0.35, 1.24, 1.58, -0.36)
 """Of `sureness_features`: a logistic fit by `python -m evals.train.answer_chance`."""
+MIN_UNFITTING_CHANCE, UNFITTING_CHANCE = 0.8, 0.5
+"""Below the first chance, what is found in a statement without what is asked for has the second: of sixteen answers
+eight were right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +38,22 @@ def sureness(question: Question, found: ReadHits, seen: Sequence[Hit], supported
     """The chance that the found words answer, 0 to 1; `supported` is what search alone says (support.py)."""
     if found.kind == "none" or not found.spans:
         return 0.0
-    return round(probability(WEIGHTS, sureness_features(question, found, seen, supported)), 3)
+    chance = round(probability(WEIGHTS, sureness_features(question, found, seen, supported)), 3)
+    state = _seen_hit(found, seen)[1].assessment
+    unfitting = (state.lacks_value or state.lacks_trait) and (state.fit or 0.0) < 0
+    return min(chance, UNFITTING_CHANCE) if unfitting and chance < MIN_UNFITTING_CHANCE else chance
+
+
+def _seen_hit(found: ReadHits, seen: Sequence[Hit]) -> tuple[int, Hit]:
+    """The rank and the hit in which the first words were found."""
+    hit = found.spans[0].hit
+    rank = next((n for n, each in enumerate(seen) if hit.id in (each.id, *each.sources)), len(seen))
+    return rank, seen[rank] if rank < len(seen) else hit
 
 
 def sureness_features(question: Question, found: ReadHits, seen: Sequence[Hit], supported: float) -> tuple[float, ...]:
     span = found.spans[0]
-    rank = next((n for n, hit in enumerate(seen) if span.hit.id in (hit.id, *hit.sources)), len(seen))
-    hit = seen[rank] if rank < len(seen) else span.hit
+    rank, hit = _seen_hit(found, seen)
     state, asked = hit.assessment, set(question.words)
     past = question.past_state is not None or question.target.past
     gone = state.superseded or state.outdated or state.older
