@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from holdfast.domain.results import Hit
 from holdfast.recall.question.target import KIN, Target, kin_of, names_in
 from holdfast.recall.question.traits import NUMBER, Trait
 from holdfast.recall.ranking.clauses import SELF, Clause, People, clauses_of
 from holdfast.text import static_vectors, tokens
+from holdfast.text.cache import cached_by_text
 from holdfast.text.dates import windows
 from holdfast.text.lexicon.calendar import A_FULL_MONTH, A_FULL_SEASON, A_FULL_WEEKDAY
 
@@ -114,7 +116,7 @@ def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
     """The few clauses that share most words with the question: comparing all of a long text would take too long."""
     if len(found) <= MAX_CLAUSES:
         return found
-    shared = [len(stems.intersection(tokens.tokens(clause.text))) for clause in found]
+    shared = [len(stems & _read_words(clause.text).stems) for clause in found]
     kept = sorted(range(len(found)), key=lambda n: (-shared[n], n))[:MAX_CLAUSES]
     return [found[n] for n in sorted(kept)]
 
@@ -130,12 +132,23 @@ def _nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) ->
     new = [text for text in dict.fromkeys(texts) if text not in compared]
     if new:
         words = [word for word, _ in sought.about]
-        near = static_vectors.nearness(words, [static_vectors.token_ids(text)[0] for text in new]).tolist()
+        read = [_read_words(text) for text in new]
+        near = static_vectors.nearness(words, [each.tokens for each in read]).tolist()
         stems = [tokens.tokens(word)[0] for word in words]
-        for text, row in zip(new, near, strict=True):
-            said = tokens.tokens(text)
-            compared[text] = [1.0 if stem in said else value for stem, value in zip(stems, row, strict=True)]
+        for text, said, row in zip(new, read, near, strict=True):
+            compared[text] = [1.0 if stem in said.stems else value for stem, value in zip(stems, row, strict=True)]
     return [compared[text] for text in texts]
+
+
+class ReadWords(NamedTuple):
+    stems: frozenset[str]
+    tokens: bytes
+    """The ids of the tokens whose vectors are compared."""
+
+
+@cached_by_text
+def _read_words(text: str) -> ReadWords:
+    return ReadWords(frozenset(tokens.tokens(text)), static_vectors.token_ids(text)[0])
 
 
 def _clause_fit(read: ReadHit, clause: Clause, owned: float, near: list[float], around: str) -> Fit:
