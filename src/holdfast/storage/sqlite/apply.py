@@ -151,6 +151,7 @@ class SqliteChangeWriter:
         change = self._change
         if change.forget or change.shorten:
             return False
+        cache.note_change(change)
         if self._parts:
             cache.add(self._parts)
         cache.live[cache.rows(np.array(sorted(self._superseded_parts), np.int64))] = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import apsw
@@ -13,9 +14,9 @@ from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats, Ints
 from holdfast.domain.vectors import best_rows, vector_of_bytes
 from holdfast.storage.sqlite.connection import query
-from holdfast.storage.sqlite.vector_cache import CachedPart, VectorCache, parse_integers
+from holdfast.storage.sqlite.vector_cache import CachedPart, Posting, VectorCache, parse_integers
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
-from holdfast.text.tokens import bm25, selective_words
+from holdfast.text.tokens import bm25_saturated, bm25_weights, selective_words
 
 NEIGHBOUR_DISTANCE = 1
 """How many messages before and after a proposed one are added as context. Chosen by hand; not measured."""
@@ -47,13 +48,14 @@ SELECT part.n, coalesce(occurred_at, created_at) AS at FROM memory JOIN part ON 
 ORDER BY 2 DESC, 1 DESC LIMIT ?3
 """
 _NEIGHBOURS = """
-SELECT group_concat(DISTINCT beside.n)
+SELECT part.n, group_concat(DISTINCT beside.n)
   FROM part JOIN message ON message.n = part.item
   JOIN message AS other ON other.session = message.session
    AND other.position BETWEEN message.position - ?2 AND message.position + ?2 AND (?3 IS NULL OR other.created_at <= ?3)
   JOIN part AS beside ON beside.item = other.n
- WHERE part.n IN (SELECT value FROM json_each(?1))
+ WHERE part.n IN (SELECT value FROM json_each(?1)) GROUP BY part.n
 """
+_NO_ROWS, _NO_TIMES = np.zeros(0, np.int64), np.zeros(0)
 _AGENTS = """
 WITH RECURSIVE known (agent) AS (
   SELECT min(agent) FROM {table} WHERE agent IS NOT NULL
@@ -61,56 +63,64 @@ WITH RECURSIVE known (agent) AS (
 ) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
 """
 
-Posting = tuple[Ints, NDArray[np.float64], int]
-"""The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
+Channel = dict[int, int]
+"""Row → its rank in one channel, 1 is best, in this order."""
 
 
 def propose(db: apsw.Connection, cache: VectorCache, probe: Probe) -> Proposals:
     allowed = _allowed_mask(db, cache, probe)
     postings = _load_postings(db, cache, probe.words)
-    cosines = None if probe.vector is None else cache.cosines(probe.vector)
-    channels: dict[int, dict[str, int]] = {}
     weight = np.zeros(len(cache))
-    for rows, times, frequency in postings:
-        length = cache.length[rows].astype(float)
-        weight[rows] += bm25(times[:, None], length, [frequency], len(cache), cache.mean_length)[:, 0]
+    idf = bm25_weights([frequency for *_, frequency in postings], len(cache))
+    for each, (rows, times, _) in zip(idf, postings, strict=True):
+        weight[rows] += bm25_saturated(each, times, cache.length_penalty[rows])
     rows = np.flatnonzero((weight > 0) & allowed)
-    _add_ranks(channels, cache, rows, weight[rows], "words", probe)
+    by_words = _ranks(cache, rows, weight[rows], probe)
+    by_meaning: tuple[Channel, Channel] = ({}, {})
+    cosines = None if probe.vector is None else cache.cosines(probe.vector)
     if cosines is not None:
         rows = np.flatnonzero(allowed & (cosines != 0))
         if not cache.exact:
             cosines = _exact_cosines(db, cache, probe, cosines, rows)
-        _add_ranks(channels, cache, rows, cosines[rows], "meaning", probe)
-    for name, found in (
-        ("key", _rows_by_key(db, cache, probe, allowed)),
-        ("time", _rows_in_window(db, cache, probe, allowed)),
-    ):
-        for rank, row in enumerate(found, 1):
-            channels.setdefault(row, {})[name] = rank
+        by_meaning = _ranks(cache, rows, cosines[rows], probe)
+    messages = by_words[0] | {row: min(rank, by_words[0].get(row, rank)) for row, rank in by_meaning[0].items()}
+    channels = {
+        "messages": messages,
+        "words": by_words[1],
+        "meaning": by_meaning[1],
+        "key": _rank_by_row(_rows_by_key(db, cache, probe, allowed)),
+        "time": _rank_by_row(_rows_in_window(db, cache, probe, allowed)),
+    }
     return _proposals(db, cache, probe, postings, cosines, channels)
 
 
-def _add_ranks(
-    channels: dict[int, dict[str, int]], cache: VectorCache, rows: Ints, scores: NDArray[Any], name: str, probe: Probe
-) -> None:
-    """Rank memories and messages separately, so that neither displaces the other."""
-    for memory in (0, 1):
-        same_kind = np.flatnonzero(cache.memory[rows] == memory)
-        top = best_rows(scores[same_kind], probe.memories if memory else probe.limit)
-        channel = name if memory else "messages"
-        for rank, row in enumerate(rows[same_kind[top]].tolist(), 1):
-            ranks = channels.setdefault(row, {})
-            ranks[channel] = min(rank, ranks.get(channel, rank))
+def _ranks(cache: VectorCache, rows: Ints, scores: NDArray[Any], probe: Probe) -> tuple[Channel, Channel]:
+    """The ranks of messages and of memories: separate, so that neither displaces the other."""
+    memory = cache.memory[rows] == 1
+    return (
+        _rank_by_row(_best(rows[~memory], scores[~memory], probe.limit)),
+        _rank_by_row(_best(rows[memory], scores[memory], probe.memories)),
+    )
+
+
+def _best(rows: Ints, scores: NDArray[Any], limit: int) -> list[int]:
+    found: list[int] = rows[best_rows(scores, limit)].tolist()
+    return found
+
+
+def _rank_by_row(rows: list[int]) -> Channel:
+    return dict(zip(rows, range(1, len(rows) + 1), strict=True))
 
 
 def _allowed_mask(db: apsw.Connection, cache: VectorCache, probe: Probe) -> NDArray[np.bool_]:
     live = cache.live == 1 if probe.as_of is None else _known_mask(db, cache, to_micros(probe.as_of))
-    expired = query(
-        db,
-        "SELECT group_concat(part.n) FROM memory JOIN part ON part.item = -memory.n WHERE memory.expires_at <= ?",
-        (to_micros(probe.now),),
-    )[0][0]
-    if expired is not None:
+    now = to_micros(probe.now)
+    if cache.may_have_expired(db, now):
+        expired = query(
+            db,
+            "SELECT group_concat(part.n) FROM memory JOIN part ON part.item = -memory.n WHERE memory.expires_at <= ?",
+            (now,),
+        )[0][0]
         live[cache.rows(parse_integers(expired))] = False
     if probe.where is None:
         return live
@@ -139,26 +149,38 @@ def _known_mask(db: apsw.Connection, cache: VectorCache, then: int) -> NDArray[n
 
 def _load_postings(db: apsw.Connection, cache: VectorCache, words: tuple[str, ...]) -> list[Posting]:
     """The posting of each word, in order; empty for words that do not decide the ranking."""
-    loaded = {word: _load_posting(db, word) for word in words} if len(cache) <= MAX_PARTS_READ_AT_ONCE else {}
-    known = {word: len(parts) for word, (parts, _) in loaded.items() if len(parts)} or _load_frequencies(db, words)
-    found: dict[str, Posting] = {}
-    read = selective_words([known.get(word, 0) for word in words])
-    for word in (word for word, wanted in zip(words, read, strict=True) if wanted):
-        parts, times = loaded[word] if loaded else _load_posting(db, word)
-        cached = np.isin(parts, cache.n, assume_unique=True) if len(parts) and parts[-1] > cache.n[-1] else slice(None)
-        found[word] = cache.rows(parts), times[cached].astype(float), known[word]
-    empty = np.zeros(0, np.int64)
-    return [found.get(word, (empty, empty.astype(float), known.get(word, 0))) for word in words]
+    if len(cache) <= MAX_PARTS_READ_AT_ONCE:
+        loaded = [_load_posting(db, cache, word) for word in words]
+        frequency = [count for *_, count in loaded]
+    else:
+        loaded = []
+        known = _load_frequencies(db, words)
+        frequency = [known.get(word, 0) for word in words]
+    found: list[Posting] = []
+    for n, wanted in enumerate(selective_words(frequency)):
+        if wanted:
+            found.append(loaded[n] if loaded else _load_posting(db, cache, words[n]))
+        else:
+            found.append((_NO_ROWS, _NO_TIMES, frequency[n]))
+    return found
 
 
-def _load_posting(db: apsw.Connection, word: str) -> tuple[Ints, Ints]:
-    """The parts that a word occurs in, and how often in each."""
+def _load_posting(db: apsw.Connection, cache: VectorCache, word: str) -> Posting:
+    """The posting of a word. One that the cache has is not read again."""
+    if word in cache.postings:
+        return cache.postings[word]
     places = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
-    parts = np.sort(parse_integers(places))
-    changes = np.ones(len(parts) + 1, bool)
-    changes[1:-1] = parts[1:] != parts[:-1]
+    docs = np.sort(parse_integers(places))
+    changes = np.ones(len(docs) + 1, bool)
+    changes[1:-1] = docs[1:] != docs[:-1]
     first = np.flatnonzero(changes)
-    return parts[first[:-1]], first[1:] - first[:-1]
+    parts, times = docs[first[:-1]], (first[1:] - first[:-1]).astype(float)
+    rows = cache.rows(parts)
+    if len(rows) < len(parts):  # some are of a newer write that the cache does not have yet
+        times = times[np.isin(parts, cache.n, assume_unique=True)]
+    posting = rows, times, len(parts)
+    cache.add_posting(word, posting)
+    return posting
 
 
 def _load_frequencies(db: apsw.Connection, words: tuple[str, ...]) -> dict[str, int]:
@@ -185,7 +207,7 @@ def _exact_cosines(db: apsw.Connection, cache: VectorCache, probe: Probe, cosine
 
 
 def _rows_by_key(db: apsw.Connection, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
-    if not probe.keys:
+    if not probe.keys or not cache.may_have_key(db, probe.keys):
         return []
     then = [] if probe.as_of is None else [to_micros(probe.as_of)] * 2
     current = KNOWN_AT if then else "memory.superseded_by IS NULL"
@@ -214,43 +236,55 @@ def _proposals(
     probe: Probe,
     postings: list[Posting],
     cosines: Floats | None,
-    channels: dict[int, dict[str, int]],
+    channels: dict[str, Channel],
 ) -> Proposals:
     """The proposed items with their proposed parts, their neighbours, and the numbers of each part."""
-    leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
-    then = None if probe.as_of is None else to_micros(probe.as_of)
-    neighbours = parse_integers(
-        query(db, _NEIGHBOURS, (_json_array(cache.n[leading]) if leading else "[]", NEIGHBOUR_DISTANCE, then))[0][0]
-    )
-    proposed = sorted({*channels, *cache.rows(neighbours).tolist()})
-    found = _load_parts(db, cache, cache.n[proposed] if proposed else cache.n[:0])
+    proposed = {row for ranks in channels.values() for row in ranks}
+    leading = {row for ranks in channels.values() for row, rank in ranks.items() if rank <= probe.with_neighbours}
+    proposed.update(*_load_neighbours(db, cache, probe, leading))
+    found = _load_parts(db, cache, cache.n[sorted(proposed)] if proposed else cache.n[:0])
     rows = np.searchsorted(cache.n, np.array(list(found), np.int64))
-    items: dict[int, Candidate] = {}
-    item_ranks: dict[int, dict[str, int]] = {}
-    for row, part in zip(rows.tolist(), found.values(), strict=True):
-        if part.item not in items:
-            items[part.item] = part.about
-            item_ranks[part.item] = dict(channels.get(row, ()))
-            continue
-        ranks = item_ranks[part.item]
-        for channel, rank in channels.get(row, {}).items():
-            ranks[channel] = min(rank, ranks.get(channel, rank))
-    places = {item: place for place, item in enumerate(items)}
+    places: dict[int, int] = {}
+    of = [places.setdefault(part.item, len(places)) for part in found.values()]
+    ranks_of: list[dict[str, int]] = [{} for _ in places]
+    items: list[Candidate] = []
+    for row, place, part in zip(rows.tolist(), of, found.values(), strict=True):
+        if place == len(items):
+            items.append(part.about)
+        ranks = ranks_of[place]
+        for name, channel in channels.items():
+            if row in channel:
+                rank = channel[row]
+                ranks[name] = min(rank, ranks.get(name, rank))
     cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
     return Proposals(
-        items=tuple(items.values()),
-        channels=tuple(item_ranks.values()),
-        of=np.array([places[part.item] for part in found.values()], np.int64),
+        items=tuple(items),
+        channels=tuple(ranks_of),
+        of=np.array(of, np.int64),
         number=np.array([part.number for part in found.values()], np.int64),
         length=cache.length[rows].astype(float),
         counts=_word_counts(postings, rows),
         cosine=np.where(cosine == 0, np.nan, cosine),
-        tokens=tuple(part.tokens for part in found.values()),
+        tokens=tuple([part.tokens for part in found.values()]),
         parts=len(cache),
         mean_length=cache.mean_length,
-        frequency=tuple(frequency for _, _, frequency in postings),
+        frequency=tuple([frequency for _, _, frequency in postings]),
         agents=_load_agents(db) if probe.agents else (),
     )
+
+
+def _load_neighbours(db: apsw.Connection, cache: VectorCache, probe: Probe, rows: set[int]) -> Iterator[list[int]]:
+    """The rows of the messages beside each of these. Those that the cache has are not read again."""
+    known = cache.neighbours if probe.as_of is None else {}
+    missing = [row for row in rows if row not in known]
+    if missing:
+        then = None if probe.as_of is None else to_micros(probe.as_of)
+        known |= {row: [] for row in missing}
+        found = query(db, _NEIGHBOURS, (_json_array(cache.n[missing]), NEIGHBOUR_DISTANCE, then))
+        places = cache.rows(np.array([n for n, _ in found], np.int64)).tolist()
+        for row, (_, beside) in zip(places, found, strict=True):
+            known[row] = cache.rows(parse_integers(beside)).tolist()
+    return (known[row] for row in rows)
 
 
 def _load_agents(db: apsw.Connection) -> tuple[str, ...]:

@@ -11,11 +11,19 @@ from typing import NamedTuple
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.domain.ports.search import Candidate
-from holdfast.domain.types import Floats, Ints
+from holdfast.domain.timestamps import to_micros
+from holdfast.domain.types import Change, Floats, Ints
 from holdfast.domain.vectors import Matrix, vector_of_bytes
 from holdfast.storage.sqlite.connection import query
+from holdfast.text.tokens import bm25_length_penalty
+
+MAX_CACHED_OCCURRENCES = 100_000
+"""How many occurrences of words are held before they are dropped: 1.6 MB. Chosen by hand; not measured."""
+Posting = tuple[Ints, NDArray[np.float64], int]
+"""The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
 
 
 class CachedPart(NamedTuple):
@@ -40,8 +48,15 @@ class VectorCache:
         self.n, self.length, self.live, self.memory = (parse_integers(column) for column in row)
         with_vector = parse_integers(query(db, "SELECT group_concat(part) FROM vector WHERE model = ?", (model,))[0][0])
         self.parts: dict[int, CachedPart] = {}
-        """Part → its details as read by a search; they never change while the cache exists."""
+        """Part → its details as read by a search."""
+        self.postings: dict[str, Posting] = {}
+        """Word → its posting as read by a search."""
+        self.neighbours: dict[int, list[int]] = {}
+        """Row → the rows of the messages beside it, as read by a search."""
+        self._keys: set[str] | None = None
+        self._next_expiry: int | None = None
         self._total_length = int(self.length.sum())
+        self._length_penalty: NDArray[np.float64] | None = None
         self._dimensions = 0
         self._matrix = self._load_matrix(db, with_vector) if len(with_vector) else None
 
@@ -56,11 +71,53 @@ class VectorCache:
     def mean_length(self) -> float:
         return self._total_length / len(self.n) if len(self.n) else 0.0
 
+    @property
+    def length_penalty(self) -> NDArray[np.float64]:
+        """What BM25 makes of the length of each row."""
+        if self._length_penalty is None:
+            self._length_penalty = bm25_length_penalty(self.length.astype(float), self.mean_length)
+        return self._length_penalty
+
     def rows(self, parts: Ints) -> Ints:
         """The rows of these parts. Parts of a newer write that are not in the cache yet are left out."""
         at = np.searchsorted(self.n, parts)
         at[at == len(self.n)] = 0
         return at[self.n[at] == parts] if len(self.n) else at[:0]
+
+    def may_have_key(self, db: apsw.Connection, keys: Iterable[str]) -> bool:
+        """Whether a memory has, or had, one of these keys."""
+        self._load_bounds(db)
+        return self._keys is None or not self._keys.isdisjoint(keys)
+
+    def may_have_expired(self, db: apsw.Connection, at: int) -> bool:
+        """Whether a memory may have expired by this time."""
+        self._load_bounds(db)
+        return self._next_expiry is not None and self._next_expiry <= at
+
+    def _load_bounds(self, db: apsw.Connection) -> None:
+        if self._keys is None:
+            self._keys = {key for (key,) in query(db, "SELECT DISTINCT key FROM memory WHERE key IS NOT NULL")}
+            self._next_expiry = query(db, "SELECT min(expires_at) FROM memory WHERE expires_at IS NOT NULL")[0][0]
+
+    def note_change(self, change: Change) -> None:
+        """Drop what a search read that the change makes out of date."""
+        for word in {word for part in change.parts for word in part.words}:
+            self.postings.pop(word, None)
+        if change.messages:
+            self.neighbours.clear()
+        if change.inserted:  # the messages after them have moved
+            self.parts.clear()
+        if self._keys is not None:
+            self._keys.update(memory.key for memory in change.memories if memory.key is not None)
+            expiring = [to_micros(memory.expires_at) for memory in change.memories if memory.expires_at is not None]
+            self._next_expiry = min(
+                [*expiring, *([] if self._next_expiry is None else [self._next_expiry])], default=None
+            )
+
+    def add_posting(self, word: str, posting: Posting) -> None:
+        if sum(len(rows) for rows, *_ in self.postings.values()) > MAX_CACHED_OCCURRENCES:
+            self.postings.clear()
+        self.postings[word] = posting
 
     def add(self, parts: Iterable[tuple[int, int, bool, bool]]) -> None:
         """Add new parts, as (n, length, live, memory) in ascending order."""
@@ -68,6 +125,7 @@ class VectorCache:
         if len(self.n):  # a search may have loaded the cache between the commit and this call
             columns = columns[columns[:, 0] > self.n[-1]]
         self._total_length += int(columns[:, 1].sum())
+        self._length_penalty = None
         self.n = np.append(self.n, columns[:, 0])
         self.length = np.append(self.length, columns[:, 1])
         self.live = np.append(self.live, columns[:, 2])
