@@ -8,8 +8,8 @@ from holdfast.domain.types import Item, Memory
 
 ItemMaker = Callable[[], Item]
 MemoryMaker = Callable[[], Memory]
-MAX_CACHED_ITEMS = 500
-"""How many items of each sort are held before they are dropped, about a megabyte. Chosen by hand; not measured."""
+MAX_CACHED_ITEMS = 2000
+"""How many items of each sort are held before they are dropped, about three megabytes. Chosen by hand; not measured."""
 
 
 class ItemCache:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from itertools import chain
 from typing import Any
 
 import apsw
@@ -239,33 +240,29 @@ def _proposals(
     channels: dict[str, Channel],
 ) -> Proposals:
     """The proposed items with their proposed parts, their neighbours, and the numbers of each part."""
-    proposed = {row for ranks in channels.values() for row in ranks}
     leading = {row for ranks in channels.values() for row, rank in ranks.items() if rank <= probe.with_neighbours}
-    proposed.update(*_load_neighbours(db, cache, probe, leading))
-    found = _load_parts(db, cache, cache.n[sorted(proposed)] if proposed else cache.n[:0])
-    rows = np.searchsorted(cache.n, np.array(list(found), np.int64))
-    places: dict[int, int] = {}
-    of = [places.setdefault(part.item, len(places)) for part in found.values()]
-    ranks_of: list[dict[str, int]] = [{} for _ in places]
-    items: list[Candidate] = []
-    for row, place, part in zip(rows.tolist(), of, found.values(), strict=True):
-        if place == len(items):
-            items.append(part.about)
-        ranks = ranks_of[place]
-        for name, channel in channels.items():
-            if row in channel:
-                rank = channel[row]
+    found = _load_parts(db, cache, sorted({*chain(*channels.values()), *_neighbours(db, cache, probe, leading)}))
+    parts, rows = list(found.values()), np.array(list(found), np.int64)
+    items: dict[int, int] = {}
+    of = [items.setdefault(part.item, len(items)) for part in parts]
+    about = {place: part.about for place, part in zip(reversed(of), reversed(parts), strict=True)}
+    ranks_of: list[dict[str, int]] = [{} for _ in items]
+    place_of = dict(zip(found, of, strict=True))
+    for name, channel in channels.items():
+        for row, rank in channel.items():
+            if row in place_of:
+                ranks = ranks_of[place_of[row]]
                 ranks[name] = min(rank, ranks.get(name, rank))
     cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
     return Proposals(
-        items=tuple(items),
+        items=tuple([about[place] for place in range(len(items))]),
         channels=tuple(ranks_of),
         of=np.array(of, np.int64),
-        number=np.array([part.number for part in found.values()], np.int64),
+        number=np.array([part.number for part in parts], np.int64),
         length=cache.length[rows].astype(float),
         counts=_word_counts(postings, rows),
         cosine=np.where(cosine == 0, np.nan, cosine),
-        tokens=tuple([part.tokens for part in found.values()]),
+        tokens=tuple([part.tokens for part in parts]),
         parts=len(cache),
         mean_length=cache.mean_length,
         frequency=tuple([frequency for _, _, frequency in postings]),
@@ -273,18 +270,17 @@ def _proposals(
     )
 
 
-def _load_neighbours(db: apsw.Connection, cache: VectorCache, probe: Probe, rows: set[int]) -> Iterator[list[int]]:
-    """The rows of the messages beside each of these. Those that the cache has are not read again."""
+def _neighbours(db: apsw.Connection, cache: VectorCache, probe: Probe, rows: Set[int]) -> Iterator[int]:
+    """The rows of the messages beside these. Those that the cache has are not read again."""
     known = cache.neighbours if probe.as_of is None else {}
     missing = [row for row in rows if row not in known]
     if missing:
         then = None if probe.as_of is None else to_micros(probe.as_of)
-        known |= {row: [] for row in missing}
         found = query(db, _NEIGHBOURS, (_json_array(cache.n[missing]), NEIGHBOUR_DISTANCE, then))
-        places = cache.rows(np.array([n for n, _ in found], np.int64)).tolist()
-        for row, (_, beside) in zip(places, found, strict=True):
-            known[row] = cache.rows(parse_integers(beside)).tolist()
-    return (known[row] for row in rows)
+        known |= dict.fromkeys(missing, ())
+        for n, beside in found:
+            known[cache.row(n)] = tuple(cache.rows(parse_integers(beside)).tolist())
+    return chain.from_iterable([known[row] for row in rows])
 
 
 def _load_agents(db: apsw.Connection) -> tuple[str, ...]:
@@ -293,19 +289,18 @@ def _load_agents(db: apsw.Connection) -> tuple[str, ...]:
     return tuple(sorted({agent for (agent,) in found}))
 
 
-def _load_parts(db: apsw.Connection, cache: VectorCache, parts: Ints) -> dict[int, CachedPart]:
-    """The details of these parts, in order. A part that the cache has is not read again."""
-    wanted: list[int] = parts.tolist()
-    missing = [n for n in wanted if n not in cache.parts]
+def _load_parts(db: apsw.Connection, cache: VectorCache, rows: list[int]) -> dict[int, CachedPart]:
+    """The details of the parts in these rows, in order. Those that the cache has are not read again."""
+    missing = [row for row in rows if row not in cache.parts]
     if missing:
         if len(cache.parts) > MAX_CACHED_PARTS:
             cache.parts.clear()
-            missing = wanted
-        for n, item, number, tokens, asks, *about, at in query(db, _PART_ROWS, (_json_array(np.array(missing)),)):
+            missing = rows
+        for n, item, number, tokens, asks, *about, at in query(db, _PART_ROWS, (_json_array(cache.n[missing]),)):
             id, session, position, role, speaker = about
             candidate = Candidate(id, item < 0, session, position, role, speaker, bool(asks), at)
-            cache.parts[n] = CachedPart(item, number, tokens, candidate)
-    return {n: part for n in wanted if (part := cache.parts.get(n)) is not None}
+            cache.parts[cache.row(n)] = CachedPart(item, number, tokens, candidate)
+    return {row: cache.parts[row] for row in rows if row in cache.parts}
 
 
 def _word_counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:

@@ -48,10 +48,10 @@ class VectorCache:
         self.n, self.length, self.live, self.memory = (parse_integers(column) for column in row)
         with_vector = parse_integers(query(db, "SELECT group_concat(part) FROM vector WHERE model = ?", (model,))[0][0])
         self.parts: dict[int, CachedPart] = {}
-        """Part → its details as read by a search."""
+        """Row → the details of its part as read by a search."""
         self.postings: dict[str, Posting] = {}
         """Word → its posting as read by a search."""
-        self.neighbours: dict[int, list[int]] = {}
+        self.neighbours: dict[int, tuple[int, ...]] = {}
         """Row → the rows of the messages beside it, as read by a search."""
         self._keys: set[str] | None = None
         self._next_expiry: int | None = None
@@ -83,6 +83,10 @@ class VectorCache:
         at = np.searchsorted(self.n, parts)
         at[at == len(self.n)] = 0
         return at[self.n[at] == parts] if len(self.n) else at[:0]
+
+    def row(self, part: int) -> int:
+        """The row of a part that is in the cache."""
+        return int(np.searchsorted(self.n, part))
 
     def may_have_key(self, db: apsw.Connection, keys: Iterable[str]) -> bool:
         """Whether a memory has, or had, one of these keys."""
