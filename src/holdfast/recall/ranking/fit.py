@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import mul
 from typing import NamedTuple
 
 from holdfast.domain.results import Hit
@@ -51,8 +51,7 @@ _PLACE_KEY = re.compile("city|home|place|address|location")
 _REFERENCE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """The best fitting clause of a hit."""
 
     clause: str
@@ -101,15 +100,40 @@ def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: Near
     owned = [_ownership(sought, clause, known) for _, clause in read]
     for (n, clause), row, own in zip(read, near, owned, strict=True):
         if own >= 0:
-            whole[n] = [max(pair) for pair in zip(whole.get(n, row), row, strict=True)]
+            whole[n] = list(map(max, whole[n], row)) if n in whole else row
             around[n] = f"{around.get(n, '')} {clause.text}"
     best: dict[int, Fit] = {}
+    wanted = Wanted.of(sought)
     for (n, clause), row, own in zip(read, near, owned, strict=True):
         lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
-        fit = _clause_fit(ReadHit(sought, hits[n], known), clause, own, lent, around.get(n, ""))
+        fit = _clause_fit(wanted, ReadHit(sought, hits[n], known), clause, own, lent, around.get(n, ""))
         if n not in best or fit.worth > best[n].worth:
             best[n] = fit
     return [best.get(n, NO_FIT) for n in range(len(hits))]
+
+
+class Wanted(NamedTuple):
+    """What a question asks for, as every clause is compared with it."""
+
+    weights: list[float]
+    """Of the words asked about, then of those traits that none of these words names."""
+    total: float
+    traits: list[tuple[Trait, int]]
+    """Each with the place of its word."""
+    counted: int | None
+    """The place of the word for the thing counted; None when nothing is, or when it is not part of the trait."""
+
+    @classmethod
+    def of(cls, sought: Target) -> Wanted:
+        words = [word for word, _ in sought.about]
+        weights = [weight for _, weight in sought.about]
+        traits = []
+        for trait, word in sought.traits:
+            if word not in words:
+                weights.append(max([*weights, 1.0]))
+            traits.append((trait, words.index(word) if word in words else len(weights) - 1))
+        counted = words.index(sought.counted) if sought.counted in words else None
+        return cls(weights, sum(weights) or 1.0, traits, counted)
 
 
 def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
@@ -151,36 +175,34 @@ def _read_words(text: str) -> ReadWords:
     return ReadWords(frozenset(tokens.tokens(text)), static_vectors.token_ids(text)[0])
 
 
-def _clause_fit(read: ReadHit, clause: Clause, owned: float, near: list[float], around: str) -> Fit:
+def _clause_fit(wanted: Wanted, read: ReadHit, clause: Clause, owned: float, near: list[float], around: str) -> Fit:
     """Computes how a clause fits; a trait or value that only the clauses around it contain counts
     neither for nor against it."""
-    sought = read.sought
-    weights, values = [weight for _, weight in sought.about], list(near)
+    sought, text = read.sought, clause.text
+    values = near if len(wanted.weights) == len(near) else [*near, *[0.0] * (len(wanted.weights) - len(near))]
     untold = elsewhere = 0
-    for trait, word in sought.traits:
-        told = read.tells(trait, clause.text)
-        untold += not told
-        elsewhere += not told and read.tells(trait, around)
-        place = next((n for n, (each, _) in enumerate(sought.about) if each == word), None)
-        if place is None:
-            values, weights = [*values, TOLD if told else 0.0], [*weights, max([*weights, 1.0])]
-        else:
+    if wanted.traits:
+        values = values.copy()
+        for trait, place in wanted.traits:
+            told = read.tells(trait, text)
+            untold += not told
+            elsewhere += not told and read.tells(trait, around)
             values[place] = max(values[place], TOLD) if told else min(values[place], UNTOLD)
-    about = sum(value * weight for value, weight in zip(values, weights, strict=True)) / (sum(weights) or 1.0)
+    about = sum(map(mul, values, wanted.weights)) / wanted.total
     typed = read.typed(clause)
     if typed < 0 and read.typed(Clause(around, clause.owners)) > 0:
         typed = 0.0
-    if sought.counted and typed >= 0 and not _speaks_of_counted(sought, values):
+    if typed >= 0 and wanted.counted is not None and values[wanted.counted] < MIN_COUNTED:
         typed = -1.0
     telling = 0.0 if not sought.traits or untold == elsewhere > 0 else -1.0 if untold else 1.0
     short = len(sought.about) <= SHORT
     if sought.confirms and short and about < CONFIRMED:
         about *= UNTOLD
-    about = about if weights else 1.0
+    about = about if wanted.weights else 1.0
     tells = -1.0 if sought.named and typed < 0 else telling
     named = read.named(clause)
     return Fit(
-        clause=clause.text,
+        clause=text,
         about=about,
         told=tells,
         typed=typed,
@@ -192,8 +214,7 @@ def _clause_fit(read: ReadHit, clause: Clause, owned: float, near: list[float], 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ReadHit:
+class ReadHit(NamedTuple):
     """A hit together with what the question asks for."""
 
     sought: Target
@@ -224,12 +245,6 @@ class ReadHit:
         if sought.value == "place":
             return 1.0 if _PLACE.search(text) or (hit.key and _PLACE_KEY.search(hit.key)) else -1.0
         return 1.0 if _names_somebody(sought, clause, self.known) else -1.0
-
-
-def _speaks_of_counted(sought: Target, values: list[float]) -> bool:
-    """Whether the clause is about the thing counted. True when that word is not part of the trait, like "people"."""
-    place = next((n for n, (word, _) in enumerate(sought.about) if word == sought.counted), None)
-    return place is None or values[place] >= MIN_COUNTED
 
 
 def _names_somebody(sought: Target, clause: Clause, known: People) -> bool:
