@@ -14,8 +14,8 @@ from holdfast.domain.ports.search import MAX_AGENTS, Candidate, Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats, Ints
 from holdfast.domain.vectors import best_rows, vector_of_bytes
-from holdfast.storage.sqlite.connection import query
-from holdfast.storage.sqlite.vector_cache import CachedPart, Posting, VectorCache, parse_integers
+from holdfast.storage.sqlite.part_table import PartDetails
+from holdfast.storage.sqlite.vector_cache import Posting, VectorCache, parse_integers, read
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.text.tokens import bm25_saturated, bm25_weights, selective_words
 
@@ -28,8 +28,6 @@ MAX_RESCORED = 200
 """How many of the best approximate cosines are computed exactly. Chosen by hand; not measured."""
 MAX_TIME_CANDIDATES = 5_000
 """How many parts of a time window are considered. Chosen by hand; not measured."""
-MAX_CACHED_PARTS = 20_000
-"""How many parts a vector cache holds before they are dropped. Chosen by hand; not measured."""
 
 _PART_ROWS = """
 SELECT part.n, part.item, part.number, part.tokens, part.asks, message.id, message.session, message.position,
@@ -68,7 +66,8 @@ Channel = dict[int, int]
 """Row → its rank in one channel, 1 is best, in this order."""
 
 
-def propose(db: apsw.Connection, cache: VectorCache, probe: Probe) -> Proposals:
+def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Proposals:
+    """Without a connection it raises CacheMiss where the cache does not have everything."""
     allowed = _allowed_mask(db, cache, probe)
     postings = _load_postings(db, cache, probe.words)
     weight = np.zeros(len(cache))
@@ -113,11 +112,11 @@ def _rank_by_row(rows: list[int]) -> Channel:
     return dict(zip(rows, range(1, len(rows) + 1), strict=True))
 
 
-def _allowed_mask(db: apsw.Connection, cache: VectorCache, probe: Probe) -> NDArray[np.bool_]:
+def _allowed_mask(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> NDArray[np.bool_]:
     live = cache.live == 1 if probe.as_of is None else _known_mask(db, cache, to_micros(probe.as_of))
     now = to_micros(probe.now)
     if cache.may_have_expired(db, now):
-        expired = query(
+        expired = read(
             db,
             "SELECT group_concat(part.n) FROM memory JOIN part ON part.item = -memory.n WHERE memory.expires_at <= ?",
             (now,),
@@ -128,7 +127,7 @@ def _allowed_mask(db: apsw.Connection, cache: VectorCache, probe: Probe) -> NDAr
     mask = np.zeros(len(cache), bool)
     for table, sign in (("message", ""), ("memory", "-")):
         sql, bound = condition(probe.where, table)
-        found = query(
+        found = read(
             db, f"SELECT group_concat(part.n) FROM {table} JOIN part ON part.item = {sign}{table}.n WHERE {sql}", bound
         )[0][0]
         mask[cache.rows(parse_integers(found))] = True
@@ -136,19 +135,19 @@ def _allowed_mask(db: apsw.Connection, cache: VectorCache, probe: Probe) -> NDAr
     return live
 
 
-def _known_mask(db: apsw.Connection, cache: VectorCache, then: int) -> NDArray[np.bool_]:
+def _known_mask(db: apsw.Connection | None, cache: VectorCache, then: int) -> NDArray[np.bool_]:
     """Which parts had arrived or were written by then, and were not yet superseded."""
     mask = np.zeros(len(cache), bool)
     joined = "SELECT group_concat(part.n) FROM {} JOIN part ON part.item = {}.n WHERE "
     for found in (
-        query(db, joined.format("message", "message") + "message.created_at <= ?", (then,)),
-        query(db, joined.format("memory", "-memory") + KNOWN_AT, (then, then)),
+        read(db, joined.format("message", "message") + "message.created_at <= ?", (then,)),
+        read(db, joined.format("memory", "-memory") + KNOWN_AT, (then, then)),
     ):
         mask[cache.rows(parse_integers(found[0][0]))] = True
     return mask
 
 
-def _load_postings(db: apsw.Connection, cache: VectorCache, words: tuple[str, ...]) -> list[Posting]:
+def _load_postings(db: apsw.Connection | None, cache: VectorCache, words: tuple[str, ...]) -> list[Posting]:
     """The posting of each word, in order; empty for words that do not decide the ranking."""
     if len(cache) <= MAX_PARTS_READ_AT_ONCE:
         loaded = [_load_posting(db, cache, word) for word in words]
@@ -166,11 +165,11 @@ def _load_postings(db: apsw.Connection, cache: VectorCache, words: tuple[str, ..
     return found
 
 
-def _load_posting(db: apsw.Connection, cache: VectorCache, word: str) -> Posting:
+def _load_posting(db: apsw.Connection | None, cache: VectorCache, word: str) -> Posting:
     """The posting of a word. One that the cache has is not read again."""
     if word in cache.postings:
         return cache.postings[word]
-    places = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
+    places = read(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
     docs = np.sort(parse_integers(places))
     changes = np.ones(len(docs) + 1, bool)
     changes[1:-1] = docs[1:] != docs[:-1]
@@ -184,19 +183,19 @@ def _load_posting(db: apsw.Connection, cache: VectorCache, word: str) -> Posting
     return posting
 
 
-def _load_frequencies(db: apsw.Connection, words: tuple[str, ...]) -> dict[str, int]:
+def _load_frequencies(db: apsw.Connection | None, words: tuple[str, ...]) -> dict[str, int]:
     """The number of parts each word occurs in. In a large profile it decides which postings are read."""
     marks = ", ".join("?" * len(words))
-    return dict(query(db, f"SELECT term, doc FROM word_count WHERE term IN ({marks})", words))
+    return dict(read(db, f"SELECT term, doc FROM word_count WHERE term IN ({marks})", words))
 
 
-def _exact_cosines(db: apsw.Connection, cache: VectorCache, probe: Probe, cosines: Floats, rows: Ints) -> Floats:
+def _exact_cosines(db: apsw.Connection | None, cache: VectorCache, probe: Probe, cosines: Floats, rows: Ints) -> Floats:
     """Exact cosines for the best of an approximate scan."""
     for memory in (0, 1):
         same_kind = rows[cache.memory[rows] == memory]
         top = same_kind[best_rows(cosines[same_kind], MAX_RESCORED)]
         parts = _json_array(cache.n[top])
-        stored = query(
+        stored = read(
             db,
             "SELECT part, data FROM vector WHERE model = ? AND part IN (SELECT value FROM json_each(?)) ORDER BY part",
             (cache.model, parts),
@@ -207,12 +206,12 @@ def _exact_cosines(db: apsw.Connection, cache: VectorCache, probe: Probe, cosine
     return cosines
 
 
-def _rows_by_key(db: apsw.Connection, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
+def _rows_by_key(db: apsw.Connection | None, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
     if not probe.keys or not cache.may_have_key(db, probe.keys):
         return []
     then = [] if probe.as_of is None else [to_micros(probe.as_of)] * 2
     current = KNOWN_AT if then else "memory.superseded_by IS NULL"
-    found = query(
+    found = read(
         db,
         f"SELECT part.n FROM memory JOIN part ON part.item = -memory.n WHERE memory.key IN "
         f"({', '.join('?' * len(probe.keys))}) AND {current} ORDER BY memory.n DESC LIMIT ?",
@@ -222,17 +221,19 @@ def _rows_by_key(db: apsw.Connection, cache: VectorCache, probe: Probe, allowed:
     return [int(row) for row in rows if allowed[row]]
 
 
-def _rows_in_window(db: apsw.Connection, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
+def _rows_in_window(
+    db: apsw.Connection | None, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]
+) -> list[int]:
     """The rows of messages and memories whose time is in the question's window, newest first."""
     if probe.window is None:
         return []
-    found = query(db, _PARTS_IN_WINDOW, (*map(to_micros, probe.window), MAX_TIME_CANDIDATES))
+    found = read(db, _PARTS_IN_WINDOW, (*map(to_micros, probe.window), MAX_TIME_CANDIDATES))
     rows = cache.rows(np.array([n for n, _ in found], np.int64))
     return [int(row) for row in rows if allowed[row]][: probe.limit]
 
 
 def _proposals(
-    db: apsw.Connection,
+    db: apsw.Connection | None,
     cache: VectorCache,
     probe: Probe,
     postings: list[Posting],
@@ -241,13 +242,11 @@ def _proposals(
 ) -> Proposals:
     """The proposed items with their proposed parts, their neighbours, and the numbers of each part."""
     leading = {row for ranks in channels.values() for row, rank in ranks.items() if rank <= probe.with_neighbours}
-    found = _load_parts(db, cache, sorted({*chain(*channels.values()), *_neighbours(db, cache, probe, leading)}))
-    parts, rows = list(found.values()), np.array(list(found), np.int64)
-    items: dict[int, int] = {}
-    of = [items.setdefault(part.item, len(items)) for part in parts]
-    about = {place: part.about for place, part in zip(reversed(of), reversed(parts), strict=True)}
-    ranks_of: list[dict[str, int]] = [{} for _ in items]
-    place_of = dict(zip(found, of, strict=True))
+    proposed = sorted({*chain(*channels.values()), *_neighbours(db, cache, probe, leading)})
+    rows = _load_parts(db, cache, np.array(proposed, np.int64))
+    found = cache.parts.found(rows)
+    ranks_of: list[dict[str, int]] = [{} for _ in found.items]
+    place_of = dict(zip(rows.tolist(), found.of.tolist(), strict=True))
     for name, channel in channels.items():
         for row, rank in channel.items():
             if row in place_of:
@@ -255,52 +254,50 @@ def _proposals(
                 ranks[name] = min(rank, ranks.get(name, rank))
     cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
     return Proposals(
-        items=tuple([about[place] for place in range(len(items))]),
+        items=found.items,
         channels=tuple(ranks_of),
-        of=np.array(of, np.int64),
-        number=np.array([part.number for part in parts], np.int64),
+        of=found.of,
+        number=found.number,
         length=cache.length[rows].astype(float),
         counts=_word_counts(postings, rows),
         cosine=np.where(cosine == 0, np.nan, cosine),
-        tokens=tuple([part.tokens for part in parts]),
+        tokens=found.tokens,
         parts=len(cache),
         mean_length=cache.mean_length,
         frequency=tuple([frequency for _, _, frequency in postings]),
         agents=_load_agents(db) if probe.agents else (),
+        known_columns=found.columns,
     )
 
 
-def _neighbours(db: apsw.Connection, cache: VectorCache, probe: Probe, rows: Set[int]) -> Iterator[int]:
+def _neighbours(db: apsw.Connection | None, cache: VectorCache, probe: Probe, rows: Set[int]) -> Iterator[int]:
     """The rows of the messages beside these. Those that the cache has are not read again."""
     known = cache.neighbours if probe.as_of is None else {}
     missing = [row for row in rows if row not in known]
     if missing:
         then = None if probe.as_of is None else to_micros(probe.as_of)
-        found = query(db, _NEIGHBOURS, (_json_array(cache.n[missing]), NEIGHBOUR_DISTANCE, then))
+        found = read(db, _NEIGHBOURS, (_json_array(cache.n[missing]), NEIGHBOUR_DISTANCE, then))
         known |= dict.fromkeys(missing, ())
         for n, beside in found:
             known[cache.row(n)] = tuple(cache.rows(parse_integers(beside)).tolist())
     return chain.from_iterable([known[row] for row in rows])
 
 
-def _load_agents(db: apsw.Connection) -> tuple[str, ...]:
+def _load_agents(db: apsw.Connection | None) -> tuple[str, ...]:
     """The agents that wrote anything; one index lookup per agent, however much it wrote."""
-    found = [row for table in ("message", "memory") for row in query(db, _AGENTS.format(table=table), (MAX_AGENTS,))]
+    found = [row for table in ("message", "memory") for row in read(db, _AGENTS.format(table=table), (MAX_AGENTS,))]
     return tuple(sorted({agent for (agent,) in found}))
 
 
-def _load_parts(db: apsw.Connection, cache: VectorCache, rows: list[int]) -> dict[int, CachedPart]:
-    """The details of the parts in these rows, in order. Those that the cache has are not read again."""
-    missing = [row for row in rows if row not in cache.parts]
-    if missing:
-        if len(cache.parts) > MAX_CACHED_PARTS:
-            cache.parts.clear()
-            missing = rows
-        for n, item, number, tokens, asks, *about, at in query(db, _PART_ROWS, (_json_array(cache.n[missing]),)):
+def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: Ints) -> Ints:
+    """Read the details of the parts in these rows that the cache lacks. Returns the rows of those that exist."""
+    missing = rows[~cache.parts.known[rows]]
+    if len(missing):
+        for n, item, number, tokens, asks, *about, at in read(db, _PART_ROWS, (_json_array(cache.n[missing]),)):
             id, session, position, role, speaker = about
             candidate = Candidate(id, item < 0, session, position, role, speaker, bool(asks), at)
-            cache.parts[cache.row(n)] = CachedPart(item, number, tokens, candidate)
-    return {row: cache.parts[row] for row in rows if row in cache.parts}
+            cache.parts.put(cache.row(n), PartDetails(item, number, tokens, candidate))
+    return rows[cache.parts.known[rows]]
 
 
 def _word_counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:

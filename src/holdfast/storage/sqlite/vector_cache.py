@@ -6,18 +6,18 @@ milliseconds and never changes an answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.domain.ports.search import Candidate
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Change, Floats, Ints
 from holdfast.domain.vectors import Matrix, vector_of_bytes
-from holdfast.storage.sqlite.connection import query
+from holdfast.storage.sqlite.connection import Row, query
+from holdfast.storage.sqlite.part_table import PartTable
 from holdfast.text.tokens import bm25_length_penalty
 
 MAX_CACHED_OCCURRENCES = 100_000
@@ -26,13 +26,15 @@ Posting = tuple[Ints, NDArray[np.float64], int]
 """The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
 
 
-class CachedPart(NamedTuple):
-    """The details of a part that a search returns besides the numbers."""
+class CacheMiss(Exception):
+    """A search without a connection needs something that the cache does not have."""
 
-    item: int
-    number: int
-    tokens: bytes
-    about: Candidate
+
+def read(db: apsw.Connection | None, sql: str, bound: Sequence[Any] = ()) -> list[Row]:
+    """Read what the cache does not have. Raises CacheMiss without a connection."""
+    if db is None:
+        raise CacheMiss
+    return query(db, sql, bound)
 
 
 class VectorCache:
@@ -47,8 +49,8 @@ class VectorCache:
         )[0]
         self.n, self.length, self.live, self.memory = (parse_integers(column) for column in row)
         with_vector = parse_integers(query(db, "SELECT group_concat(part) FROM vector WHERE model = ?", (model,))[0][0])
-        self.parts: dict[int, CachedPart] = {}
-        """Row → the details of its part as read by a search."""
+        self.parts = PartTable(len(self.n))
+        """The details of parts as read by a search."""
         self.postings: dict[str, Posting] = {}
         """Word → its posting as read by a search."""
         self.neighbours: dict[int, tuple[int, ...]] = {}
@@ -88,20 +90,20 @@ class VectorCache:
         """The row of a part that is in the cache."""
         return int(np.searchsorted(self.n, part))
 
-    def may_have_key(self, db: apsw.Connection, keys: Iterable[str]) -> bool:
+    def may_have_key(self, db: apsw.Connection | None, keys: Iterable[str]) -> bool:
         """Whether a memory has, or had, one of these keys."""
         self._load_bounds(db)
         return self._keys is None or not self._keys.isdisjoint(keys)
 
-    def may_have_expired(self, db: apsw.Connection, at: int) -> bool:
+    def may_have_expired(self, db: apsw.Connection | None, at: int) -> bool:
         """Whether a memory may have expired by this time."""
         self._load_bounds(db)
         return self._next_expiry is not None and self._next_expiry <= at
 
-    def _load_bounds(self, db: apsw.Connection) -> None:
+    def _load_bounds(self, db: apsw.Connection | None) -> None:
         if self._keys is None:
-            self._keys = {key for (key,) in query(db, "SELECT DISTINCT key FROM memory WHERE key IS NOT NULL")}
-            self._next_expiry = query(db, "SELECT min(expires_at) FROM memory WHERE expires_at IS NOT NULL")[0][0]
+            self._keys = {key for (key,) in read(db, "SELECT DISTINCT key FROM memory WHERE key IS NOT NULL")}
+            self._next_expiry = read(db, "SELECT min(expires_at) FROM memory WHERE expires_at IS NOT NULL")[0][0]
 
     def note_change(self, change: Change) -> None:
         """Drop what a search read that the change makes out of date."""
@@ -110,7 +112,7 @@ class VectorCache:
         if change.messages:
             self.neighbours.clear()
         if change.inserted:  # the messages after them have moved
-            self.parts.clear()
+            self.parts = PartTable(len(self.n))
         if self._keys is not None:
             self._keys.update(memory.key for memory in change.memories if memory.key is not None)
             expiring = [to_micros(memory.expires_at) for memory in change.memories if memory.expires_at is not None]
@@ -134,6 +136,7 @@ class VectorCache:
         self.length = np.append(self.length, columns[:, 1])
         self.live = np.append(self.live, columns[:, 2])
         self.memory = np.append(self.memory, columns[:, 3])
+        self.parts.grow(len(columns))
         if self._matrix is not None:
             self._matrix.append(np.zeros((len(columns), self._dimensions), np.float32))
 
