@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -10,7 +11,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.domain.ports.search import MAX_AGENTS, Candidate, Probe, Proposals
+from holdfast.domain.ports.search import Candidate, Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats, Ints
 from holdfast.domain.vectors import best_rows, vector_of_bytes
@@ -55,13 +56,6 @@ SELECT part.n, group_concat(DISTINCT beside.n)
  WHERE part.n IN (SELECT value FROM json_each(?1)) GROUP BY part.n
 """
 _NO_ROWS, _NO_TIMES = np.zeros(0, np.int64), np.zeros(0)
-_AGENTS = """
-WITH RECURSIVE known (agent) AS (
-  SELECT min(agent) FROM {table} WHERE agent IS NOT NULL
-  UNION ALL SELECT (SELECT min(agent) FROM {table} WHERE agent > known.agent) FROM known WHERE known.agent IS NOT NULL
-) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
-"""
-
 Channel = dict[int, int]
 """Row → its rank in one channel, 1 is best, in this order."""
 
@@ -70,6 +64,8 @@ def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Pro
     """Without a connection it raises CacheMiss where the cache does not have everything."""
     allowed = _allowed_mask(db, cache, probe)
     postings = _load_postings(db, cache, probe.words)
+    by_key, in_window = _rows_by_key(db, cache, probe, allowed), _rows_in_window(db, cache, probe, allowed)
+    agents = cache.agents(db) if probe.agents else ()
     weight = np.zeros(len(cache))
     idf = bm25_weights([frequency for *_, frequency in postings], len(cache))
     for each, (rows, times, _) in zip(idf, postings, strict=True):
@@ -88,10 +84,10 @@ def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Pro
         "messages": messages,
         "words": by_words[1],
         "meaning": by_meaning[1],
-        "key": _rank_by_row(_rows_by_key(db, cache, probe, allowed)),
-        "time": _rank_by_row(_rows_in_window(db, cache, probe, allowed)),
+        "key": _rank_by_row(by_key),
+        "time": _rank_by_row(in_window),
     }
-    return _proposals(db, cache, probe, postings, cosines, channels)
+    return replace(_proposals(db, cache, probe, postings, cosines, channels), agents=agents)
 
 
 def _ranks(cache: VectorCache, rows: Ints, scores: NDArray[Any], probe: Probe) -> tuple[Channel, Channel]:
@@ -265,7 +261,6 @@ def _proposals(
         parts=len(cache),
         mean_length=cache.mean_length,
         frequency=tuple([frequency for _, _, frequency in postings]),
-        agents=_load_agents(db) if probe.agents else (),
         known_columns=found.columns,
     )
 
@@ -281,12 +276,6 @@ def _neighbours(db: apsw.Connection | None, cache: VectorCache, probe: Probe, ro
         for n, beside in found:
             known[cache.row(n)] = tuple(cache.rows(parse_integers(beside)).tolist())
     return chain.from_iterable([known[row] for row in rows])
-
-
-def _load_agents(db: apsw.Connection | None) -> tuple[str, ...]:
-    """The agents that wrote anything; one index lookup per agent, however much it wrote."""
-    found = [row for table in ("message", "memory") for row in read(db, _AGENTS.format(table=table), (MAX_AGENTS,))]
-    return tuple(sorted({agent for (agent,) in found}))
 
 
 def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: Ints) -> Ints:

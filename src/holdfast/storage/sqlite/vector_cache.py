@@ -13,8 +13,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.domain.ports.search import MAX_AGENTS
 from holdfast.domain.timestamps import to_micros
-from holdfast.domain.types import Change, Floats, Ints
+from holdfast.domain.types import Change, Floats, Ints, Item
 from holdfast.domain.vectors import Matrix, vector_of_bytes
 from holdfast.storage.sqlite.connection import Row, query
 from holdfast.storage.sqlite.part_table import PartTable
@@ -24,6 +25,14 @@ MAX_CACHED_OCCURRENCES = 100_000
 """How many occurrences of words are held before they are dropped: 1.6 MB. Chosen by hand; not measured."""
 Posting = tuple[Ints, NDArray[np.float64], int]
 """The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
+
+
+_AGENTS = """
+WITH RECURSIVE known (agent) AS (
+  SELECT min(agent) FROM {table} WHERE agent IS NOT NULL
+  UNION ALL SELECT (SELECT min(agent) FROM {table} WHERE agent > known.agent) FROM known WHERE known.agent IS NOT NULL
+) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
+"""
 
 
 class CacheMiss(Exception):
@@ -57,6 +66,7 @@ class VectorCache:
         """Row → the rows of the messages beside it, as read by a search."""
         self._keys: set[str] | None = None
         self._next_expiry: int | None = None
+        self._agents: tuple[str, ...] | None = None
         self._total_length = int(self.length.sum())
         self._length_penalty: NDArray[np.float64] | None = None
         self._dimensions = 0
@@ -100,6 +110,15 @@ class VectorCache:
         self._load_bounds(db)
         return self._next_expiry is not None and self._next_expiry <= at
 
+    def agents(self, db: apsw.Connection | None) -> tuple[str, ...]:
+        """The agents that wrote anything; one index lookup per agent, however much it wrote."""
+        if self._agents is None:
+            found = [
+                row for table in ("message", "memory") for row in read(db, _AGENTS.format(table=table), (MAX_AGENTS,))
+            ]
+            self._agents = tuple(sorted({agent for (agent,) in found}))
+        return self._agents
+
     def _load_bounds(self, db: apsw.Connection | None) -> None:
         if self._keys is None:
             self._keys = {key for (key,) in read(db, "SELECT DISTINCT key FROM memory WHERE key IS NOT NULL")}
@@ -113,6 +132,9 @@ class VectorCache:
             self.neighbours.clear()
         if change.inserted:  # the messages after them have moved
             self.parts = PartTable(len(self.n))
+        written: tuple[Item, ...] = (*change.messages, *change.memories)
+        if any(item.agent is not None for item in written):
+            self._agents = None
         if self._keys is not None:
             self._keys.update(memory.key for memory in change.memories if memory.key is not None)
             expiring = [to_micros(memory.expires_at) for memory in change.memories if memory.expires_at is not None]
