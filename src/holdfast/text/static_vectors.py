@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +78,7 @@ def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[
         yield np.maximum.reduceat(row[at], starts)
 
 
+@lru_cache(maxsize=8192)
 def importance(word: str) -> float:
     """How specific a word is: the table's rows are longer for rarer tokens."""
     ids = [id for id in vocabulary().ids(word) if id != vocabulary().unknown]

@@ -56,8 +56,7 @@ _ASKED = re.compile(r'Asked "[^"]*", [^:]{1,40} answered: ')
 _NAMED = re.compile(rf"(?:(?:{A_TITLE})\. )?(?P<name>[A-ZÀ-Þ][\w-]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     text: str
     owners: frozenset[str]
     """Who it is about: SELF, a name, or a relationship to the user; empty when it does not say."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from holdfast.domain.results import Hit
 from holdfast.recall.question.target import KIN, Target, kin_of, names_in
-from holdfast.recall.question.traits import NUMBER, Trait
+from holdfast.recall.question.traits import NUMBER, TRAIT_BY_NAME, Trait
 from holdfast.recall.ranking.clauses import SELF, Clause, People, clauses_of
 from holdfast.text import static_vectors, tokens
 from holdfast.text.cache import cached_by_text
@@ -222,7 +222,7 @@ class ReadHit(NamedTuple):
     known: People
 
     def tells(self, trait: Trait, text: str) -> bool:
-        return bool(trait.told.search(text) or (trait.key and self.hit.key and trait.key.search(self.hit.key)))
+        return _tells(text, trait.name) or bool(trait.key and self.hit.key and trait.key.search(self.hit.key))
 
     def named(self, clause: Clause) -> float:
         if not self.sought.names:
@@ -237,14 +237,31 @@ class ReadHit(NamedTuple):
             return 0.0
         if sought.value == "time":
             dated = hit.kind == "event" and hit.timestamp is not None
-            if dated or _TIME.search(text) or windows(text, hit.timestamp or _REFERENCE):
+            if dated or _has_value(text, "time") or _names_time(text, hit.timestamp or _REFERENCE):
                 return 1.0
             return 0.0 if sought.past and hit.timestamp is not None else -1.0
         if sought.value == "number":
-            return 1.0 if NUMBER.search(_CALENDAR.sub("", text)) else -1.0
+            return 1.0 if _has_value(text, "number") else -1.0
         if sought.value == "place":
-            return 1.0 if _PLACE.search(text) or (hit.key and _PLACE_KEY.search(hit.key)) else -1.0
+            return 1.0 if _has_value(text, "place") or (hit.key and _PLACE_KEY.search(hit.key)) else -1.0
         return 1.0 if _names_somebody(sought, clause, self.known) else -1.0
+
+
+@cached_by_text
+def _has_value(text: str, value: str) -> bool:
+    if value == "number":
+        return NUMBER.search(_CALENDAR.sub("", text)) is not None
+    return (_TIME if value == "time" else _PLACE).search(text) is not None
+
+
+@cached_by_text
+def _names_time(text: str, said_at: datetime) -> bool:
+    return bool(windows(text, said_at))
+
+
+@cached_by_text
+def _tells(text: str, trait: str) -> bool:
+    return TRAIT_BY_NAME[trait].told.search(text) is not None
 
 
 def _names_somebody(sought: Target, clause: Clause, known: People) -> bool:
