@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from holdfast.domain.errors import ModelError
 from holdfast.domain.types import Floats
+from holdfast.domain.vectors import matrix_product
 from holdfast.text.wordpiece import WordPiece
 
 LEADING_DIMENSIONS = 96
@@ -64,7 +65,7 @@ def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[
     starts = np.cumsum(sizes) - sizes
     directions = _directions()
     if len(tokens) <= MAX_SEPARATE_TOKENS:
-        near = directions[tokens] @ directions[np.array(wanted)].T
+        near = matrix_product(directions[tokens], directions[np.array(wanted)].T)
         yield from np.maximum.reduceat(near, starts, axis=0).T
         return
     in_use = np.zeros(len(directions), bool)
@@ -72,7 +73,7 @@ def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[
     used = np.flatnonzero(in_use)
     place = np.empty(len(directions), np.uint16)
     place[used] = np.arange(len(used))
-    near = np.ascontiguousarray((directions.take(used, axis=0) @ directions[np.array(wanted)].T).T)
+    near = np.ascontiguousarray(matrix_product(directions.take(used, axis=0), directions[np.array(wanted)].T).T)
     at = place[tokens].astype(np.int64)
     for row in near:  # by word: a row at a time stays in the cache
         yield np.maximum.reduceat(row[at], starts)

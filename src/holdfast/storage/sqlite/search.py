@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from holdfast.domain.ports.search import Candidate, Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats, Ints
-from holdfast.domain.vectors import best_rows, vector_of_bytes
+from holdfast.domain.vectors import best_rows, matrix_product, vector_of_bytes
 from holdfast.storage.sqlite.part_table import PartDetails
 from holdfast.storage.sqlite.vector_cache import Posting, VectorCache, parse_integers, read
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
@@ -198,7 +198,7 @@ def _exact_cosines(db: apsw.Connection | None, cache: VectorCache, probe: Probe,
         )
         if stored and probe.vector is not None:
             at = np.searchsorted(cache.n, np.array([part for part, _ in stored]))
-            cosines[at] = vector_of_bytes([data for _, data in stored]) @ probe.vector
+            cosines[at] = matrix_product(vector_of_bytes([data for _, data in stored]), probe.vector)
     return cosines
 
 
