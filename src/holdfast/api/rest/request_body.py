@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fastapi import Request, Response
@@ -142,7 +143,15 @@ DOCUMENT_LIMIT = DocumentLimit()
 class GuardedRoute(APIRoute):
     """A route whose rights are checked before anything of the body is read."""
 
+    @cached_property
+    def _ending(self) -> str:
+        """What the path of every request for this route ends with. Most routes are ruled out by it: matching the
+        patterns of all those before the right one took a fifth of the time that a search spends outside the library."""
+        return self.path.rpartition("}")[2]
+
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if not scope["path"].endswith(self._ending):
+            return Match.NONE, {}
         match, inner = super().matches(scope)
         return match, decode_segments(inner)
 
