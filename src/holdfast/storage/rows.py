@@ -17,6 +17,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
+import orjson
+
 from holdfast.domain import json_codec
 from holdfast.domain.credentials import Credential, Grant
 from holdfast.domain.erasure import texts_in
@@ -222,7 +224,12 @@ def trace(row: Row) -> Trace:
 
 
 def compressed_json(details: dict[str, Any]) -> bytes:
-    return zlib.compress(compact_json(details).encode(), 1)
+    """The details of a trace, which has thousands of numbers: orjson writes them ten times as fast."""
+    try:
+        written = orjson.dumps(details)
+    except TypeError:  # a number of more than 64 bits
+        written = compact_json(details).encode()
+    return zlib.compress(written, 1)
 
 
 def decompressed_text(details: bytes) -> str:

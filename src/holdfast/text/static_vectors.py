@@ -7,7 +7,7 @@ stored with its index entry, so a search only looks up vectors.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -58,25 +58,23 @@ def nearness(words: Sequence[str], texts: Sequence[bytes]) -> NDArray[np.float64
     return found
 
 
-def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[np.float64]]:
-    """For each wanted token, the similarity of each text's nearest token."""
-    tokens = np.frombuffer(b"".join(text or b"\0\0" for text in texts), "<u2").astype(np.int64)
+def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> NDArray[np.float32]:
+    """For each wanted token (a row), the similarity of each text's nearest token."""
+    tokens = np.frombuffer(b"".join([text or b"\0\0" for text in texts]), "<u2").astype(np.intp)
     sizes = np.maximum(np.array(list(map(len, texts))) // 2, 1)
     starts = np.cumsum(sizes) - sizes
     directions = _directions()
+    asked = directions[np.array(wanted)].T
     if len(tokens) <= MAX_SEPARATE_TOKENS:
-        near = matrix_product(directions[tokens], directions[np.array(wanted)].T)
-        yield from np.maximum.reduceat(near, starts, axis=0).T
-        return
-    in_use = np.zeros(len(directions), bool)
-    in_use[tokens] = True
-    used = np.flatnonzero(in_use)
-    place = np.empty(len(directions), np.uint16)
-    place[used] = np.arange(len(used))
-    near = np.ascontiguousarray(matrix_product(directions.take(used, axis=0), directions[np.array(wanted)].T).T)
-    at = place[tokens].astype(np.int64)
-    for row in near:  # by word: a row at a time stays in the cache
-        yield np.maximum.reduceat(row[at], starts)
+        near = matrix_product(directions[tokens], asked)
+    else:
+        in_use = np.zeros(len(directions), bool)
+        in_use[tokens] = True
+        used = np.flatnonzero(in_use)
+        place = np.empty(len(directions), np.intp)
+        place[used] = np.arange(len(used))
+        near = matrix_product(directions.take(used, axis=0), asked).take(place.take(tokens), axis=0)
+    return np.asarray(np.maximum.reduceat(near, starts, axis=0).T)
 
 
 @lru_cache(maxsize=8192)

@@ -160,7 +160,7 @@ def _speaker(hit: Hit, known: People) -> frozenset[str]:
     return frozenset({name, *name.split(), *({SELF} if known.alone == name else ())})
 
 
-class Subject(NamedTuple):
+class ClauseSubject(NamedTuple):
     """Who a clause speaks of, by its own words."""
 
     of_speaker: bool = False
@@ -174,22 +174,22 @@ class Subject(NamedTuple):
 
 
 @cached_by_text
-def _subject(text: str) -> Subject:
+def _subject(text: str) -> ClauseSubject:
     lead = _LEAD.match(text)
     said = text[lead.end() :] if lead else text
     also = _ALSO_MINE.search(said) is not None
     if m := _RELATED.match(said):
         named = [m["name"].casefold()] if m["name"] else []
-        return Subject(related=frozenset([kin_of(m["kin"].lower()), *named]), also_speaker=also)
+        return ClauseSubject(related=frozenset([kin_of(m["kin"].lower()), *named]), also_speaker=also)
     if _MINE.match(said):
-        return Subject(of_speaker=True)
+        return ClauseSubject(of_speaker=True)
     if _OTHERS.match(said):
-        return Subject(pronoun=True, also_speaker=also)
+        return ClauseSubject(pronoun=True, also_speaker=also)
     name = m["name"].casefold() if (m := _NAMED.match(said)) else ""
-    return Subject(name="" if name in ORDINARY_WORDS else name, also_speaker=also)
+    return ClauseSubject(name="" if name in ORDINARY_WORDS else name, also_speaker=also)
 
 
-def _owners(subject: Subject, known: People, last: frozenset[str], mine: frozenset[str]) -> frozenset[str]:
+def _owners(subject: ClauseSubject, known: People, last: frozenset[str], mine: frozenset[str]) -> frozenset[str]:
     also = mine if subject.also_speaker else frozenset()
     if subject.related:
         return known.meant(subject.related) | also

@@ -15,8 +15,7 @@ from holdfast.domain.ports.search import Candidate, Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats, Ints
 from holdfast.domain.vectors import best_rows, matrix_product, vector_of_bytes
-from holdfast.storage.sqlite.part_table import PartDetails
-from holdfast.storage.sqlite.vector_cache import Posting, VectorCache, parse_integers, read
+from holdfast.storage.sqlite.vector_cache import PartDetails, PartTable, Posting, VectorCache, parse_integers, read
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.text.tokens import bm25_saturated, bm25_weights, selective_words
 
@@ -29,6 +28,8 @@ MAX_RESCORED = 200
 """How many of the best approximate cosines are computed exactly. Chosen by hand; not measured."""
 MAX_TIME_CANDIDATES = 5_000
 """How many parts of a time window are considered. Chosen by hand; not measured."""
+MAX_CACHED_PARTS = 20_000
+"""How many parts a vector cache holds the details of before they are dropped. Chosen by hand; not measured."""
 
 _PART_ROWS = """
 SELECT part.n, part.item, part.number, part.tokens, part.asks, message.id, message.session, message.position,
@@ -282,6 +283,8 @@ def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: Ints) -> I
     """Read the details of the parts in these rows that the cache lacks. Returns the rows of those that exist."""
     missing = rows[~cache.parts.known[rows]]
     if len(missing):
+        if np.count_nonzero(cache.parts.known) > MAX_CACHED_PARTS:
+            cache.parts, missing = PartTable(len(cache)), rows
         for n, item, number, tokens, asks, *about, at in read(db, _PART_ROWS, (_json_array(cache.n[missing]),)):
             id, session, position, role, speaker = about
             candidate = Candidate(id, item < 0, session, position, role, speaker, bool(asks), at)

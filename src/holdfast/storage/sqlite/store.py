@@ -25,12 +25,12 @@ from holdfast.storage.sqlite.connection import SOURCES, Row, memory_number, memo
 from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
 from holdfast.storage.sqlite.graph import SqliteGraphStore
-from holdfast.storage.sqlite.item_cache import ItemCache, ItemMaker, MemoryMaker
 from holdfast.storage.sqlite.journal import SqliteJournal
 from holdfast.storage.sqlite.search import propose
-from holdfast.storage.sqlite.vector_cache import CacheMiss, VectorCache
+from holdfast.storage.sqlite.vector_cache import CacheMiss, ItemCache, ItemMaker, MemoryMaker, VectorCache
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
+from holdfast.text.cache import clear_text_caches
 
 MAX_PARTS_SEARCHED_IN_PLACE = 5_000
 """Up to so many parts, a search that needs no statement runs in the event loop: it takes less than a millisecond.
@@ -73,6 +73,7 @@ class SqliteStore:
         if models:  # a part has one vector: a new model replaces the old one's
             self._embedded_below = {name: n for name, n in self._embedded_below.items() if {name} == models}
         if change.erases:
+            clear_text_caches()
             self._embedded_below.clear()  # row numbers of deleted parts are used again
             await self._file.scrub()
         return applied

@@ -1,4 +1,5 @@
-"""The parts of an open profile in memory, one row per part: its length, whether it is live, and its vector.
+"""The parts of an open profile in memory, one row per part: its length, whether it is live, and its vector; and what
+searches read of them and of items, so that a search which finds what earlier ones found needs no statement.
 
 The cache is loaded at the first search after a file is opened, and every write updates it. Dropping it costs a few
 milliseconds and never changes an answer.
@@ -6,19 +7,18 @@ milliseconds and never changes an answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.domain.ports.search import MAX_AGENTS
+from holdfast.domain.ports.search import MAX_AGENTS, Candidate, CandidateColumns
 from holdfast.domain.timestamps import to_micros
-from holdfast.domain.types import Change, Floats, Ints, Item
+from holdfast.domain.types import Change, Floats, Ints, Item, Memory
 from holdfast.domain.vectors import Matrix, vector_of_bytes
 from holdfast.storage.sqlite.connection import Row, query
-from holdfast.storage.sqlite.part_table import PartTable
 from holdfast.text.tokens import bm25_length_penalty
 
 MAX_CACHED_OCCURRENCES = 100_000
@@ -33,6 +33,114 @@ WITH RECURSIVE known (agent) AS (
   UNION ALL SELECT (SELECT min(agent) FROM {table} WHERE agent > known.agent) FROM known WHERE known.agent IS NOT NULL
 ) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
 """
+
+
+ItemMaker = Callable[[], Item]
+MemoryMaker = Callable[[], Memory]
+MAX_CACHED_ITEMS = 2000
+"""How many items of each sort are held before they are dropped, about three megabytes. Chosen by hand; not measured."""
+
+
+class ItemCache:
+    """Makes items of rows that were read. Every reader gets an item of its own, because metadata can be changed."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, ItemMaker] = {}
+        """Reference, as it was asked for → item."""
+        self.resting: dict[str, list[tuple[int, MemoryMaker]]] = {}
+        """Message → the memories that rest on it, each with its row number."""
+
+    def add_items(self, found: Mapping[str, ItemMaker]) -> None:
+        if len(self.items) + len(found) > MAX_CACHED_ITEMS:
+            self.items.clear()
+        if len(found) <= MAX_CACHED_ITEMS:
+            self.items |= found
+
+    def add_resting(self, found: Mapping[str, list[tuple[int, MemoryMaker]]]) -> None:
+        if len(self.resting) + len(found) > MAX_CACHED_ITEMS:
+            self.resting.clear()
+        if len(found) <= MAX_CACHED_ITEMS:
+            self.resting |= found
+
+
+_ITEM, _NUMBER, _MEMORY, _SESSION, _POSITION, _FROM_USER, _SPEAKER, _ASKS, _AT = range(9)
+
+
+class PartDetails(NamedTuple):
+    """What is read of one part."""
+
+    item: int
+    number: int
+    tokens: bytes
+    candidate: Candidate
+
+
+class FoundParts(NamedTuple):
+    """Some parts, and the items that they belong to, in order."""
+
+    items: tuple[Candidate, ...]
+    columns: CandidateColumns
+    of: Ints
+    """For each part, the place of its item."""
+    number: Ints
+    tokens: tuple[bytes, ...]
+
+
+class PartTable:
+    """Rows are those of the vector cache; they are filled when a search returns them for the first time."""
+
+    def __init__(self, size: int) -> None:
+        self.known: NDArray[np.bool_] = np.zeros(size, bool)
+        """Which rows are filled."""
+        self._numbers = np.zeros((size, _AT + 1), np.int64)
+        self._tokens = [b""] * size
+        self._candidates: list[Candidate | None] = [None] * size
+        self._sessions: dict[str, int] = {}
+        self._speakers: dict[str, int] = {}
+
+    def grow(self, count: int) -> None:
+        self.known = np.append(self.known, np.zeros(count, bool))
+        self._numbers = np.append(self._numbers, np.zeros((count, _AT + 1), np.int64), axis=0)
+        self._tokens += [b""] * count
+        self._candidates += [None] * count
+
+    def put(self, row: int, part: PartDetails) -> None:
+        about = part.candidate
+        session = -1 if about.session_id is None else self._sessions.setdefault(about.session_id, len(self._sessions))
+        speaker = -1 if about.speaker is None else self._speakers.setdefault(about.speaker, len(self._speakers))
+        self._numbers[row] = (
+            part.item, part.number, about.memory, session, about.position, about.role == "user", speaker, about.asks,
+            about.at,
+        )  # fmt: skip
+        self._tokens[row], self._candidates[row] = part.tokens, about
+        self.known[row] = True
+
+    def found(self, rows: Ints) -> FoundParts:
+        """These rows, all of which are filled."""
+        numbers = self._numbers[rows]
+        _, first, item = np.unique(numbers[:, _ITEM], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        leading = first[order]
+        about = numbers[leading].T
+        candidates = [self._candidates[row] for row in rows[leading].tolist()]
+        return FoundParts(
+            items=tuple([each for each in candidates if each is not None]),
+            columns=CandidateColumns(
+                memory=about[_MEMORY] == 1,
+                session=about[_SESSION],
+                position=about[_POSITION],
+                from_user=about[_FROM_USER] == 1,
+                speaker=about[_SPEAKER],
+                asks=about[_ASKS] == 1,
+                at=about[_AT],
+                speakers=tuple(self._speakers),
+            ),
+            of=place[item],
+            number=numbers[:, _NUMBER],
+            tokens=tuple([self._tokens[row] for row in rows.tolist()]),
+        )
 
 
 class CacheMiss(Exception):

@@ -63,7 +63,7 @@ _FRAME_WORDS = word_set(
 )
 
 
-class Surroundings(NamedTuple):
+class SurroundingTopics(NamedTuple):
     """What the messages around a text are about."""
 
     secrets: bool = False
@@ -71,13 +71,13 @@ class Surroundings(NamedTuple):
     cards: bool = False
 
 
-NO_SURROUNDINGS = Surroundings()
+NO_TOPICS = SurroundingTopics()
 
 
-def surroundings_of(around: str) -> Surroundings:
+def surrounding_topics(around: str) -> SurroundingTopics:
     if not around or around.isspace():
-        return NO_SURROUNDINGS
-    return Surroundings(
+        return NO_TOPICS
+    return SurroundingTopics(
         speaks_of_secrets(around), _ABOUT_CODES.search(around) is not None, _ABOUT_CARDS.search(around) is not None
     )
 
@@ -85,11 +85,11 @@ def surroundings_of(around: str) -> Surroundings:
 def redacted_text(text: str, around: str = "") -> str:
     """The text with its secrets replaced by "[redacted]". Where the messages `around` it are about passwords,
     everything that looks like one is replaced too."""
-    return redacted_among(text, surroundings_of(around))
+    return redacted_among(text, surrounding_topics(around))
 
 
 @cached_by_text
-def redacted_among(text: str, around: Surroundings) -> str:
+def redacted_among(text: str, around: SurroundingTopics) -> str:
     """The same for messages around it that were read already."""
     readable = readable_text(text)
     found = [*_secret_spans(readable, around)]
@@ -137,7 +137,7 @@ def is_only_redacted(text: str) -> bool:
     return all(word in _FRAME_WORDS for word in _WORD.findall(labels.without_labels(rest)))
 
 
-def _secret_spans(readable: ReadableText, around: Surroundings) -> Iterator[Span]:
+def _secret_spans(readable: ReadableText, around: SurroundingTopics) -> Iterator[Span]:
     """Where secrets stand. Looking for a plain substring first takes a tenth of the time: every hit is redacted."""
     text, low = readable.text, readable.low
     digits = sum(map(text.count, "0123456789"))
@@ -170,7 +170,7 @@ def _secret_spans(readable: ReadableText, around: Surroundings) -> Iterator[Span
         yield from seed_phrases.seed_phrase_spans(text)
 
 
-def _bare_secrets(readable: ReadableText, around: Surroundings, digits: int, named: bool) -> Iterator[Span]:
+def _bare_secrets(readable: ReadableText, around: SurroundingTopics, digits: int, named: bool) -> Iterator[Span]:
     """Words that nothing but the talk around them shows to be secrets."""
     text = readable.text
     if digits > 1 and (named or "key" in readable.low) and _MIXED_SIGN.search(text):
