@@ -145,8 +145,7 @@ class GuardedRoute(APIRoute):
 
     @cached_property
     def _ending(self) -> str:
-        """What the path of every request for this route ends with. Most routes are ruled out by it: matching the
-        patterns of all those before the right one took a fifth of the time that a search spends outside the library."""
+        """What the path of every request for this route ends with: it rules out most routes without their patterns."""
         return self.path.rpartition("}")[2]
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:

@@ -149,7 +149,7 @@ class SqliteChangeWriter:
     def update_cache(self, cache: VectorCache) -> bool:
         """Apply the change to the vector cache; False when the cache must be loaded again."""
         change = self._change
-        if change.forget or change.shorten:
+        if change.erases:
             return False
         cache.note_change(change)
         if self._parts:

@@ -240,10 +240,10 @@ def _proposals(
     """The proposed items with their proposed parts, their neighbours, and the numbers of each part."""
     leading = {row for ranks in channels.values() for row, rank in ranks.items() if rank <= probe.with_neighbours}
     proposed = sorted({*chain(*channels.values()), *_neighbours(db, cache, probe, leading)})
-    rows = _load_parts(db, cache, np.array(proposed, np.int64))
-    found = cache.parts.found(rows)
+    listed = _load_parts(db, cache, proposed)
+    found, rows = cache.parts.found(listed), np.array(listed, np.int64)
     ranks_of: list[dict[str, int]] = [{} for _ in found.items]
-    place_of = dict(zip(rows.tolist(), found.of.tolist(), strict=True))
+    place_of = dict(zip(listed, found.of.tolist(), strict=True))
     for name, channel in channels.items():
         for row, rank in channel.items():
             if row in place_of:
@@ -279,17 +279,18 @@ def _neighbours(db: apsw.Connection | None, cache: VectorCache, probe: Probe, ro
     return chain.from_iterable([known[row] for row in rows])
 
 
-def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: Ints) -> Ints:
+def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: list[int]) -> list[int]:
     """Read the details of the parts in these rows that the cache lacks. Returns the rows of those that exist."""
-    missing = rows[~cache.parts.known[rows]]
-    if len(missing):
-        if np.count_nonzero(cache.parts.known) > MAX_CACHED_PARTS:
-            cache.parts, missing = PartTable(len(cache)), rows
+    missing = [row for row in rows if row not in cache.parts]
+    if missing:
+        if len(cache.parts) > MAX_CACHED_PARTS:
+            cache.parts, missing = PartTable(), rows
         for n, item, number, tokens, asks, *about, at in read(db, _PART_ROWS, (_json_array(cache.n[missing]),)):
             id, session, position, role, speaker = about
             candidate = Candidate(id, item < 0, session, position, role, speaker, bool(asks), at)
             cache.parts.put(cache.row(n), PartDetails(item, number, tokens, candidate))
-    return rows[cache.parts.known[rows]]
+        return [row for row in rows if row in cache.parts]
+    return rows
 
 
 def _word_counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:

@@ -33,8 +33,7 @@ from holdfast.storage.where import Sql, continuation, ordering, sort_value
 from holdfast.text.cache import clear_text_caches
 
 MAX_PARTS_SEARCHED_IN_PLACE = 5_000
-"""Up to so many parts, a search that needs no statement runs in the event loop: it takes less than a millisecond.
-Chosen by hand."""
+"""Up to so many parts, a search that needs no statement runs in the event loop, as its ranking does. Chosen by hand."""
 
 
 class SqliteStore:
@@ -164,8 +163,8 @@ class SqliteStore:
         return await self._file.read(search)
 
     def _propose_from_cache(self, probe: Probe) -> Proposals:
-        """What a small profile's cache proposes, without the way to a thread and back, which takes as long as the
-        search itself. Raises CacheMiss when the cache lacks something or is being loaded or updated."""
+        """What a small profile's cache proposes, without the way to a thread and back. Raises CacheMiss when the cache
+        lacks something or is being loaded or updated."""
         if not self._cache_lock.acquire(blocking=False):
             raise CacheMiss
         try:

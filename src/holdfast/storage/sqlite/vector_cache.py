@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.domain.ports.search import MAX_AGENTS, Candidate, CandidateColumns
-from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Change, Floats, Ints, Item, Memory
 from holdfast.domain.vectors import Matrix, vector_of_bytes
 from holdfast.storage.sqlite.connection import Row, query
@@ -23,6 +22,9 @@ from holdfast.text.tokens import bm25_length_penalty
 
 MAX_CACHED_OCCURRENCES = 100_000
 """How many occurrences of words are held before they are dropped: 1.6 MB. Chosen by hand; not measured."""
+MAX_PARTS_WITH_KNOWN_KEYS = 20_000
+"""Up to so many parts, all keys of a profile are held. Chosen by hand; not measured."""
+NEVER = 2**63 - 1
 Posting = tuple[Ints, NDArray[np.float64], int]
 """The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
 
@@ -87,46 +89,48 @@ class FoundParts(NamedTuple):
 
 
 class PartTable:
-    """Rows are those of the vector cache; they are filled when a search returns them for the first time."""
+    """The details of the parts that searches returned, as columns. Parts are named by their rows in the cache."""
 
-    def __init__(self, size: int) -> None:
-        self.known: NDArray[np.bool_] = np.zeros(size, bool)
-        """Which rows are filled."""
-        self._numbers = np.zeros((size, _AT + 1), np.int64)
-        self._tokens = [b""] * size
-        self._candidates: list[Candidate | None] = [None] * size
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}
+        self._numbers = np.zeros((64, _AT + 1), np.int64)
+        self._tokens: list[bytes] = []
+        self._candidates: list[Candidate] = []
         self._sessions: dict[str, int] = {}
         self._speakers: dict[str, int] = {}
 
-    def grow(self, count: int) -> None:
-        self.known = np.append(self.known, np.zeros(count, bool))
-        self._numbers = np.append(self._numbers, np.zeros((count, _AT + 1), np.int64), axis=0)
-        self._tokens += [b""] * count
-        self._candidates += [None] * count
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._places
 
     def put(self, row: int, part: PartDetails) -> None:
-        about = part.candidate
+        about, place = part.candidate, len(self._places)
         session = -1 if about.session_id is None else self._sessions.setdefault(about.session_id, len(self._sessions))
         speaker = -1 if about.speaker is None else self._speakers.setdefault(about.speaker, len(self._speakers))
-        self._numbers[row] = (
+        if place == len(self._numbers):
+            self._numbers = np.concatenate([self._numbers, np.zeros_like(self._numbers)])
+        self._numbers[place] = (
             part.item, part.number, about.memory, session, about.position, about.role == "user", speaker, about.asks,
             about.at,
         )  # fmt: skip
-        self._tokens[row], self._candidates[row] = part.tokens, about
-        self.known[row] = True
+        self._places[row] = place
+        self._tokens.append(part.tokens)
+        self._candidates.append(about)
 
-    def found(self, rows: Ints) -> FoundParts:
-        """These rows, all of which are filled."""
-        numbers = self._numbers[rows]
+    def found(self, rows: Sequence[int]) -> FoundParts:
+        """The parts of these rows, all of which are in the table."""
+        places = [self._places[row] for row in rows]
+        numbers = self._numbers[places]
         _, first, item = np.unique(numbers[:, _ITEM], return_index=True, return_inverse=True)
         order = np.argsort(first)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
         leading = first[order]
         about = numbers[leading].T
-        candidates = [self._candidates[row] for row in rows[leading].tolist()]
         return FoundParts(
-            items=tuple([each for each in candidates if each is not None]),
+            items=tuple([self._candidates[places[n]] for n in leading.tolist()]),
             columns=CandidateColumns(
                 memory=about[_MEMORY] == 1,
                 session=about[_SESSION],
@@ -137,9 +141,9 @@ class PartTable:
                 at=about[_AT],
                 speakers=tuple(self._speakers),
             ),
-            of=place[item],
+            of=rank[item],
             number=numbers[:, _NUMBER],
-            tokens=tuple([self._tokens[row] for row in rows.tolist()]),
+            tokens=tuple([self._tokens[place] for place in places]),
         )
 
 
@@ -166,7 +170,7 @@ class VectorCache:
         )[0]
         self.n, self.length, self.live, self.memory = (parse_integers(column) for column in row)
         with_vector = parse_integers(query(db, "SELECT group_concat(part) FROM vector WHERE model = ?", (model,))[0][0])
-        self.parts = PartTable(len(self.n))
+        self.parts = PartTable()
         """The details of parts as read by a search."""
         self.postings: dict[str, Posting] = {}
         """Word → its posting as read by a search."""
@@ -209,14 +213,19 @@ class VectorCache:
         return int(np.searchsorted(self.n, part))
 
     def may_have_key(self, db: apsw.Connection | None, keys: Iterable[str]) -> bool:
-        """Whether a memory has, or had, one of these keys."""
-        self._load_bounds(db)
-        return self._keys is None or not self._keys.isdisjoint(keys)
+        """Whether a memory may have one of these keys; in a large profile the database tells."""
+        if len(self) > MAX_PARTS_WITH_KNOWN_KEYS:
+            return True
+        if self._keys is None:
+            self._keys = {key for (key,) in read(db, "SELECT DISTINCT key FROM memory WHERE key IS NOT NULL")}
+        return not self._keys.isdisjoint(keys)
 
     def may_have_expired(self, db: apsw.Connection | None, at: int) -> bool:
         """Whether a memory may have expired by this time."""
-        self._load_bounds(db)
-        return self._next_expiry is not None and self._next_expiry <= at
+        if self._next_expiry is None:
+            found = read(db, "SELECT min(expires_at) FROM memory WHERE expires_at IS NOT NULL")[0][0]
+            self._next_expiry = NEVER if found is None else int(found)
+        return self._next_expiry <= at
 
     def agents(self, db: apsw.Connection | None) -> tuple[str, ...]:
         """The agents that wrote anything; one index lookup per agent, however much it wrote."""
@@ -227,11 +236,6 @@ class VectorCache:
             self._agents = tuple(sorted({agent for (agent,) in found}))
         return self._agents
 
-    def _load_bounds(self, db: apsw.Connection | None) -> None:
-        if self._keys is None:
-            self._keys = {key for (key,) in read(db, "SELECT DISTINCT key FROM memory WHERE key IS NOT NULL")}
-            self._next_expiry = read(db, "SELECT min(expires_at) FROM memory WHERE expires_at IS NOT NULL")[0][0]
-
     def note_change(self, change: Change) -> None:
         """Drop what a search read that the change makes out of date."""
         for word in {word for part in change.parts for word in part.words}:
@@ -239,16 +243,14 @@ class VectorCache:
         if change.messages:
             self.neighbours.clear()
         if change.inserted:  # the messages after them have moved
-            self.parts = PartTable(len(self.n))
+            self.parts = PartTable()
         written: tuple[Item, ...] = (*change.messages, *change.memories)
         if any(item.agent is not None for item in written):
             self._agents = None
         if self._keys is not None:
             self._keys.update(memory.key for memory in change.memories if memory.key is not None)
-            expiring = [to_micros(memory.expires_at) for memory in change.memories if memory.expires_at is not None]
-            self._next_expiry = min(
-                [*expiring, *([] if self._next_expiry is None else [self._next_expiry])], default=None
-            )
+        if any(memory.expires_at is not None for memory in change.memories):
+            self._next_expiry = None
 
     def add_posting(self, word: str, posting: Posting) -> None:
         if sum(len(rows) for rows, *_ in self.postings.values()) > MAX_CACHED_OCCURRENCES:
@@ -266,7 +268,6 @@ class VectorCache:
         self.length = np.append(self.length, columns[:, 1])
         self.live = np.append(self.live, columns[:, 2])
         self.memory = np.append(self.memory, columns[:, 3])
-        self.parts.grow(len(columns))
         if self._matrix is not None:
             self._matrix.append(np.zeros((len(columns), self._dimensions), np.float32))
 
