@@ -51,6 +51,7 @@ prove-llm: $(DONE)
 bench: $(DONE)
 	$(BIN)/python -m benchmarks.embedded
 	$(BIN)/python -m benchmarks.start --out docs/results/start.md
+	$(BIN)/python -m benchmarks.search --out docs/results/search.md
 	$(BIN)/python -m benchmarks.service --out docs/results/service.md
 	$(BIN)/python -m benchmarks.streams --out docs/results/streams.md
 	$(BIN)/python -m benchmarks.across --out docs/results/across.md

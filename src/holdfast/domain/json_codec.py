@@ -33,7 +33,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, datetime):
         return iso_text(value)
     if isinstance(value, dict):
-        return {name: encode(each) for name, each in value.items()}
+        return {name: each if type(each) in _SCALARS else encode(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [encode(each) for each in value]
     if isinstance(value, frozenset | set):

@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 from holdfast.domain.types import Floats
 
 MAX_EXACT_ROWS = 20_000
+MAX_MATRIX_STEP, MAX_VECTOR_STEP = 1 << 18, 9_000
+"""Multiplications in one product with a matrix, and with a vector, up to which OpenBLAS uses the calling thread alone.
+A thread that it wakes for more spins for a while afterwards and costs more than it saves in products as small as ours.
+"""
 _CHUNK = 512  # one converted chunk fits into the second-level cache
 
 
@@ -64,7 +68,7 @@ class Matrix:
         """The cosine of the query with every row; approximate to about 0.004 once the matrix is quantised."""
         rows = self._rows[: self._count]
         if self.exact:
-            return np.asarray(rows @ query, np.float32)
+            return np.asarray(matrix_product(rows, query), np.float32)
         if (kernel := fast_kernel()) is not None:
             dots = np.asarray(kernel.cdist(_quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
             return np.asarray(dots / _scale(len(query)) ** 2, np.float32)
@@ -73,7 +77,7 @@ class Matrix:
         for start in range(0, self._count, _CHUNK):
             chunk = rows[start : start + _CHUNK]
             np.copyto(wide[: len(chunk)], chunk)
-            np.dot(wide[: len(chunk)], query, out=out[start : start + len(chunk)])
+            out[start : start + len(chunk)] = matrix_product(wide[: len(chunk)], query)
         return out / np.float32(_scale(len(query)))
 
 
@@ -85,6 +89,17 @@ def fast_kernel() -> Any:
     except ImportError:
         return None
     return numkong
+
+
+def matrix_product(rows: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    """`rows @ others` for a matrix or a vector, in steps that BLAS does in the calling thread."""
+    step = max(1, (MAX_MATRIX_STEP if others.ndim > 1 else MAX_VECTOR_STEP) // max(1, others.size))
+    step -= step % 4 if step > 4 else 0  # BLAS takes four rows at a time: the steps do not change the result
+    whole = len(rows) - len(rows) % step
+    if len(rows) <= step:
+        return np.asarray(rows @ others)
+    steps = rows[:whole].reshape(-1, step, rows.shape[1]) @ others
+    return np.concatenate([steps.reshape(whole, *others.shape[1:]), rows[whole:] @ others])
 
 
 def _quantised_rows(rows: Floats) -> NDArray[np.int8]:

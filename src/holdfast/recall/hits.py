@@ -17,7 +17,7 @@ from holdfast.domain.results import Hit
 from holdfast.domain.types import Item, Memory, Message
 from holdfast.storage.views.other_sessions import OtherSessionsStore
 from holdfast.storage.views.union import UnionStore
-from holdfast.text.redaction import may_be_secret, redacted_text
+from holdfast.text.redaction import SurroundingTopics, may_be_secret, redacted_among, surrounding_topics
 
 SUMMARY_CHARACTERS = 80
 _TRUST_OF_ROLE = {"assistant": "agent", "system": "user"}
@@ -60,11 +60,13 @@ async def redacted_hits(store: Store, hits: Sequence[Hit], question: str = "") -
     before it mentions passwords."""
     bare = [hit.id for hit in hits if hit.message_id is not None and may_be_secret(hit.content)]
     before = await _text_before(store, bare) if bare else {}
-    return [hit if hit.message_id is None else _redacted(hit, f"{question} {before.get(hit.id, '')}") for hit in hits]
+    asked = surrounding_topics(question)
+    around = {id: surrounding_topics(f"{question} {text}") for id, text in before.items()}
+    return [hit if hit.message_id is None else _redacted(hit, around.get(hit.id, asked)) for hit in hits]
 
 
-def _redacted(hit: Hit, around: str) -> Hit:
-    text = redacted_text(hit.content, around)
+def _redacted(hit: Hit, around: SurroundingTopics) -> Hit:
+    text = redacted_among(hit.content, around)
     return hit if text == hit.content else replace(hit, content=text, summary=text[:SUMMARY_CHARACTERS])
 
 

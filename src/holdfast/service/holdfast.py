@@ -26,6 +26,7 @@ from holdfast.service.profile.local import LocalProfile
 from holdfast.service.quotas import Quotas
 from holdfast.service.recorder import Recorder
 from holdfast.service.runtime import Runtime
+from holdfast.text.cache import clear_text_caches
 
 
 class AsyncHoldfast:
@@ -133,6 +134,7 @@ class AsyncHoldfast:
         """Delete a namespace and every profile in it, for good."""
         await self.runtime.vault.delete_namespace(identifiers.validate_namespace(name))
         self.runtime.recorder.drop(name)
+        clear_text_caches()
         self._invalidate()
         await self.access.note("namespace.deleted", name)
 
@@ -150,6 +152,7 @@ class AsyncHoldfast:
         gone = await self.runtime.vault.delete(*who)
         self.runtime.settings.invalidate(who)
         self.runtime.recorder.drop(*who)
+        clear_text_caches()
         self.access.forget()
         self.runtime.subscriptions.changed(*who)
         return gone

@@ -149,9 +149,11 @@ class Worker:
         Patience is in seconds of work, which take longer on a busy machine. Time to load the models does not count.
         """
         due = self._due.get(who)
+        if due is None or due.done.is_set():
+            return True
         since = began = time.monotonic()
         spent = time.process_time()
-        while due is not None and not due.done.is_set():
+        while not due.done.is_set():
             if not self._warm and time.monotonic() - since < MAX_MODEL_LOAD_SECONDS:
                 began, spent = time.monotonic(), time.process_time()
             left = None if patience is None else self._left(patience, began, spent)

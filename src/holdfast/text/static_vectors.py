@@ -7,8 +7,8 @@ stored with its index entry, so a search only looks up vectors.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from holdfast.domain.errors import ModelError
 from holdfast.domain.types import Floats, Ints
+from holdfast.domain.vectors import matrix_product
 from holdfast.text.wordpiece import WordPiece
 
 LEADING_DIMENSIONS = 96
@@ -57,27 +58,25 @@ def nearness(words: Sequence[str], texts: Sequence[bytes]) -> NDArray[np.float64
     return found
 
 
-def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> Iterator[NDArray[np.float64]]:
-    """For each wanted token, the similarity of each text's nearest token."""
-    tokens = np.frombuffer(b"".join(text or b"\0\0" for text in texts), "<u2").astype(np.int64)
+def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> NDArray[np.float32]:
+    """For each wanted token (a row), the similarity of each text's nearest token."""
+    tokens = np.frombuffer(b"".join([text or b"\0\0" for text in texts]), "<u2").astype(np.intp)
     sizes = np.maximum(np.array(list(map(len, texts))) // 2, 1)
     starts = np.cumsum(sizes) - sizes
-    asked = token_directions(np.array(wanted, np.int64))
+    asked = token_directions(np.array(wanted, np.int64)).T
     if len(tokens) <= MAX_SEPARATE_TOKENS:
-        near = token_directions(tokens) @ asked.T
-        yield from np.maximum.reduceat(near, starts, axis=0).T
-        return
-    in_use = np.zeros(len(vector_table()), bool)
-    in_use[tokens] = True
-    used = np.flatnonzero(in_use)
-    place = np.empty(len(in_use), np.uint16)
-    place[used] = np.arange(len(used))
-    near = np.ascontiguousarray((token_directions(used) @ asked.T).T)
-    at = place[tokens].astype(np.int64)
-    for row in near:  # by word: a row at a time stays in the cache
-        yield np.maximum.reduceat(row[at], starts)
+        near = matrix_product(token_directions(tokens), asked)
+    else:
+        in_use = np.zeros(len(vector_table()), bool)
+        in_use[tokens] = True
+        used = np.flatnonzero(in_use)
+        place = np.empty(len(in_use), np.intp)
+        place[used] = np.arange(len(used))
+        near = matrix_product(token_directions(used), asked).take(place.take(tokens), axis=0)
+    return np.asarray(np.maximum.reduceat(near, starts, axis=0).T)
 
 
+@lru_cache(maxsize=8192)
 def importance(word: str) -> float:
     """How specific a word is: the table's rows are longer for rarer tokens."""
     ids = [id for id in vocabulary().ids(word) if id != vocabulary().unknown]

@@ -73,9 +73,17 @@ def bm25(
 ) -> NDArray[np.float64]:
     """Weight per (part, word): counts is parts × words. Sum over words for the classic score."""
     idf = np.asarray(bm25_weights(frequency, parts))
-    norm = BM25_K1 * (1 - BM25_B + BM25_B * lengths / max(mean_length, 1.0))
-    weight: NDArray[np.float64] = idf * counts * (BM25_K1 + 1) / (counts + norm[:, None])
-    return weight
+    return bm25_saturated(idf, counts, bm25_length_penalty(lengths, mean_length)[:, None])
+
+
+def bm25_length_penalty(lengths: NDArray[np.float64], mean_length: float) -> NDArray[np.float64]:
+    return np.asarray(BM25_K1 * (1 - BM25_B + BM25_B * lengths / max(mean_length, 1.0)))
+
+
+def bm25_saturated(
+    idf: NDArray[np.float64] | float, counts: NDArray[np.float64], length_penalty: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return np.asarray(idf * counts * (BM25_K1 + 1) / (counts + length_penalty))
 
 
 def bm25_weights(frequency: Sequence[int], parts: int) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast.domain import vectors
-from holdfast.domain.vectors import Matrix, best_rows
+from holdfast.domain.vectors import Matrix, best_rows, matrix_product
 
 
 def units(count: int, seed: int = 0) -> np.ndarray:
@@ -40,3 +40,11 @@ def test_growing_row_by_row_equals_loading_at_once(monkeypatch: pytest.MonkeyPat
 def test_equal_scores_keep_their_order() -> None:
     assert best_rows(np.array([1.0, 3.0, 3.0, 2.0, 3.0]), 3).tolist() == [1, 2, 4]
     assert best_rows(np.array([1.0]), 3).tolist() == [0]
+
+
+@pytest.mark.parametrize("shape", [(64,), (64, 7), (64, 900)])
+@pytest.mark.parametrize("count", [0, 1, 23, 700, 5001])
+def test_a_product_in_steps_is_the_product(count: int, shape: tuple[int, ...]) -> None:
+    rows, others = units(count), np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    assert matrix_product(rows, others).shape == (rows @ others).shape
+    assert np.allclose(matrix_product(rows, others), rows @ others, atol=1e-5)

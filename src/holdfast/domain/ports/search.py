@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -55,6 +56,42 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CandidateColumns:
+    """Candidates as arrays, one row for each."""
+
+    memory: NDArray[np.bool_]
+    session: Ints
+    """A number for each session; -1 for none."""
+    position: Ints
+    from_user: NDArray[np.bool_]
+    speaker: Ints
+    """The place of the speaker in `speakers`; -1 for none."""
+    asks: NDArray[np.bool_]
+    at: Ints
+    speakers: tuple[str, ...]
+    """More than these candidates have, perhaps."""
+
+    @classmethod
+    def of(cls, items: Sequence[Candidate]) -> CandidateColumns:
+        sessions: dict[str, int] = {}
+        speakers: dict[str, int] = {}
+
+        def numbers(names: Sequence[str | None], known: dict[str, int]) -> Ints:
+            return np.array([-1 if name is None else known.setdefault(name, len(known)) for name in names], np.int64)
+
+        return cls(
+            memory=np.array([item.memory for item in items], bool),
+            session=numbers([item.session_id for item in items], sessions),
+            position=np.array([item.position for item in items], np.int64),
+            from_user=np.array([item.role == "user" for item in items], bool),
+            speaker=numbers([item.speaker for item in items], speakers),
+            asks=np.array([item.asks for item in items], bool),
+            at=np.array([item.at for item in items], np.int64),
+            speakers=tuple(speakers),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Proposals:
     """The candidates of all channels and their neighbours, with the raw numbers that the ranker needs.
 
@@ -78,3 +115,9 @@ class Proposals:
     frequency: tuple[int, ...]
     agents: tuple[str, ...] = ()
     """If requested: names of agents that wrote something, in order, at most MAX_AGENTS."""
+    known_columns: CandidateColumns | None = None
+    """The items as arrays, where the store has them."""
+
+    def columns(self) -> CandidateColumns:
+        """The items as arrays."""
+        return CandidateColumns.of(self.items) if self.known_columns is None else self.known_columns

@@ -133,6 +133,9 @@ TRAITS = (
 )
 
 
+TRAIT_BY_NAME = {trait.name: trait for trait in TRAITS}
+
+
 def own_trait_keys(question: str) -> list[str]:
     """Keys of the user's own traits that a question in the first person asks for."""
     return [key for trait in TRAITS if trait.name in OWN_KEYS and trait.asked.search(question)

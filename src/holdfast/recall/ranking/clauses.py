@@ -8,13 +8,15 @@ anywhere, the speakers' names, and those after "my sister".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from holdfast.domain.results import Hit
 from holdfast.domain.types import SECOND_HAND_TRUST
 from holdfast.recall.question.target import KIN, kin_of, names_in
+from holdfast.text.cache import cached_by_text
 from holdfast.text.lexicon.entity_names import ORDINARY_WORDS
 from holdfast.text.lexicon.sentences import A_TITLE, ENDS, NOT_AFTER_ABBREVIATION, WIDE_ENDS
 
@@ -54,8 +56,7 @@ _ASKED = re.compile(r'Asked "[^"]*", [^:]{1,40} answered: ')
 _NAMED = re.compile(rf"(?:(?:{A_TITLE})\. )?(?P<name>[A-ZÀ-Þ][\w-]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     text: str
     owners: frozenset[str]
     """Who it is about: SELF, a name, or a relationship to the user; empty when it does not say."""
@@ -84,24 +85,44 @@ def people_in(hits: Sequence[Hit]) -> People:
     told: set[str] = set()
     """Of whom people say themselves what they are to each other: no document or tool can say otherwise."""
     for hit in sorted(hits, key=_is_second_hand):
-        text = hit.content[:MAX_CHARACTERS].replace("’", "'")
-        names |= set(names_in(text))
-        if _KIN_STARTS.isdisjoint(_AFTER_SPACE.findall(text.casefold())):
-            continue
-        for m in (*_RELATED.finditer(text), *_THE.finditer(text)):
-            kin, name = kin_of(m["kin"].lower()), (m["name"] or "").casefold()
-            if name and name not in ORDINARY_WORDS:
-                names.add(name)
-                if not _is_second_hand(hit):
-                    told |= {kin, name}
-                elif told & {kin, name}:
-                    continue
-                also.setdefault(kin, set()).add(name)
-                also.setdefault(name, set()).add(kin)
+        mentioned = _people_mentioned(_start(hit))
+        names |= mentioned.names
+        for kin, name in mentioned.relations:
+            if not _is_second_hand(hit):
+                told |= {kin, name}
+            elif told & {kin, name}:
+                continue
+            also.setdefault(kin, set()).add(name)
+            also.setdefault(name, set()).add(kin)
     for speaker in speakers:
         names |= {speaker, *speaker.split()}
     held = {each: frozenset(others) for each, others in also.items()}
     return People(frozenset(names), held, next(iter(speakers)) if len(speakers) == 1 else None)
+
+
+class PeopleMentioned(NamedTuple):
+    names: frozenset[str]
+    relations: tuple[tuple[str, str], ...]
+    """What somebody is to somebody, and their name: ("wife", "sanna")."""
+
+
+@cached_by_text
+def _people_mentioned(text: str) -> PeopleMentioned:
+    names = frozenset(names_in(text))
+    if _KIN_STARTS.isdisjoint(_AFTER_SPACE.findall(text.casefold())):
+        return PeopleMentioned(names, ())
+    related = ((kin_of(m["kin"].lower()), (m["name"] or "").casefold()) for m in _related_people(text))
+    relations = tuple((kin, name) for kin, name in related if name and name not in ORDINARY_WORDS)
+    return PeopleMentioned(names | {name for _, name in relations}, relations)
+
+
+def _related_people(text: str) -> Iterator[re.Match[str]]:
+    yield from _RELATED.finditer(text)
+    yield from _THE.finditer(text)
+
+
+def _start(hit: Hit) -> str:
+    return hit.content[:MAX_CHARACTERS].replace("’", "'")
 
 
 def _is_second_hand(hit: Hit) -> bool:
@@ -113,8 +134,8 @@ def clauses_of(hit: Hit, known: People) -> list[Clause]:
     mine = _speaker(hit, known)
     last: frozenset[str] = frozenset()
     found = []
-    for text in _split(hit.content[:MAX_CHARACTERS].replace("’", "'"))[:MAX_CLAUSES]:
-        owners = _owners(text, known, last, mine)
+    for text in _clause_texts(_start(hit)):
+        owners = _owners(_subject(text), known, last, mine)
         last = owners - mine - {SELF} or last
         found.append(Clause(text, owners))
     if hit.key is not None and "." in hit.key and hit.kind != "message":
@@ -139,21 +160,51 @@ def _speaker(hit: Hit, known: People) -> frozenset[str]:
     return frozenset({name, *name.split(), *({SELF} if known.alone == name else ())})
 
 
-def _owners(text: str, known: People, last: frozenset[str], mine: frozenset[str]) -> frozenset[str]:
+class ClauseSubject(NamedTuple):
+    """Who a clause speaks of, by its own words."""
+
+    of_speaker: bool = False
+    pronoun: bool = False
+    """Whether it is somebody in a clause before."""
+    related: frozenset[str] = frozenset()
+    """A relationship, and the name if there is one."""
+    name: str = ""
+    """A capitalised first word; whether it is a name is not known here."""
+    also_speaker: bool = False
+
+
+@cached_by_text
+def _subject(text: str) -> ClauseSubject:
     lead = _LEAD.match(text)
     said = text[lead.end() :] if lead else text
-    also = mine if _ALSO_MINE.search(said) else frozenset()
+    also = _ALSO_MINE.search(said) is not None
     if m := _RELATED.match(said):
-        of = {kin_of(m["kin"].lower())} | ({m["name"].casefold()} if m["name"] else set())
-        return known.meant(of) | also
+        named = [m["name"].casefold()] if m["name"] else []
+        return ClauseSubject(related=frozenset([kin_of(m["kin"].lower()), *named]), also_speaker=also)
     if _MINE.match(said):
-        return mine
+        return ClauseSubject(of_speaker=True)
     if _OTHERS.match(said):
+        return ClauseSubject(pronoun=True, also_speaker=also)
+    name = m["name"].casefold() if (m := _NAMED.match(said)) else ""
+    return ClauseSubject(name="" if name in ORDINARY_WORDS else name, also_speaker=also)
+
+
+def _owners(subject: ClauseSubject, known: People, last: frozenset[str], mine: frozenset[str]) -> frozenset[str]:
+    also = mine if subject.also_speaker else frozenset()
+    if subject.related:
+        return known.meant(subject.related) | also
+    if subject.of_speaker:
+        return mine
+    if subject.pronoun:
         return last | also
-    if (m := _NAMED.match(said)) and m["name"].casefold() in known.names and m["name"].casefold() not in ORDINARY_WORDS:
-        name = m["name"].casefold()
-        return known.meant({name}) | also | (frozenset({SELF}) if name == known.alone else frozenset())
+    if subject.name in known.names:
+        return known.meant({subject.name}) | also | (frozenset({SELF}) if subject.name == known.alone else frozenset())
     return also
+
+
+@cached_by_text
+def _clause_texts(text: str) -> tuple[str, ...]:
+    return tuple(_split(text)[:MAX_CLAUSES])
 
 
 def _split(text: str) -> list[str]:

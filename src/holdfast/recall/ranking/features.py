@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.domain.ports.search import Candidate, Proposals
+from holdfast.domain.ports.search import CandidateColumns, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Ints
 from holdfast.recall.question.analysis import Question
@@ -18,23 +18,26 @@ from holdfast.text import tokens
 from holdfast.text.static_vectors import maxsim
 
 Column = NDArray[np.float64]
+MAX_POSITION = 1 << 40
+"""More than the messages of any session."""
 FAR = -3.0
 """The distance in meaning for an item without a vector; also the lower bound for all others."""
 
 
 def feature_columns(question: Question, proposals: Proposals) -> dict[str, Column]:
     """Feature → its value for each proposed item."""
-    items = proposals.items
+    items = proposals.columns()
+    count = len(proposals.items)
     named = _named_speakers(question, items)
-    lexical = _lexical(question, proposals, named)
+    lexical = _lexical(question, proposals, {items.speakers[n] for n in named})
     cosine = _best_part(proposals, np.where(np.isnan(proposals.cosine), -1.0, proposals.cosine), -1.0)
     known = cosine > -1.0
     gap = _distance(cosine, known)
     near = _maxsim(question, proposals)
     before, after = _neighbours(items)
-    spoken = np.array([_speaker_match(item, named) for item in items])
-    asks = np.array([float(item.asks) for item in items])
-    length = np.log1p(np.bincount(proposals.of, proposals.length, len(items)))
+    spoken = _speaker_column(items, named)
+    asks = items.asks.astype(float)
+    length = np.log1p(np.bincount(proposals.of, proposals.length, count))
     together = lexical["words"] + near / max(float(near.max(initial=0.0)), 1e-9) + np.maximum(1 + gap / 2, 0)
     return {
         **lexical,
@@ -56,14 +59,14 @@ def feature_columns(question: Question, proposals: Proposals) -> dict[str, Colum
         **_session_columns(items, lexical["words"], gap, together),
         "speaker": spoken,
         "before_speaker": _column_at(spoken, before),
-        "has_speaker": np.array([float(item.speaker is not None) for item in items]),
-        "from_user": np.array([float(item.role == "user") for item in items]),
-        "memory": np.array([float(item.memory) for item in items]),
-        "key": np.array([float("key" in ranks) for ranks in proposals.channels]),
+        "has_speaker": (items.speaker >= 0).astype(float),
+        "from_user": items.from_user.astype(float),
+        "memory": items.memory.astype(float),
+        "key": np.array(["key" in ranks for ranks in proposals.channels], float),
         "in_window": _window_column(question, items),
-        "first_person": np.full(len(items), float(question.first_person)),
-        "word_count": np.full(len(items), float(len(question.words))),
-        "when_asked": np.full(len(items), float(question.intent == "time")),
+        "first_person": np.full(count, float(question.first_person)),
+        "word_count": np.full(count, float(len(question.words))),
+        "when_asked": np.full(count, float(question.intent == "time")),
     }
 
 
@@ -117,25 +120,25 @@ def _maxsim(question: Question, proposals: Proposals) -> Column:
     return _best_part(proposals, maxsim(pairs, proposals.tokens))
 
 
-def _named_speakers(question: Question, items: tuple[Candidate, ...]) -> set[str]:
-    """The speakers that the question names."""
-    speakers = {item.speaker for item in items if item.speaker is not None}
-    return {speaker for speaker in speakers if set(tokens.tokens(speaker)) & set(question.words)}
+def _named_speakers(question: Question, items: CandidateColumns) -> list[int]:
+    """The places of the speakers that the question names."""
+    words = set(question.words)
+    spoken = np.unique(items.speaker).tolist()
+    return [n for n in spoken if n >= 0 and not words.isdisjoint(tokens.tokens(items.speakers[n]))]
 
 
-def _speaker_match(item: Candidate, named: set[str]) -> float:
+def _speaker_column(items: CandidateColumns, named: list[int]) -> Column:
     """1 when a named speaker wrote the message, -1 when somebody else did; 0 for memories, which have no speaker."""
-    if not named or item.memory:
-        return 0.0
-    return 1.0 if item.speaker in named else -1.0
+    if not named:
+        return np.zeros(len(items.memory))
+    return np.where(items.memory, 0.0, np.where(np.isin(items.speaker, named), 1.0, -1.0))
 
 
-def _session_columns(items: tuple[Candidate, ...], best: Column, gap: Column, together: Column) -> dict[str, Column]:
+def _session_columns(items: CandidateColumns, best: Column, gap: Column, together: Column) -> dict[str, Column]:
     """How good an item's session is: its best item by words and by meaning, and the sum of its items
     relative to the best session's."""
-    places: dict[str | None, int] = {}
-    of = np.array([places.setdefault(item.session_id, len(places)) for item in items], np.int64)
-    alone = np.array([item.session_id is None for item in items], bool)
+    places, of = np.unique(items.session, return_inverse=True)
+    alone = items.session < 0
     lexical, meaning = np.zeros(len(places)), np.full(len(places), FAR)
     np.maximum.at(lexical, of, best)
     np.maximum.at(meaning, of, gap)
@@ -148,21 +151,25 @@ def _session_columns(items: tuple[Candidate, ...], best: Column, gap: Column, to
     }
 
 
-def _window_column(question: Question, items: tuple[Candidate, ...]) -> Column:
+def _window_column(question: Question, items: CandidateColumns) -> Column:
     """1 inside the question's window, -1 outside, 0 when the question has no window."""
     if question.window is None:
-        return np.zeros(len(items))
+        return np.zeros(len(items.at))
     start, stop = map(to_micros, question.window)
-    return np.array([1.0 if start <= item.at < stop else -1.0 for item in items])
+    return np.where((start <= items.at) & (items.at < stop), 1.0, -1.0)
 
 
-def _neighbours(items: tuple[Candidate, ...]) -> tuple[Ints, Ints]:
+def _neighbours(items: CandidateColumns) -> tuple[Ints, Ints]:
     """For each item, the indexes of the messages just before and after it in its session; -1 for none."""
-    places = {(item.session_id, item.position): n for n, item in enumerate(items) if not item.memory}
-    here = [(item.session_id, -9 if item.memory else item.position) for item in items]
-    before = [places.get((session, position - 1), -1) for session, position in here]
-    after = [places.get((session, position + 1), -1) for session, position in here]
-    return np.array(before, np.int64), np.array(after, np.int64)
+    messages = np.flatnonzero(~items.memory)
+    here = items.session[messages] * MAX_POSITION + items.position[messages]
+    order = np.argsort(here)
+    here, messages = here[order], messages[order]
+    follows = here[1:] == here[:-1] + 1
+    before, after = np.full(len(items.memory), -1), np.full(len(items.memory), -1)
+    before[messages[1:][follows]] = messages[:-1][follows]
+    after[messages[:-1][follows]] = messages[1:][follows]
+    return before, after
 
 
 def _best_part(proposals: Proposals, of_part: Column, least: float = 0.0) -> Column:

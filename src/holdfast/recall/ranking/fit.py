@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import mul
+from typing import NamedTuple
 
 from holdfast.domain.results import Hit
 from holdfast.recall.question.target import KIN, Target, kin_of, names_in
-from holdfast.recall.question.traits import NUMBER, Trait
+from holdfast.recall.question.traits import NUMBER, TRAIT_BY_NAME, Trait
 from holdfast.recall.ranking.clauses import SELF, Clause, People, clauses_of
 from holdfast.text import static_vectors, tokens
+from holdfast.text.cache import cached_by_text
 from holdfast.text.dates import windows
 from holdfast.text.lexicon.calendar import A_FULL_MONTH, A_FULL_SEASON, A_FULL_WEEKDAY
 
@@ -49,8 +51,7 @@ _PLACE_KEY = re.compile("city|home|place|address|location")
 _REFERENCE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """The best fitting clause of a hit."""
 
     clause: str
@@ -99,22 +100,47 @@ def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: Near
     owned = [_ownership(sought, clause, known) for _, clause in read]
     for (n, clause), row, own in zip(read, near, owned, strict=True):
         if own >= 0:
-            whole[n] = [max(pair) for pair in zip(whole.get(n, row), row, strict=True)]
+            whole[n] = list(map(max, whole[n], row)) if n in whole else row
             around[n] = f"{around.get(n, '')} {clause.text}"
     best: dict[int, Fit] = {}
+    wanted = Wanted.of(sought)
     for (n, clause), row, own in zip(read, near, owned, strict=True):
         lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
-        fit = _clause_fit(ReadHit(sought, hits[n], known), clause, own, lent, around.get(n, ""))
+        fit = _clause_fit(wanted, ReadHit(sought, hits[n], known), clause, own, lent, around.get(n, ""))
         if n not in best or fit.worth > best[n].worth:
             best[n] = fit
     return [best.get(n, NO_FIT) for n in range(len(hits))]
+
+
+class Wanted(NamedTuple):
+    """What a question asks for, as every clause is compared with it."""
+
+    weights: list[float]
+    """Of the words asked about, then of those traits that none of these words names."""
+    total: float
+    traits: list[tuple[Trait, int]]
+    """Each with the place of its word."""
+    counted: int | None
+    """The place of the word for the thing counted; None when nothing is, or when it is not part of the trait."""
+
+    @classmethod
+    def of(cls, sought: Target) -> Wanted:
+        words = [word for word, _ in sought.about]
+        weights = [weight for _, weight in sought.about]
+        traits = []
+        for trait, word in sought.traits:
+            if word not in words:
+                weights.append(max([*weights, 1.0]))
+            traits.append((trait, words.index(word) if word in words else len(weights) - 1))
+        counted = words.index(sought.counted) if sought.counted in words else None
+        return cls(weights, sum(weights) or 1.0, traits, counted)
 
 
 def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
     """The few clauses that share most words with the question: comparing all of a long text would take too long."""
     if len(found) <= MAX_CLAUSES:
         return found
-    shared = [len(stems.intersection(tokens.tokens(clause.text))) for clause in found]
+    shared = [len(stems & _read_words(clause.text).stems) for clause in found]
     kept = sorted(range(len(found)), key=lambda n: (-shared[n], n))[:MAX_CLAUSES]
     return [found[n] for n in sorted(kept)]
 
@@ -130,44 +156,53 @@ def _nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) ->
     new = [text for text in dict.fromkeys(texts) if text not in compared]
     if new:
         words = [word for word, _ in sought.about]
-        near = static_vectors.nearness(words, [static_vectors.token_ids(text)[0] for text in new]).tolist()
+        read = [_read_words(text) for text in new]
+        near = static_vectors.nearness(words, [each.tokens for each in read]).tolist()
         stems = [tokens.tokens(word)[0] for word in words]
-        for text, row in zip(new, near, strict=True):
-            said = tokens.tokens(text)
-            compared[text] = [1.0 if stem in said else value for stem, value in zip(stems, row, strict=True)]
+        for text, said, row in zip(new, read, near, strict=True):
+            compared[text] = [1.0 if stem in said.stems else value for stem, value in zip(stems, row, strict=True)]
     return [compared[text] for text in texts]
 
 
-def _clause_fit(read: ReadHit, clause: Clause, owned: float, near: list[float], around: str) -> Fit:
+class ReadWords(NamedTuple):
+    stems: frozenset[str]
+    tokens: bytes
+    """The ids of the tokens whose vectors are compared."""
+
+
+@cached_by_text
+def _read_words(text: str) -> ReadWords:
+    return ReadWords(frozenset(tokens.tokens(text)), static_vectors.token_ids(text)[0])
+
+
+def _clause_fit(wanted: Wanted, read: ReadHit, clause: Clause, owned: float, near: list[float], around: str) -> Fit:
     """Computes how a clause fits; a trait or value that only the clauses around it contain counts
     neither for nor against it."""
-    sought = read.sought
-    weights, values = [weight for _, weight in sought.about], list(near)
+    sought, text = read.sought, clause.text
+    values = near if len(wanted.weights) == len(near) else [*near, *[0.0] * (len(wanted.weights) - len(near))]
     untold = elsewhere = 0
-    for trait, word in sought.traits:
-        told = read.tells(trait, clause.text)
-        untold += not told
-        elsewhere += not told and read.tells(trait, around)
-        place = next((n for n, (each, _) in enumerate(sought.about) if each == word), None)
-        if place is None:
-            values, weights = [*values, TOLD if told else 0.0], [*weights, max([*weights, 1.0])]
-        else:
+    if wanted.traits:
+        values = values.copy()
+        for trait, place in wanted.traits:
+            told = read.tells(trait, text)
+            untold += not told
+            elsewhere += not told and read.tells(trait, around)
             values[place] = max(values[place], TOLD) if told else min(values[place], UNTOLD)
-    about = sum(value * weight for value, weight in zip(values, weights, strict=True)) / (sum(weights) or 1.0)
+    about = sum(map(mul, values, wanted.weights)) / wanted.total
     typed = read.typed(clause)
     if typed < 0 and read.typed(Clause(around, clause.owners)) > 0:
         typed = 0.0
-    if sought.counted and typed >= 0 and not _speaks_of_counted(sought, values):
+    if typed >= 0 and wanted.counted is not None and values[wanted.counted] < MIN_COUNTED:
         typed = -1.0
     telling = 0.0 if not sought.traits or untold == elsewhere > 0 else -1.0 if untold else 1.0
     short = len(sought.about) <= SHORT
     if sought.confirms and short and about < CONFIRMED:
         about *= UNTOLD
-    about = about if weights else 1.0
+    about = about if wanted.weights else 1.0
     tells = -1.0 if sought.named and typed < 0 else telling
     named = read.named(clause)
     return Fit(
-        clause=clause.text,
+        clause=text,
         about=about,
         told=tells,
         typed=typed,
@@ -179,8 +214,7 @@ def _clause_fit(read: ReadHit, clause: Clause, owned: float, near: list[float], 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ReadHit:
+class ReadHit(NamedTuple):
     """A hit together with what the question asks for."""
 
     sought: Target
@@ -188,7 +222,7 @@ class ReadHit:
     known: People
 
     def tells(self, trait: Trait, text: str) -> bool:
-        return bool(trait.told.search(text) or (trait.key and self.hit.key and trait.key.search(self.hit.key)))
+        return _tells(text, trait.name) or bool(trait.key and self.hit.key and trait.key.search(self.hit.key))
 
     def named(self, clause: Clause) -> float:
         if not self.sought.names:
@@ -203,20 +237,31 @@ class ReadHit:
             return 0.0
         if sought.value == "time":
             dated = hit.kind == "event" and hit.timestamp is not None
-            if dated or _TIME.search(text) or windows(text, hit.timestamp or _REFERENCE):
+            if dated or _has_value(text, "time") or _names_time(text, hit.timestamp or _REFERENCE):
                 return 1.0
             return 0.0 if sought.past and hit.timestamp is not None else -1.0
         if sought.value == "number":
-            return 1.0 if NUMBER.search(_CALENDAR.sub("", text)) else -1.0
+            return 1.0 if _has_value(text, "number") else -1.0
         if sought.value == "place":
-            return 1.0 if _PLACE.search(text) or (hit.key and _PLACE_KEY.search(hit.key)) else -1.0
+            return 1.0 if _has_value(text, "place") or (hit.key and _PLACE_KEY.search(hit.key)) else -1.0
         return 1.0 if _names_somebody(sought, clause, self.known) else -1.0
 
 
-def _speaks_of_counted(sought: Target, values: list[float]) -> bool:
-    """Whether the clause is about the thing counted. True when that word is not part of the trait, like "people"."""
-    place = next((n for n, (word, _) in enumerate(sought.about) if word == sought.counted), None)
-    return place is None or values[place] >= MIN_COUNTED
+@cached_by_text
+def _has_value(text: str, value: str) -> bool:
+    if value == "number":
+        return NUMBER.search(_CALENDAR.sub("", text)) is not None
+    return (_TIME if value == "time" else _PLACE).search(text) is not None
+
+
+@cached_by_text
+def _names_time(text: str, said_at: datetime) -> bool:
+    return bool(windows(text, said_at))
+
+
+@cached_by_text
+def _tells(text: str, trait: str) -> bool:
+    return TRAIT_BY_NAME[trait].told.search(text) is not None
 
 
 def _names_somebody(sought: Target, clause: Clause, known: People) -> bool:

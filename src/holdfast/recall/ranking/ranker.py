@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.domain.ports.search import Candidate, Proposals
+from holdfast.domain.vectors import matrix_product
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.features import Column, best_cosines, feature_columns
 
@@ -71,8 +72,8 @@ def _inputs(columns: dict[str, Column]) -> NDArray[np.float64]:
 def _network_scores(inputs: NDArray[np.float64]) -> Column:
     """The average output of the networks, whose weights lie side by side."""
     weights = _weights()
-    hidden = np.tanh(inputs @ weights["in"] + weights["bias"])
-    return np.asarray(hidden @ weights["out"] + inputs @ weights["direct"])
+    hidden = np.tanh(matrix_product(inputs, weights["in"]) + weights["bias"])
+    return np.asarray(matrix_product(hidden, weights["out"]) + matrix_product(inputs, weights["direct"]))
 
 
 def reasons(found: Sequence[RankedItem]) -> list[dict[str, float]]:

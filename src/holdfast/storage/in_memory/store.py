@@ -34,6 +34,7 @@ from holdfast.storage.in_memory.graph import MemoryGraphStore
 from holdfast.storage.in_memory.journal import MemoryJournal
 from holdfast.storage.in_memory.search import propose
 from holdfast.storage.in_memory.state import ProfileState, is_expired
+from holdfast.text.cache import clear_text_caches
 
 
 class MemoryStore:
@@ -87,6 +88,7 @@ class MemoryStore:
         self.journal.record(change, applied, state)
         if change.erases:
             self.journal.erase(find_erasure(state, change, documents, lost, removed, parts, before))
+            clear_text_caches()
 
     async def get(self, ids: Sequence[str]) -> list[Item]:
         found = [self._state.find(id) for id in ids]

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.domain.ports.search import MAX_AGENTS, Candidate, Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats
-from holdfast.domain.vectors import best_rows, vector_of_bytes
+from holdfast.domain.vectors import best_rows, matrix_product, vector_of_bytes
 from holdfast.storage.postgres.connections import BoundStatement, Db, Row, query, run_pipeline
 from holdfast.storage.postgres.encryption import ProfileCipher
 from holdfast.storage.postgres.hnsw import BEGIN_INDEX_SCAN, END_INDEX_SCAN, distance_ordering
@@ -330,5 +330,7 @@ def _cosines(data: list[bytes], vector: Floats) -> Floats:
         return np.zeros(0, np.float32)
     values = vector_of_bytes([bytes(each) for each in data])
     return (
-        np.asarray(values @ vector, np.float32) if values.shape[1] == len(vector) else np.zeros(len(data), np.float32)
+        np.asarray(matrix_product(values, vector), np.float32)
+        if values.shape[1] == len(vector)
+        else np.zeros(len(data), np.float32)
     )

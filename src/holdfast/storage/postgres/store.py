@@ -26,6 +26,7 @@ from holdfast.storage.postgres.journal import PostgresJournal
 from holdfast.storage.postgres.search import PostgresSearch
 from holdfast.storage.postgres.where import KNOWN_AT, exact_condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
+from holdfast.text.cache import clear_text_caches
 
 
 class PostgresStore:
@@ -47,9 +48,12 @@ class PostgresStore:
             return applied
 
         try:
-            return await self._database.write(self.profile, run)
+            applied = await self._database.write(self.profile, run)
         except DryRunRollback as rollback:
             return rollback.applied
+        if change.erases:
+            clear_text_caches()
+        return applied
 
     async def get(self, ids: Sequence[str]) -> list[Item]:
         """A plain id is looked up among messages, then among current memories, then everywhere."""

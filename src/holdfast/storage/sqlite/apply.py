@@ -149,8 +149,9 @@ class SqliteChangeWriter:
     def update_cache(self, cache: VectorCache) -> bool:
         """Apply the change to the vector cache; False when the cache must be loaded again."""
         change = self._change
-        if change.forget or change.shorten:
+        if change.erases:
             return False
+        cache.note_change(change)
         if self._parts:
             cache.add(self._parts)
         cache.live[cache.rows(np.array(sorted(self._superseded_parts), np.int64))] = 0

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.domain.ports.search import MAX_AGENTS, Candidate, Probe, Proposals
+from holdfast.domain.ports.search import Candidate, Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats, Ints
-from holdfast.domain.vectors import best_rows, vector_of_bytes
-from holdfast.storage.sqlite.connection import query
-from holdfast.storage.sqlite.vector_cache import CachedPart, VectorCache, parse_integers
+from holdfast.domain.vectors import best_rows, matrix_product, vector_of_bytes
+from holdfast.storage.sqlite.vector_cache import PartDetails, PartTable, Posting, VectorCache, parse_integers, read
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
-from holdfast.text.tokens import bm25, selective_words
+from holdfast.text.tokens import bm25_saturated, bm25_weights, selective_words
 
 NEIGHBOUR_DISTANCE = 1
 """How many messages before and after a proposed one are added as context. Chosen by hand; not measured."""
@@ -27,7 +29,7 @@ MAX_RESCORED = 200
 MAX_TIME_CANDIDATES = 5_000
 """How many parts of a time window are considered. Chosen by hand; not measured."""
 MAX_CACHED_PARTS = 20_000
-"""How many parts a vector cache holds before they are dropped. Chosen by hand; not measured."""
+"""How many parts a vector cache holds the details of before they are dropped. Chosen by hand; not measured."""
 
 _PART_ROWS = """
 SELECT part.n, part.item, part.number, part.tokens, part.asks, message.id, message.session, message.position,
@@ -47,77 +49,82 @@ SELECT part.n, coalesce(occurred_at, created_at) AS at FROM memory JOIN part ON 
 ORDER BY 2 DESC, 1 DESC LIMIT ?3
 """
 _NEIGHBOURS = """
-SELECT group_concat(DISTINCT beside.n)
+SELECT part.n, group_concat(DISTINCT beside.n)
   FROM part JOIN message ON message.n = part.item
   JOIN message AS other ON other.session = message.session
    AND other.position BETWEEN message.position - ?2 AND message.position + ?2 AND (?3 IS NULL OR other.created_at <= ?3)
   JOIN part AS beside ON beside.item = other.n
- WHERE part.n IN (SELECT value FROM json_each(?1))
+ WHERE part.n IN (SELECT value FROM json_each(?1)) GROUP BY part.n
 """
-_AGENTS = """
-WITH RECURSIVE known (agent) AS (
-  SELECT min(agent) FROM {table} WHERE agent IS NOT NULL
-  UNION ALL SELECT (SELECT min(agent) FROM {table} WHERE agent > known.agent) FROM known WHERE known.agent IS NOT NULL
-) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
-"""
-
-Posting = tuple[Ints, NDArray[np.float64], int]
-"""The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
+_NO_ROWS, _NO_TIMES = np.zeros(0, np.int64), np.zeros(0)
+Channel = dict[int, int]
+"""Row → its rank in one channel, 1 is best, in this order."""
 
 
-def propose(db: apsw.Connection, cache: VectorCache, probe: Probe) -> Proposals:
+def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Proposals:
+    """Without a connection it raises CacheMiss where the cache does not have everything."""
     allowed = _allowed_mask(db, cache, probe)
     postings = _load_postings(db, cache, probe.words)
-    cosines = None if probe.vector is None else cache.cosines(probe.vector)
-    channels: dict[int, dict[str, int]] = {}
+    by_key, in_window = _rows_by_key(db, cache, probe, allowed), _rows_in_window(db, cache, probe, allowed)
+    agents = cache.agents(db) if probe.agents else ()
     weight = np.zeros(len(cache))
-    for rows, times, frequency in postings:
-        length = cache.length[rows].astype(float)
-        weight[rows] += bm25(times[:, None], length, [frequency], len(cache), cache.mean_length)[:, 0]
+    idf = bm25_weights([frequency for *_, frequency in postings], len(cache))
+    for each, (rows, times, _) in zip(idf, postings, strict=True):
+        weight[rows] += bm25_saturated(each, times, cache.length_penalty[rows])
     rows = np.flatnonzero((weight > 0) & allowed)
-    _add_ranks(channels, cache, rows, weight[rows], "words", probe)
+    by_words = _ranks(cache, rows, weight[rows], probe)
+    by_meaning: tuple[Channel, Channel] = ({}, {})
+    cosines = None if probe.vector is None else cache.cosines(probe.vector)
     if cosines is not None:
         rows = np.flatnonzero(allowed & (cosines != 0))
         if not cache.exact:
             cosines = _exact_cosines(db, cache, probe, cosines, rows)
-        _add_ranks(channels, cache, rows, cosines[rows], "meaning", probe)
-    for name, found in (
-        ("key", _rows_by_key(db, cache, probe, allowed)),
-        ("time", _rows_in_window(db, cache, probe, allowed)),
-    ):
-        for rank, row in enumerate(found, 1):
-            channels.setdefault(row, {})[name] = rank
-    return _proposals(db, cache, probe, postings, cosines, channels)
+        by_meaning = _ranks(cache, rows, cosines[rows], probe)
+    messages = by_words[0] | {row: min(rank, by_words[0].get(row, rank)) for row, rank in by_meaning[0].items()}
+    channels = {
+        "messages": messages,
+        "words": by_words[1],
+        "meaning": by_meaning[1],
+        "key": _rank_by_row(by_key),
+        "time": _rank_by_row(in_window),
+    }
+    return replace(_proposals(db, cache, probe, postings, cosines, channels), agents=agents)
 
 
-def _add_ranks(
-    channels: dict[int, dict[str, int]], cache: VectorCache, rows: Ints, scores: NDArray[Any], name: str, probe: Probe
-) -> None:
-    """Rank memories and messages separately, so that neither displaces the other."""
-    for memory in (0, 1):
-        same_kind = np.flatnonzero(cache.memory[rows] == memory)
-        top = best_rows(scores[same_kind], probe.memories if memory else probe.limit)
-        channel = name if memory else "messages"
-        for rank, row in enumerate(rows[same_kind[top]].tolist(), 1):
-            ranks = channels.setdefault(row, {})
-            ranks[channel] = min(rank, ranks.get(channel, rank))
+def _ranks(cache: VectorCache, rows: Ints, scores: NDArray[Any], probe: Probe) -> tuple[Channel, Channel]:
+    """The ranks of messages and of memories: separate, so that neither displaces the other."""
+    memory = cache.memory[rows] == 1
+    return (
+        _rank_by_row(_best(rows[~memory], scores[~memory], probe.limit)),
+        _rank_by_row(_best(rows[memory], scores[memory], probe.memories)),
+    )
 
 
-def _allowed_mask(db: apsw.Connection, cache: VectorCache, probe: Probe) -> NDArray[np.bool_]:
+def _best(rows: Ints, scores: NDArray[Any], limit: int) -> list[int]:
+    found: list[int] = rows[best_rows(scores, limit)].tolist()
+    return found
+
+
+def _rank_by_row(rows: list[int]) -> Channel:
+    return dict(zip(rows, range(1, len(rows) + 1), strict=True))
+
+
+def _allowed_mask(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> NDArray[np.bool_]:
     live = cache.live == 1 if probe.as_of is None else _known_mask(db, cache, to_micros(probe.as_of))
-    expired = query(
-        db,
-        "SELECT group_concat(part.n) FROM memory JOIN part ON part.item = -memory.n WHERE memory.expires_at <= ?",
-        (to_micros(probe.now),),
-    )[0][0]
-    if expired is not None:
+    now = to_micros(probe.now)
+    if cache.may_have_expired(db, now):
+        expired = read(
+            db,
+            "SELECT group_concat(part.n) FROM memory JOIN part ON part.item = -memory.n WHERE memory.expires_at <= ?",
+            (now,),
+        )[0][0]
         live[cache.rows(parse_integers(expired))] = False
     if probe.where is None:
         return live
     mask = np.zeros(len(cache), bool)
     for table, sign in (("message", ""), ("memory", "-")):
         sql, bound = condition(probe.where, table)
-        found = query(
+        found = read(
             db, f"SELECT group_concat(part.n) FROM {table} JOIN part ON part.item = {sign}{table}.n WHERE {sql}", bound
         )[0][0]
         mask[cache.rows(parse_integers(found))] = True
@@ -125,71 +132,83 @@ def _allowed_mask(db: apsw.Connection, cache: VectorCache, probe: Probe) -> NDAr
     return live
 
 
-def _known_mask(db: apsw.Connection, cache: VectorCache, then: int) -> NDArray[np.bool_]:
+def _known_mask(db: apsw.Connection | None, cache: VectorCache, then: int) -> NDArray[np.bool_]:
     """Which parts had arrived or were written by then, and were not yet superseded."""
     mask = np.zeros(len(cache), bool)
     joined = "SELECT group_concat(part.n) FROM {} JOIN part ON part.item = {}.n WHERE "
     for found in (
-        query(db, joined.format("message", "message") + "message.created_at <= ?", (then,)),
-        query(db, joined.format("memory", "-memory") + KNOWN_AT, (then, then)),
+        read(db, joined.format("message", "message") + "message.created_at <= ?", (then,)),
+        read(db, joined.format("memory", "-memory") + KNOWN_AT, (then, then)),
     ):
         mask[cache.rows(parse_integers(found[0][0]))] = True
     return mask
 
 
-def _load_postings(db: apsw.Connection, cache: VectorCache, words: tuple[str, ...]) -> list[Posting]:
+def _load_postings(db: apsw.Connection | None, cache: VectorCache, words: tuple[str, ...]) -> list[Posting]:
     """The posting of each word, in order; empty for words that do not decide the ranking."""
-    loaded = {word: _load_posting(db, word) for word in words} if len(cache) <= MAX_PARTS_READ_AT_ONCE else {}
-    known = {word: len(parts) for word, (parts, _) in loaded.items() if len(parts)} or _load_frequencies(db, words)
-    found: dict[str, Posting] = {}
-    read = selective_words([known.get(word, 0) for word in words])
-    for word in (word for word, wanted in zip(words, read, strict=True) if wanted):
-        parts, times = loaded[word] if loaded else _load_posting(db, word)
-        cached = np.isin(parts, cache.n, assume_unique=True) if len(parts) and parts[-1] > cache.n[-1] else slice(None)
-        found[word] = cache.rows(parts), times[cached].astype(float), known[word]
-    empty = np.zeros(0, np.int64)
-    return [found.get(word, (empty, empty.astype(float), known.get(word, 0))) for word in words]
+    if len(cache) <= MAX_PARTS_READ_AT_ONCE:
+        loaded = [_load_posting(db, cache, word) for word in words]
+        frequency = [count for *_, count in loaded]
+    else:
+        loaded = []
+        known = _load_frequencies(db, words)
+        frequency = [known.get(word, 0) for word in words]
+    found: list[Posting] = []
+    for n, wanted in enumerate(selective_words(frequency)):
+        if wanted:
+            found.append(loaded[n] if loaded else _load_posting(db, cache, words[n]))
+        else:
+            found.append((_NO_ROWS, _NO_TIMES, frequency[n]))
+    return found
 
 
-def _load_posting(db: apsw.Connection, word: str) -> tuple[Ints, Ints]:
-    """The parts that a word occurs in, and how often in each."""
-    places = query(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
-    parts = np.sort(parse_integers(places))
-    changes = np.ones(len(parts) + 1, bool)
-    changes[1:-1] = parts[1:] != parts[:-1]
+def _load_posting(db: apsw.Connection | None, cache: VectorCache, word: str) -> Posting:
+    """The posting of a word. One that the cache has is not read again."""
+    if word in cache.postings:
+        return cache.postings[word]
+    places = read(db, "SELECT group_concat(doc) FROM word_place WHERE term = ?", (word,))[0][0]
+    docs = np.sort(parse_integers(places))
+    changes = np.ones(len(docs) + 1, bool)
+    changes[1:-1] = docs[1:] != docs[:-1]
     first = np.flatnonzero(changes)
-    return parts[first[:-1]], first[1:] - first[:-1]
+    parts, times = docs[first[:-1]], (first[1:] - first[:-1]).astype(float)
+    rows = cache.rows(parts)
+    if len(rows) < len(parts):  # some are of a newer write that the cache does not have yet
+        times = times[np.isin(parts, cache.n, assume_unique=True)]
+    posting = rows, times, len(parts)
+    cache.add_posting(word, posting)
+    return posting
 
 
-def _load_frequencies(db: apsw.Connection, words: tuple[str, ...]) -> dict[str, int]:
+def _load_frequencies(db: apsw.Connection | None, words: tuple[str, ...]) -> dict[str, int]:
     """The number of parts each word occurs in. In a large profile it decides which postings are read."""
     marks = ", ".join("?" * len(words))
-    return dict(query(db, f"SELECT term, doc FROM word_count WHERE term IN ({marks})", words))
+    return dict(read(db, f"SELECT term, doc FROM word_count WHERE term IN ({marks})", words))
 
 
-def _exact_cosines(db: apsw.Connection, cache: VectorCache, probe: Probe, cosines: Floats, rows: Ints) -> Floats:
+def _exact_cosines(db: apsw.Connection | None, cache: VectorCache, probe: Probe, cosines: Floats, rows: Ints) -> Floats:
     """Exact cosines for the best of an approximate scan."""
     for memory in (0, 1):
         same_kind = rows[cache.memory[rows] == memory]
         top = same_kind[best_rows(cosines[same_kind], MAX_RESCORED)]
         parts = _json_array(cache.n[top])
-        stored = query(
+        stored = read(
             db,
             "SELECT part, data FROM vector WHERE model = ? AND part IN (SELECT value FROM json_each(?)) ORDER BY part",
             (cache.model, parts),
         )
         if stored and probe.vector is not None:
             at = np.searchsorted(cache.n, np.array([part for part, _ in stored]))
-            cosines[at] = vector_of_bytes([data for _, data in stored]) @ probe.vector
+            cosines[at] = matrix_product(vector_of_bytes([data for _, data in stored]), probe.vector)
     return cosines
 
 
-def _rows_by_key(db: apsw.Connection, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
-    if not probe.keys:
+def _rows_by_key(db: apsw.Connection | None, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
+    if not probe.keys or not cache.may_have_key(db, probe.keys):
         return []
     then = [] if probe.as_of is None else [to_micros(probe.as_of)] * 2
     current = KNOWN_AT if then else "memory.superseded_by IS NULL"
-    found = query(
+    found = read(
         db,
         f"SELECT part.n FROM memory JOIN part ON part.item = -memory.n WHERE memory.key IN "
         f"({', '.join('?' * len(probe.keys))}) AND {current} ORDER BY memory.n DESC LIMIT ?",
@@ -199,79 +218,79 @@ def _rows_by_key(db: apsw.Connection, cache: VectorCache, probe: Probe, allowed:
     return [int(row) for row in rows if allowed[row]]
 
 
-def _rows_in_window(db: apsw.Connection, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]) -> list[int]:
+def _rows_in_window(
+    db: apsw.Connection | None, cache: VectorCache, probe: Probe, allowed: NDArray[np.bool_]
+) -> list[int]:
     """The rows of messages and memories whose time is in the question's window, newest first."""
     if probe.window is None:
         return []
-    found = query(db, _PARTS_IN_WINDOW, (*map(to_micros, probe.window), MAX_TIME_CANDIDATES))
+    found = read(db, _PARTS_IN_WINDOW, (*map(to_micros, probe.window), MAX_TIME_CANDIDATES))
     rows = cache.rows(np.array([n for n, _ in found], np.int64))
     return [int(row) for row in rows if allowed[row]][: probe.limit]
 
 
 def _proposals(
-    db: apsw.Connection,
+    db: apsw.Connection | None,
     cache: VectorCache,
     probe: Probe,
     postings: list[Posting],
     cosines: Floats | None,
-    channels: dict[int, dict[str, int]],
+    channels: dict[str, Channel],
 ) -> Proposals:
     """The proposed items with their proposed parts, their neighbours, and the numbers of each part."""
-    leading = [row for row, ranks in channels.items() if min(ranks.values()) <= probe.with_neighbours]
-    then = None if probe.as_of is None else to_micros(probe.as_of)
-    neighbours = parse_integers(
-        query(db, _NEIGHBOURS, (_json_array(cache.n[leading]) if leading else "[]", NEIGHBOUR_DISTANCE, then))[0][0]
-    )
-    proposed = sorted({*channels, *cache.rows(neighbours).tolist()})
-    found = _load_parts(db, cache, cache.n[proposed] if proposed else cache.n[:0])
-    rows = np.searchsorted(cache.n, np.array(list(found), np.int64))
-    items: dict[int, Candidate] = {}
-    item_ranks: dict[int, dict[str, int]] = {}
-    for row, part in zip(rows.tolist(), found.values(), strict=True):
-        if part.item not in items:
-            items[part.item] = part.about
-            item_ranks[part.item] = dict(channels.get(row, ()))
-            continue
-        ranks = item_ranks[part.item]
-        for channel, rank in channels.get(row, {}).items():
-            ranks[channel] = min(rank, ranks.get(channel, rank))
-    places = {item: place for place, item in enumerate(items)}
+    leading = {row for ranks in channels.values() for row, rank in ranks.items() if rank <= probe.with_neighbours}
+    proposed = sorted({*chain(*channels.values()), *_neighbours(db, cache, probe, leading)})
+    listed = _load_parts(db, cache, proposed)
+    found, rows = cache.parts.found(listed), np.array(listed, np.int64)
+    ranks_of: list[dict[str, int]] = [{} for _ in found.items]
+    place_of = dict(zip(listed, found.of.tolist(), strict=True))
+    for name, channel in channels.items():
+        for row, rank in channel.items():
+            if row in place_of:
+                ranks = ranks_of[place_of[row]]
+                ranks[name] = min(rank, ranks.get(name, rank))
     cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
     return Proposals(
-        items=tuple(items.values()),
-        channels=tuple(item_ranks.values()),
-        of=np.array([places[part.item] for part in found.values()], np.int64),
-        number=np.array([part.number for part in found.values()], np.int64),
+        items=found.items,
+        channels=tuple(ranks_of),
+        of=found.of,
+        number=found.number,
         length=cache.length[rows].astype(float),
         counts=_word_counts(postings, rows),
         cosine=np.where(cosine == 0, np.nan, cosine),
-        tokens=tuple(part.tokens for part in found.values()),
+        tokens=found.tokens,
         parts=len(cache),
         mean_length=cache.mean_length,
-        frequency=tuple(frequency for _, _, frequency in postings),
-        agents=_load_agents(db) if probe.agents else (),
+        frequency=tuple([frequency for _, _, frequency in postings]),
+        known_columns=found.columns,
     )
 
 
-def _load_agents(db: apsw.Connection) -> tuple[str, ...]:
-    """The agents that wrote anything; one index lookup per agent, however much it wrote."""
-    found = [row for table in ("message", "memory") for row in query(db, _AGENTS.format(table=table), (MAX_AGENTS,))]
-    return tuple(sorted({agent for (agent,) in found}))
+def _neighbours(db: apsw.Connection | None, cache: VectorCache, probe: Probe, rows: Set[int]) -> Iterator[int]:
+    """The rows of the messages beside these. Those that the cache has are not read again."""
+    known = cache.neighbours if probe.as_of is None else {}
+    missing = [row for row in rows if row not in known]
+    if missing:
+        then = None if probe.as_of is None else to_micros(probe.as_of)
+        found = read(db, _NEIGHBOURS, (_json_array(cache.n[missing]), NEIGHBOUR_DISTANCE, then))
+        known |= dict.fromkeys(missing, ())
+        for n, beside in found:
+            known[cache.row(n)] = tuple(cache.rows(parse_integers(beside)).tolist())
+    return chain.from_iterable([known[row] for row in rows])
 
 
-def _load_parts(db: apsw.Connection, cache: VectorCache, parts: Ints) -> dict[int, CachedPart]:
-    """The details of these parts, in order. A part that the cache has is not read again."""
-    wanted: list[int] = parts.tolist()
-    missing = [n for n in wanted if n not in cache.parts]
+def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: list[int]) -> list[int]:
+    """Read the details of the parts in these rows that the cache lacks. Returns the rows of those that exist."""
+    missing = [row for row in rows if row not in cache.parts]
     if missing:
         if len(cache.parts) > MAX_CACHED_PARTS:
-            cache.parts.clear()
-            missing = wanted
-        for n, item, number, tokens, asks, *about, at in query(db, _PART_ROWS, (_json_array(np.array(missing)),)):
+            cache.parts, missing = PartTable(), rows
+        for n, item, number, tokens, asks, *about, at in read(db, _PART_ROWS, (_json_array(cache.n[missing]),)):
             id, session, position, role, speaker = about
             candidate = Candidate(id, item < 0, session, position, role, speaker, bool(asks), at)
-            cache.parts[n] = CachedPart(item, number, tokens, candidate)
-    return {n: part for n in wanted if (part := cache.parts.get(n)) is not None}
+            cache.parts.put(cache.row(n), PartDetails(item, number, tokens, candidate))
+        return [row for row in rows if row in cache.parts]
+    return rows
 
 
 def _word_counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:

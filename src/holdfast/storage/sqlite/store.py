@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,14 @@ from holdfast.storage.facets import TAGS, count_rows
 from holdfast.storage.sqlite.connection import SOURCES, Row, memory_number, memory_numbers, query
 from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
+from holdfast.storage.sqlite.item_cache import CacheMiss, ItemCache, ItemMaker, MemoryMaker
 from holdfast.storage.sqlite.journal import SqliteJournal
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
+from holdfast.text.cache import clear_text_caches
+
+MAX_PARTS_SEARCHED_IN_PLACE = 5_000
+"""Up to so many parts, a search that needs no statement runs in the event loop, as its ranking does. Chosen by hand."""
 
 if TYPE_CHECKING:
     from holdfast.storage.sqlite.graph import SqliteGraphStore
@@ -36,6 +42,7 @@ class SqliteStore:
         self._changed = changed
         self._cache: VectorCache | None = None
         self._cache_lock = threading.Lock()
+        self._items = ItemCache()
         self._embedded_below: dict[str, int] = {}
         """Model → the first part that may lack its vector, so that `unembedded_parts` skips the parts before it."""
 
@@ -56,6 +63,7 @@ class SqliteStore:
             with self._cache_lock:
                 if self._cache is not None and not writer.update_cache(self._cache):
                     self._cache = None
+            self._items = ItemCache()
             self._changed()
 
         try:
@@ -66,13 +74,20 @@ class SqliteStore:
         if models:  # a part has one vector: a new model replaces the old one's
             self._embedded_below = {name: n for name, n in self._embedded_below.items() if {name} == models}
         if change.erases:
+            clear_text_caches()
             self._embedded_below.clear()  # row numbers of deleted parts are used again
             await self._file.scrub()
         return applied
 
     async def get(self, ids: Sequence[str]) -> list[Item]:
-        found = await self._file.read(lambda db: _load_items(db, ids)) if ids else {}
-        return [found[id] for id in ids if id in found]
+        cache = self._items  # a write in the meantime begins a new one
+        missing = [id for id in ids if id not in cache.items]
+        known = {id: cache.items[id] for id in ids if id in cache.items}
+        if missing:
+            found = await self._file.read(lambda db: _load_items(db, missing))
+            cache.add_items(found)
+            known |= found
+        return [known[id]() for id in ids if id in known]
 
     async def scan(
         self,
@@ -136,6 +151,9 @@ class SqliteStore:
         from holdfast.storage.sqlite.search import propose
         from holdfast.storage.sqlite.vector_cache import VectorCache
 
+        with suppress(CacheMiss):
+            return self._propose_from_cache(probe)
+
         def search(db: apsw.Connection) -> Proposals:
             with self._cache_lock:
                 db.execute("BEGIN")  # one snapshot for every channel
@@ -149,13 +167,30 @@ class SqliteStore:
 
         return await self._file.read(search)
 
+    def _propose_from_cache(self, probe: Probe) -> Proposals:
+        """What a small profile's cache proposes, without the way to a thread and back. Raises CacheMiss when the cache
+        lacks something or is being loaded or updated."""
+        from holdfast.storage.sqlite.search import propose
+
+        if not self._cache_lock.acquire(blocking=False):
+            raise CacheMiss
+        try:
+            cache = self._cache
+            if cache is None or len(cache) > MAX_PARTS_SEARCHED_IN_PLACE or cache.model != probe.model:
+                raise CacheMiss
+            return propose(None, cache, probe)
+        finally:
+            self._cache_lock.release()
+
     async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
-        statement = (
-            f"SELECT {rows.MEMORY}, {SOURCES} FROM memory WHERE n IN "
-            "(SELECT memory FROM source WHERE message IN (SELECT value FROM json_each(?))) ORDER BY n"
-        )
-        found = await self._file.read(lambda db: query(db, statement, (rows.compact_json(list(messages)),)))
-        return [rows.memory(row) for row in found]
+        cache = self._items  # a write in the meantime begins a new one
+        missing = [id for id in messages if id not in cache.resting]
+        known = {n: make for id in messages for n, make in cache.resting.get(id, ())}
+        if missing:
+            found = await self._file.read(lambda db: _load_resting(db, missing))
+            cache.add_resting(found)
+            known |= {n: make for id in missing for n, make in found[id]}
+        return [known[n]() for n in sorted(known)]
 
     async def claim(self, *, now: datetime, lease: timedelta, limit: int, max_bytes: int = 2**62) -> list[Message]:
         statement = f"""
@@ -223,11 +258,11 @@ class SqliteStore:
 
     async def sleep(self) -> None:
         """Drop the cache and close the connections; the next use opens them again."""
-        self._cache = None
+        self._cache, self._items = None, ItemCache()
         await self._file.sleep()
 
     async def close(self) -> None:
-        self._cache = None
+        self._cache, self._items = None, ItemCache()
         await self._file.close()
 
 
@@ -268,23 +303,37 @@ def release_leases(db: apsw.Connection) -> None:
     db.execute("UPDATE document SET lent = 0 WHERE lent > 0")
 
 
-def _load_items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, Item]:
+def _load_items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, ItemMaker]:
     """Reference → item; a plain id is looked up among messages, then among current memories, then everywhere."""
     listed = (rows.compact_json(list(ids)),)
     within = "IN (SELECT value FROM json_each(?))"
     memories = f"SELECT {rows.MEMORY}, {SOURCES} FROM memory WHERE"
-    found: dict[str, Item] = {}
+    found: dict[str, ItemMaker] = {}
     for row in db.execute(f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE id {within}", listed):
-        found[row[0]] = rows.message(row)
+        found[row[0]] = rows.message_maker(row)
     for row in db.execute(f"{memories} id {within} AND superseded_by IS NULL", listed):
-        found[row[0]] = rows.memory(row)
+        found[row[0]] = rows.memory_maker(row)
     if any(id not in found for id in ids):
         for row in db.execute(f"{memories} ref {within}", listed):
-            memory = rows.memory(row)
-            found[memory.ref] = memory
+            found[rows.memory(row).ref] = rows.memory_maker(row)
     for id, n in memory_numbers(db, [id for id in ids if id not in found]).items():
         for row in query(db, f"{memories} n = ?", (n,)):
-            found[id] = rows.memory(row)
+            found[id] = rows.memory_maker(row)
+    return found
+
+
+def _load_resting(db: apsw.Connection, messages: Sequence[str]) -> dict[str, list[tuple[int, MemoryMaker]]]:
+    """Message → the memories that rest on it, each with its row number."""
+    statement = (
+        f"SELECT {rows.MEMORY}, {SOURCES}, n FROM memory WHERE n IN "
+        "(SELECT memory FROM source WHERE message IN (SELECT value FROM json_each(?)))"
+    )
+    found: dict[str, list[tuple[int, MemoryMaker]]] = {id: [] for id in messages}
+    for *row, n in query(db, statement, (rows.compact_json(list(messages)),)):
+        make = rows.memory_maker(tuple(row))
+        for source in make().sources:
+            if source in found:
+                found[source].append((n, make))
     return found
 
 

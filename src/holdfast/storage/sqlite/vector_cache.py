@@ -1,4 +1,5 @@
-"""The parts of an open profile in memory, one row per part: its length, whether it is live, and its vector.
+"""The parts of an open profile in memory, one row per part: its length, whether it is live, and its vector; and what
+searches read of them and of items, so that a search which finds what earlier ones found needs no statement.
 
 The cache is loaded at the first search after a file is opened, and every write updates it. Dropping it costs a few
 milliseconds and never changes an answer.
@@ -6,17 +7,28 @@ milliseconds and never changes an answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
-from holdfast.domain.ports.search import Candidate
-from holdfast.domain.types import Floats, Ints
+from holdfast.domain.ports.search import MAX_AGENTS, Candidate, CandidateColumns
+from holdfast.domain.types import Change, Floats, Ints, Item
 from holdfast.domain.vectors import Matrix, vector_of_bytes
-from holdfast.storage.sqlite.connection import query
+from holdfast.storage.sqlite.connection import Row, query
+from holdfast.storage.sqlite.item_cache import CacheMiss
+from holdfast.text.tokens import bm25_length_penalty
+
+MAX_CACHED_OCCURRENCES = 100_000
+"""How many occurrences of words are held before they are dropped: 1.6 MB. Chosen by hand; not measured."""
+MAX_PARTS_WITH_KNOWN_KEYS = 20_000
+"""Up to so many parts, all keys of a profile are held. Chosen by hand; not measured."""
+NEVER = 2**63 - 1
+Posting = tuple[Ints, NDArray[np.float64], int]
+"""The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
 
 VECTORS_READ_AT_ONCE = 512
 """How many vectors are decoded at a time: few enough to stay in the second-level cache, which takes a tenth of the time
@@ -25,15 +37,99 @@ _PARTS = """
 SELECT group_concat(n), group_concat(length * 4 + live * 2 + (item < 0))
   FROM (SELECT n, length, live, item FROM part ORDER BY n)
 """
+_AGENTS = """
+WITH RECURSIVE known (agent) AS (
+  SELECT min(agent) FROM {table} WHERE agent IS NOT NULL
+  UNION ALL SELECT (SELECT min(agent) FROM {table} WHERE agent > known.agent) FROM known WHERE known.agent IS NOT NULL
+) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
+"""
+_ITEM, _NUMBER, _MEMORY, _SESSION, _POSITION, _FROM_USER, _SPEAKER, _ASKS, _AT = range(9)
 
 
-class CachedPart(NamedTuple):
-    """The details of a part that a search returns besides the numbers."""
+class PartDetails(NamedTuple):
+    """What is read of one part."""
 
     item: int
     number: int
     tokens: bytes
-    about: Candidate
+    candidate: Candidate
+
+
+class FoundParts(NamedTuple):
+    """Some parts, and the items that they belong to, in order."""
+
+    items: tuple[Candidate, ...]
+    columns: CandidateColumns
+    of: Ints
+    """For each part, the place of its item."""
+    number: Ints
+    tokens: tuple[bytes, ...]
+
+
+class PartTable:
+    """The details of the parts that searches returned, as columns. Parts are named by their rows in the cache."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}
+        self._numbers = np.zeros((64, _AT + 1), np.int64)
+        self._tokens: list[bytes] = []
+        self._candidates: list[Candidate] = []
+        self._sessions: dict[str, int] = {}
+        self._speakers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._places
+
+    def put(self, row: int, part: PartDetails) -> None:
+        about, place = part.candidate, len(self._places)
+        session = -1 if about.session_id is None else self._sessions.setdefault(about.session_id, len(self._sessions))
+        speaker = -1 if about.speaker is None else self._speakers.setdefault(about.speaker, len(self._speakers))
+        if place == len(self._numbers):
+            self._numbers = np.concatenate([self._numbers, np.zeros_like(self._numbers)])
+        self._numbers[place] = (
+            part.item, part.number, about.memory, session, about.position, about.role == "user", speaker, about.asks,
+            about.at,
+        )  # fmt: skip
+        self._places[row] = place
+        self._tokens.append(part.tokens)
+        self._candidates.append(about)
+
+    def found(self, rows: Sequence[int]) -> FoundParts:
+        """The parts of these rows, all of which are in the table."""
+        places = [self._places[row] for row in rows]
+        numbers = self._numbers[places]
+        _, first, item = np.unique(numbers[:, _ITEM], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        leading = first[order]
+        about = numbers[leading].T
+        return FoundParts(
+            items=tuple([self._candidates[places[n]] for n in leading.tolist()]),
+            columns=CandidateColumns(
+                memory=about[_MEMORY] == 1,
+                session=about[_SESSION],
+                position=about[_POSITION],
+                from_user=about[_FROM_USER] == 1,
+                speaker=about[_SPEAKER],
+                asks=about[_ASKS] == 1,
+                at=about[_AT],
+                speakers=tuple(self._speakers),
+            ),
+            of=rank[item],
+            number=numbers[:, _NUMBER],
+            tokens=tuple([self._tokens[place] for place in places]),
+        )
+
+
+def read(db: apsw.Connection | None, sql: str, bound: Sequence[Any] = ()) -> list[Row]:
+    """Read what the cache does not have. Raises CacheMiss without a connection."""
+    if db is None:
+        raise CacheMiss
+    return query(db, sql, bound)
 
 
 class VectorCache:
@@ -43,9 +139,17 @@ class VectorCache:
         self.model = model
         self.n, packed = (parse_integers(column) for column in query(db, _PARTS)[0])
         self.length, self.live, self.memory = packed >> 2, packed >> 1 & 1, packed & 1
-        self.parts: dict[int, CachedPart] = {}
-        """Part → its details as read by a search; they never change while the cache exists."""
+        self.parts = PartTable()
+        """The details of parts as read by a search."""
+        self.postings: dict[str, Posting] = {}
+        """Word → its posting as read by a search."""
+        self.neighbours: dict[int, tuple[int, ...]] = {}
+        """Row → the rows of the messages beside it, as read by a search."""
+        self._keys: set[str] | None = None
+        self._next_expiry: int | None = None
+        self._agents: tuple[str, ...] | None = None
         self._total_length = int(self.length.sum())
+        self._length_penalty: NDArray[np.float64] | None = None
         self._dimensions = 0
         self._matrix = self._load_matrix(db)
 
@@ -60,11 +164,67 @@ class VectorCache:
     def mean_length(self) -> float:
         return self._total_length / len(self.n) if len(self.n) else 0.0
 
+    @property
+    def length_penalty(self) -> NDArray[np.float64]:
+        """What BM25 makes of the length of each row."""
+        if self._length_penalty is None:
+            self._length_penalty = bm25_length_penalty(self.length.astype(float), self.mean_length)
+        return self._length_penalty
+
     def rows(self, parts: Ints) -> Ints:
         """The rows of these parts. Parts of a newer write that are not in the cache yet are left out."""
         at = np.searchsorted(self.n, parts)
         at[at == len(self.n)] = 0
         return at[self.n[at] == parts] if len(self.n) else at[:0]
+
+    def row(self, part: int) -> int:
+        """The row of a part that is in the cache."""
+        return int(np.searchsorted(self.n, part))
+
+    def may_have_key(self, db: apsw.Connection | None, keys: Iterable[str]) -> bool:
+        """Whether a memory may have one of these keys; in a large profile the database tells."""
+        if len(self) > MAX_PARTS_WITH_KNOWN_KEYS:
+            return True
+        if self._keys is None:
+            self._keys = {key for (key,) in read(db, "SELECT DISTINCT key FROM memory WHERE key IS NOT NULL")}
+        return not self._keys.isdisjoint(keys)
+
+    def may_have_expired(self, db: apsw.Connection | None, at: int) -> bool:
+        """Whether a memory may have expired by this time."""
+        if self._next_expiry is None:
+            found = read(db, "SELECT min(expires_at) FROM memory WHERE expires_at IS NOT NULL")[0][0]
+            self._next_expiry = NEVER if found is None else int(found)
+        return self._next_expiry <= at
+
+    def agents(self, db: apsw.Connection | None) -> tuple[str, ...]:
+        """The agents that wrote anything; one index lookup per agent, however much it wrote."""
+        if self._agents is None:
+            found = [
+                row for table in ("message", "memory") for row in read(db, _AGENTS.format(table=table), (MAX_AGENTS,))
+            ]
+            self._agents = tuple(sorted({agent for (agent,) in found}))
+        return self._agents
+
+    def note_change(self, change: Change) -> None:
+        """Drop what a search read that the change makes out of date."""
+        for word in {word for part in change.parts for word in part.words}:
+            self.postings.pop(word, None)
+        if change.messages:
+            self.neighbours.clear()
+        if change.inserted:  # the messages after them have moved
+            self.parts = PartTable()
+        written: tuple[Item, ...] = (*change.messages, *change.memories)
+        if any(item.agent is not None for item in written):
+            self._agents = None
+        if self._keys is not None:
+            self._keys.update(memory.key for memory in change.memories if memory.key is not None)
+        if any(memory.expires_at is not None for memory in change.memories):
+            self._next_expiry = None
+
+    def add_posting(self, word: str, posting: Posting) -> None:
+        if sum(len(rows) for rows, *_ in self.postings.values()) > MAX_CACHED_OCCURRENCES:
+            self.postings.clear()
+        self.postings[word] = posting
 
     def add(self, parts: Iterable[tuple[int, int, bool, bool]]) -> None:
         """Add new parts, as (n, length, live, memory) in ascending order."""
@@ -72,6 +232,7 @@ class VectorCache:
         if len(self.n):  # a search may have loaded the cache between the commit and this call
             columns = columns[columns[:, 0] > self.n[-1]]
         self._total_length += int(columns[:, 1].sum())
+        self._length_penalty = None
         self.n = np.append(self.n, columns[:, 0])
         self.length = np.append(self.length, columns[:, 1])
         self.live = np.append(self.live, columns[:, 2])

@@ -82,6 +82,7 @@ def best_proposals(found: Proposals, probe: Probe) -> Proposals:
         counts=found.counts[rows],
         cosine=found.cosine[rows],
         tokens=tuple(found.tokens[row] for row in rows.tolist()),
+        known_columns=None,
     )
 
 

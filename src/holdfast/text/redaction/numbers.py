@@ -16,12 +16,6 @@ _GROUPED = re.compile(
     r"|(?<![\d.-])3[47]\d\d([ .-])\d{6}\2\d{5}(?![\d-])"
 )
 """In the groups of a card number, which may be mistyped and so fail the check."""
-_CARD_WORD = re.compile(
-    r"\b(?:cards?|visa|mastercard|amex|american express|maestro|cvv|cvc|kreditkarte|karte|carte|tarjeta|cartão"
-    r"|cartao|carta"
-    r"|kaart|creditcard|karta|kort|kartı?|карт[аыу])\b|カード|信用卡|银行卡|卡号|카드",
-    re.I,
-)
 _ISSUERS = re.compile(
     r"4\d{12}(?:\d{3}(?:\d{3})?)?|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d\d"
     r"|4[4-9]\d)\d{12}"
@@ -87,9 +81,9 @@ _LONG = re.compile(r"(?:\d[A-Za-z ./-]?){5}")
 _PLAIN_NUMBER = re.compile(r"(?:19|20)\d\d|\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-](?:19|20)?\d\d|rfc\s?\d+")
 
 
-def number_spans(text: str, low: str, digits: int, around: str) -> Iterator[Span]:
-    """Where numbers of cards, accounts and persons stand; `around` may say that a card is spoken of."""
-    cards = [*_card_spans(text, f"{around} {text}")] if digits >= MIN_CARD_DIGITS else []
+def number_spans(text: str, low: str, digits: int, about_cards: bool) -> Iterator[Span]:
+    """Where numbers of cards, accounts and persons stand; `about_cards` says that a card is spoken of."""
+    cards = [*_card_spans(text, about_cards)] if digits >= MIN_CARD_DIGITS else []
     yield from cards
     if cards:
         yield from (m.span() for m in _EXPIRY.finditer(text))
@@ -117,16 +111,13 @@ def _identity_spans(text: str, low: str, sign: str) -> Iterator[Span]:
         at = low.find(sign, at + 60)
 
 
-def _card_spans(text: str, setting: str) -> Iterator[Span]:
-    said: bool | None = None
+def _card_spans(text: str, about_cards: bool) -> Iterator[Span]:
     for m in _CARD.finditer(text):
         yield from (grouped.span() for grouped in _GROUPED.finditer(text, m.start(), m.end()))
         if any(each in m[0] for each in "./_"):
             continue
         number = "".join(filter(str.isdigit, m[0]))
-        if said is None:
-            said = _CARD_WORD.search(setting) is not None
-        if said or (_ISSUERS.fullmatch(number) and _passes_luhn(number)):
+        if about_cards or (_ISSUERS.fullmatch(number) and _passes_luhn(number)):
             yield m.span()
 
 
