@@ -1,0 +1,67 @@
+"""LangGraph's persistent store: SQLite with sqlite-vec."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.embedder import DIMENSIONS, Embedder
+from benchmarks.peers.workload import Message
+
+SETTINGS = (
+    "`SqliteStore` on a file, with an index over the field `text`; a session is put with one `batch`. SQLite from the "
+    "package pysqlite3-binary where Python's own cannot load extensions."
+)
+PACKAGES = ("langgraph", "langgraph-checkpoint-sqlite", "sqlite-vec")
+NAMESPACE = ("memories", "person")
+
+
+@dataclass
+class Opened:
+    store: Any
+    open_files: ExitStack = field(default_factory=ExitStack)
+
+
+def open(folder: Path, embedder: Embedder) -> Opened:
+    if not hasattr(sqlite3.Connection, "enable_load_extension"):
+        sys.modules["sqlite3"] = import_module("pysqlite3")
+    from langchain_core.embeddings import Embeddings
+    from langgraph.store.sqlite import SqliteStore
+
+    class SameEmbedder(Embeddings):  # type: ignore[misc]
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return list(embedder.embed(texts).tolist())
+
+        def embed_query(self, text: str) -> list[float]:
+            return list(embedder.embed_query(text).tolist())
+
+    files = ExitStack()
+    index = {"dims": DIMENSIONS, "embed": SameEmbedder(), "fields": ["text"]}
+    store = files.enter_context(SqliteStore.from_conn_string(str(folder / "store.db"), index=index))
+    store.setup()
+    return Opened(store, files)
+
+
+def store(opened: Opened, messages: Sequence[Message]) -> None:
+    from langgraph.store.base import PutOp
+
+    opened.store.batch(
+        [
+            PutOp(NAMESPACE, each.id, {"text": each.text, "session": each.session, "date": each.date})
+            for each in messages
+        ]
+    )
+
+
+def search(opened: Opened, question: str, limit: int) -> list[tuple[str, ...]]:
+    return [(item.key,) for item in opened.store.search(NAMESPACE, query=question, limit=limit)]
+
+
+def close(opened: Opened) -> None:
+    opened.open_files.close()
