@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers import processes
 from benchmarks.peers.environments import CACHE, PEERS, NotInstallable, Peer, interpreter
 from benchmarks.peers.page import chart, page
 from benchmarks.peers.workload import SETS, make_workload
@@ -60,6 +61,7 @@ def measure(peer: Peer, set: str, size: int, seconds: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return about | {"reason": f"did not finish within {seconds / 60:.0f} minutes"}
     finally:
+        processes.kill_descendants()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -73,6 +75,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "peers.md")
     given = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
+    processes.adopt_orphans()
     for size in map(int, given.sizes.split(",")):
         for peer in PEERS:
             path = result_path(peer, given.set, size)

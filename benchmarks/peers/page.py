@@ -36,8 +36,8 @@ METHOD = f"""## How it is measured
 - *embedding only* keeps nothing: what it costs is the floor. *plain SQLite* is a table and all cosines in NumPy.
 - Speakers' names are given in front of the text where a memory has no field for them. `OPENBLAS_NUM_THREADS=1` for
   all; otherwise threads are as each memory sets them. The model runs on one thread.
-- Holdfast and nobody else distils memories from what it stores, supersedes and encrypts: that is in its store figures.
-- Holdfast's ranker was trained on our own conversations, so its R@10 there is flattered; nothing was trained on LoCoMo."""
+- Only Holdfast distils memories from what it stores, supersedes old ones and encrypts: that is in its store figures.
+- Holdfast's ranker was trained on our own conversations, which flatters its R@10 there; nothing trains on LoCoMo."""
 
 
 def page(results: Iterable[Result]) -> str:

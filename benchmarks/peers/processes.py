@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import signal
 import time
 from pathlib import Path
 
@@ -17,6 +18,15 @@ def adopt_orphans() -> None:
     """Makes this process the parent of its daemons, so that a database server that detaches still counts."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def kill_descendants() -> None:
+    """Ends whatever a measured process left behind, such as a database server of one that failed."""
+    for pid, _ in _descendants():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:  # it has ended
+            continue
 
 
 def cpu_seconds() -> float:
