@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import processes
+from benchmarks.peers.embedder import Embedder, VectorCache
 from benchmarks.peers.environments import CACHE, PEERS, NotInstallable, Peer, interpreter
 from benchmarks.peers.page import chart, page
-from benchmarks.peers.workload import SETS, make_workload
+from benchmarks.peers.workload import SETS, Workload, make_workload
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = CACHE / "results"
+VECTORS = CACHE / "vectors.db"
 ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",  # NumPy's idle threads would otherwise spin on every small product
     "HF_HUB_OFFLINE": "1",
@@ -46,8 +48,10 @@ def measure(peer: Peer, set: str, size: int, seconds: float) -> dict[str, Any]:
     try:
         (folder / "home").mkdir()
         (folder / "memory").mkdir()
-        make_workload(set, size).write(folder / "workload.json")
-        arguments = [peer.store, folder / "workload.json", folder / "memory", folder / "result.json"]
+        workload = make_workload(set, size)
+        workload.write(folder / "workload.json")
+        embed_ahead(workload)
+        arguments = [peer.store, folder / "workload.json", VECTORS, folder / "memory", folder / "result.json"]
         environment = os.environ | ENVIRONMENT | {"HOME": str(folder / "home")}
         with (RESULTS / f"{peer.store}.log").open("w") as log:
             run = subprocess.run(
@@ -63,6 +67,15 @@ def measure(peer: Peer, set: str, size: int, seconds: float) -> dict[str, Any]:
     finally:
         processes.kill_descendants()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def embed_ahead(workload: Workload) -> None:
+    """Puts the vectors of the messages into the cache."""
+    embedder, cache = Embedder(), VectorCache(VECTORS)
+    for session in workload.sessions():
+        texts = [message.text for message in session if cache.get(message.text) is None]
+        if texts:
+            cache.add(texts, embedder.embed(texts))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Measures one memory in this process: `python -m benchmarks.peers.measurement STORE WORKLOAD FOLDER RESULT`.
+"""Measures one memory in this process: `python -m benchmarks.peers.measurement STORE WORKLOAD VECTORS FOLDER RESULT`.
 
 Run by the environment of the memory, so it imports nothing but the standard library and the embedder. CPU is that of
 all threads and child processes, background work after a call included: whoever counts waits until it is quiet.
@@ -20,20 +20,25 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import processes
-from benchmarks.peers.embedder import Embedder
+from benchmarks.peers.embedder import Embedder, VectorCache
 from benchmarks.peers.workload import Message, Workload, read_workload
 
 LIMIT = 10
 WARM_UP = 5
-QUIET_SHARE, QUIET_SECONDS = 0.1, 2.0
+QUIET_SHARE, QUIET_SECONDS = 0.05, 2.0
 """Background work is over when the process takes less than this share of a core for so long."""
 MAX_FINDING_SECONDS = 30.0
 
 
-def measure(store: Any, workload: Workload, folder: Path) -> dict[str, Any]:
+def measure(store: Any, workload: Workload, vectors: VectorCache, folder: Path) -> dict[str, Any]:
     embedder = Embedder()
     opened = store.open(folder, embedder)
-    result: dict[str, Any] = {"fill": _fill(store, opened, workload)}
+    embedder.cache = vectors
+    for session in workload.sessions():
+        store.store(opened, session)
+    wait_until_quiet()
+    embedder.cache = None
+    result: dict[str, Any] = {}
     singles, asked = workload.singles, workload.questions
     result["store"], _ = _timed([partial(store.store, opened, [message]) for message in singles])
     result["embedded message"], _ = _timed([partial(embedder.embed, [message.text]) for message in singles])
@@ -62,16 +67,6 @@ def wait_until_quiet() -> None:
         time.sleep(QUIET_SECONDS)
         if processes.cpu_seconds() - cpu < QUIET_SHARE * (time.perf_counter() - start):
             return
-
-
-def _fill(store: Any, opened: Any, workload: Workload) -> dict[str, float]:
-    cpu, start = processes.cpu_seconds(), time.perf_counter()
-    for session in workload.sessions():
-        store.store(opened, session)
-    wall = time.perf_counter() - start
-    wait_until_quiet()
-    count = len(workload.messages)
-    return {"cpu": (processes.cpu_seconds() - cpu) / count * 1e3, "wall": wall / count * 1e3}
 
 
 def _timed(calls: Sequence[Callable[[], Any]]) -> tuple[dict[str, float], list[Any]]:
@@ -106,10 +101,10 @@ def _versions(packages: Sequence[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    name, workload, folder, result = sys.argv[1:]
+    name, workload, vectors, folder, result = sys.argv[1:]
     processes.adopt_orphans()
     store = import_module(f"benchmarks.peers.stores.{name}")
-    figures = measure(store, read_workload(Path(workload)), Path(folder))
+    figures = measure(store, read_workload(Path(workload)), VectorCache(Path(vectors)), Path(folder))
     figures |= {"versions": _versions(store.PACKAGES), "settings": store.SETTINGS}
     figures["machine"] = f"on {platform.machine()} with {os.cpu_count()} cores"
     Path(result).write_text(json.dumps(figures), "utf-8")

@@ -12,8 +12,8 @@ from benchmarks.peers.workload import PROBES, SETS, SINGLE_STORES
 Result = dict[str, Any]
 ORDER = [peer.store for peer in PEERS]
 COLUMNS = (
-    "memory", "search: CPU", "× embedding", "p50 / p95", "store: CPU", "p50 / p95", "in bulk: CPU", "found after",
-    "R@10", "RAM MB", "disk MB",
+    "memory", "search: CPU", "× embedding", "p50 / p95", "store: CPU", "p50 / p95", "found after", "R@10", "RAM MB",
+    "disk MB",
 )  # fmt: skip
 INTRODUCTION = """# Beside other memories
 
@@ -26,8 +26,8 @@ METHOD = f"""## How it is measured
   what goes on in the background after the call: the count ends when the process is quiet. **p50 / p95** is wall time.
 - **× embedding**: CPU of a search as a multiple of embedding its question with the same model, measured right after it
   in the same process. What remains above 1 is the memory's own work.
-- **store**: {SINGLE_STORES} messages, one call each, once all others are in. **in bulk**: the messages before that, a
-  session for each call, per message.
+- **store**: {SINGLE_STORES} messages, one call each, once the memory is filled. Filling is not counted: there, the
+  vectors of the messages were computed before, except for Holdfast.
 - **found after**: from the call that stores a message to the end of the first search with its words that finds it;
   median of {PROBES}.
 - **R@10**: the share of the evidence among the first ten hits. A hit counts for the messages it quotes, at most two.
@@ -73,7 +73,6 @@ def _row(result: Result) -> tuple[str, ...]:
         f"{search['p50']:.0f} / {search['p95']:.0f}",
         f"{store['cpu']:.1f}",
         f"{store['p50']:.0f} / {store['p95']:.0f}",
-        f"{result['fill']['cpu']:.1f}",
         _finding_time(result.get("found after", [])),
         "–" if recall is None else f"{100 * recall:.1f}",
         f"{result['memory'] / 1e6:.0f}",

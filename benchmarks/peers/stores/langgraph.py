@@ -6,12 +6,12 @@ import sqlite3
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.embedder import DIMENSIONS, Embedder
+from benchmarks.peers.embedder import DIMENSIONS, Embedder, OneWayEmbedder
 from benchmarks.peers.workload import Message
 
 SETTINGS = (
@@ -25,27 +25,21 @@ NAMESPACE = ("memories", "person")
 @dataclass
 class Opened:
     store: Any
-    open_files: ExitStack = field(default_factory=ExitStack)
+    embedder: OneWayEmbedder
+    open_files: ExitStack
 
 
 def open(folder: Path, embedder: Embedder) -> Opened:
     if not hasattr(sqlite3.Connection, "enable_load_extension"):
         sys.modules["sqlite3"] = import_module("pysqlite3")
-    from langchain_core.embeddings import Embeddings
     from langgraph.store.sqlite import SqliteStore
 
-    class SameEmbedder(Embeddings):  # type: ignore[misc]
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return list(embedder.embed(texts).tolist())
-
-        def embed_query(self, text: str) -> list[float]:
-            return list(embedder.embed_query(text).tolist())
-
+    same = OneWayEmbedder(embedder)
     files = ExitStack()
-    index = {"dims": DIMENSIONS, "embed": SameEmbedder(), "fields": ["text"]}
+    index = {"dims": DIMENSIONS, "embed": same.embed, "fields": ["text"]}
     store = files.enter_context(SqliteStore.from_conn_string(str(folder / "store.db"), index=index))
     store.setup()
-    return Opened(store, files)
+    return Opened(store, same, files)
 
 
 def store(opened: Opened, messages: Sequence[Message]) -> None:
@@ -60,7 +54,8 @@ def store(opened: Opened, messages: Sequence[Message]) -> None:
 
 
 def search(opened: Opened, question: str, limit: int) -> list[tuple[str, ...]]:
-    return [(item.key,) for item in opened.store.search(NAMESPACE, query=question, limit=limit)]
+    with opened.embedder.asking():
+        return [(item.key,) for item in opened.store.search(NAMESPACE, query=question, limit=limit)]
 
 
 def close(opened: Opened) -> None:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.embedder import DIMENSIONS, Embedder
+from benchmarks.peers.embedder import DIMENSIONS, Embedder, OneWayEmbedder
 from benchmarks.peers.workload import Message
 
 SETTINGS = (
@@ -26,34 +26,31 @@ class Opened:
     memory: Any
     folder: Path
     runner: asyncio.Runner
-    embedder: SameEmbedder
+    embedder: OneWayEmbedder
     lines: dict[str, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))
     """File → (first line, id) of its messages, in order."""
     lengths: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
 
-class SameEmbedder:
-    """memsearch embeds questions as it embeds texts; what is searched for is marked here, as the model wants it."""
+class Provider:
+    """The embedder as memsearch wants it."""
 
     model_name = "arctic-embed-s"
     dimension = DIMENSIONS
     batch_size = 64
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: OneWayEmbedder) -> None:
         self._embedder = embedder
-        self.searching = False
 
     async def embed(self, texts: list[str]) -> list[list[float]]:
-        if self.searching:
-            return [self._embedder.embed_query(text).tolist() for text in texts]
-        return list(self._embedder.embed(texts).tolist())
+        return self._embedder.embed(texts)
 
 
 def open(folder: Path, embedder: Embedder) -> Opened:
     from memsearch import MemSearch, core
 
-    same = SameEmbedder(embedder)
-    core.get_provider = lambda *_, **__: same
+    same = OneWayEmbedder(embedder)
+    core.get_provider = lambda *_, **__: Provider(same)
     notes = folder / "notes"
     notes.mkdir()
     memory = MemSearch([notes], milvus_uri=str(folder / "milvus.db"))
@@ -75,11 +72,8 @@ def store(opened: Opened, messages: Sequence[Message]) -> None:
 
 
 def search(opened: Opened, question: str, limit: int) -> list[tuple[str, ...]]:
-    opened.embedder.searching = True
-    try:
+    with opened.embedder.asking():
         hits = opened.runner.run(opened.memory.search(question, top_k=limit))
-    finally:
-        opened.embedder.searching = False
     return [(_message_at(opened.lines[hit["source"]], hit["start_line"]),) for hit in hits]
 
 
