@@ -42,8 +42,8 @@ def measure(store: Any, workload: Workload, vectors: VectorCache, folder: Path) 
     singles, asked = workload.singles, workload.questions
     result["store"], _ = _timed([partial(store.store, opened, [message]) for message in singles])
     result["embedded message"], _ = _timed([partial(embedder.embed, [message.text]) for message in singles])
-    for question in asked[-WARM_UP:]:
-        store.search(opened, question.text, LIMIT)
+    for message in singles[:WARM_UP]:
+        store.search(opened, message.content, LIMIT)
     result["search"], hits = _timed([partial(store.search, opened, question.text, LIMIT) for question in asked])
     result["embedded question"], _ = _timed([partial(embedder.embed_query, question.text) for question in asked])
     if any(hits):

@@ -30,14 +30,15 @@ class Message:
     id: str
     session: str
     role: str
-    speaker: str
+    speaker: str | None
+    """Whose name it is said under, if it has one."""
     content: str
     date: str
 
     @property
     def text(self) -> str:
         """The content after its speaker's name, for memories that have no field for it."""
-        return f"{self.speaker}: {self.content}"
+        return f"{self.speaker or self.role}: {self.content}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,8 @@ def make_workload(name: str, size: int) -> Workload:
 def _case_messages(case: Case) -> Iterator[Message]:
     for session in case.sessions:
         for said in session["messages"]:
-            speaker = said.get("speaker") or said["role"]
             id, place = f"{case.id}/{said['id']}", f"{case.id}/{session['id']}"
-            yield Message(id, place, said["role"], speaker, said["content"], session["date"])
+            yield Message(id, place, said["role"], said.get("speaker"), said["content"], session["date"])
 
 
 def _life_messages() -> tuple[tuple[Message, ...], list[Message]]:
@@ -106,7 +106,7 @@ def _life_messages() -> tuple[tuple[Message, ...], list[Message]]:
     for n, life in enumerate(load_lives("[!h]*.txt")):
         for said in life.messages:
             role = "assistant" if said.speaker == "A" else "user"
-            speaker = {"A": "assistant", "U": "user"}.get(said.speaker, said.speaker)
+            speaker = None if said.speaker in ("A", "U") else said.speaker
             day = f"{said.day}T12:00:00+00:00"
             message = Message(f"life{n}/{said.number}", f"life{n}/{said.session}", role, speaker, said.text, day)
             wanted = len(apart) < SINGLE_STORES + PROBES and len(said.text) >= MIN_PROBE_CHARS

@@ -34,7 +34,8 @@ def open(folder: Path, embedder: Embedder) -> Opened:
 
 def store(opened: Opened, messages: Sequence[Message]) -> None:
     said = [
-        {"role": each.role, "content": each.content, "speaker": each.speaker, "timestamp": each.date}
+        {"role": each.role, "content": each.content, "timestamp": each.date}
+        | ({"speaker": each.speaker} if each.speaker else {})
         for each in messages
     ]
     receipt = opened.profile.ingest(said, session_id=messages[0].session)

@@ -62,7 +62,7 @@ def store(opened: Opened, messages: Sequence[Message]) -> None:
     name = str(path.resolve())
     written = ""
     for message in messages:
-        section = f"### {message.speaker}\n{message.content}\n\n"
+        section = f"### {message.speaker or message.role}\n{message.content}\n\n"
         opened.lines[name].append((opened.lengths[name] + 1, message.id))
         opened.lengths[name] += section.count("\n")
         written += section
