@@ -61,7 +61,8 @@ def measure(peer: Peer, set: str, size: int, seconds: float) -> dict[str, Any]:
         if run.returncode != 0:
             lines = Path(log.name).read_text().strip().splitlines() or [f"ended with {run.returncode}"]
             return about | {"reason": f"failed: {lines[-1]}"}
-        return about | json.loads((folder / "result.json").read_text())
+        figures: dict[str, Any] = json.loads((folder / "result.json").read_text())
+        return about | figures
     except subprocess.TimeoutExpired:
         return about | {"reason": f"did not finish within {seconds / 60:.0f} minutes"}
     finally:

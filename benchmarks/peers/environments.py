@@ -54,7 +54,7 @@ def interpreter(peer: Peer) -> str:
     wanted = "\n".join((*peer.requirements, *EMBEDDER))
     if not done.exists() or done.read_text() != wanted:
         venv.create(folder / "env", clear=True, with_pip=True)
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted.splitlines()]
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted.splitlines()]
         run = subprocess.run(install, capture_output=True, text=True, check=False)
         if run.returncode != 0:
             raise NotInstallable((run.stderr.strip().splitlines() or ["pip failed without a message"])[-1])

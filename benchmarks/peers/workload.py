@@ -102,7 +102,8 @@ def _life_messages() -> tuple[tuple[Message, ...], list[Message]]:
     """The messages of everybody's lives but the held-back ones: those to be stored singly, and the others."""
     from evals.data.life import load_lives
 
-    apart, others = [], []
+    apart: list[Message] = []
+    others: list[Message] = []
     for n, life in enumerate(load_lives("[!h]*.txt")):
         for said in life.messages:
             role = "assistant" if said.speaker == "A" else "user"
