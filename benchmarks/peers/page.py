@@ -18,16 +18,16 @@ COLUMNS = (
 INTRODUCTION = """# Beside other memories
 
 Written by `make bench-peers`. The same messages and questions go to each memory, with the same embedder
-(snowflake-arctic-embed-s, the same files) and no language model. Each runs alone in a process and an environment of its
-own, {machine}. Other work may have shared the machine: CPU says more than wall time, and *× embedding* most of all."""
+(snowflake-arctic-embed-s, the same files) and no language model. Each runs in a process and an environment of its own,
+{machine}. Other work may have shared the machine: CPU says more than wall time, and *× embedding* most of all."""
 METHOD = f"""## How it is measured
 
 - Milliseconds for one call. **CPU** is that of all threads and child processes, a database server's included, and of
   what goes on in the background after the call: the count ends when the process is quiet. **p50 / p95** is wall time.
 - **× embedding**: CPU of a search as a multiple of embedding its question with the same model, measured right after it
   in the same process. What remains above 1 is the memory's own work.
-- **store**: {SINGLE_STORES} messages, one call each, once the memory is filled. Filling is not counted: there, the
-  vectors of the messages were computed before, except for Holdfast.
+- **store**: {SINGLE_STORES} messages, one call each, once the memory is filled. Filling is not counted; its vectors
+  were computed before, where a memory embeds the text as it is given.
 - **found after**: from the call that stores a message to the end of the first search with its words that finds it;
   median of {PROBES}.
 - **R@10**: the share of the evidence among the first ten hits. A hit counts for the messages it quotes, at most two.

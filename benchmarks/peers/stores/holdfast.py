@@ -49,5 +49,9 @@ def search(opened: Opened, question: str, limit: int) -> list[tuple[str, ...]]:
     return [tuple(opened.ids[id] for id in ids if id in opened.ids) for ids in quoted]
 
 
+def settle(opened: Opened) -> None:
+    opened.profile.settle()
+
+
 def close(opened: Opened) -> None:
     opened.memory.close()

@@ -36,7 +36,7 @@ def open(folder: Path, embedder: Embedder) -> Opened:
 
     same = OneWayEmbedder(embedder)
     files = ExitStack()
-    # `fields` is the documented name; this version of the SQLite store reads `text_fields`, else embeds the whole value.
+    # `fields` is the documented name; this version reads `text_fields`, and would embed the whole value without it.
     index = {"dims": DIMENSIONS, "embed": same.embed, "fields": ["text"], "text_fields": ["text"]}
     store = files.enter_context(SqliteStore.from_conn_string(str(folder / "store.db"), index=index))
     store.setup()
