@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,7 @@ def main() -> None:
     given = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
     processes.adopt_orphans()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing that was started stays behind
     for size in map(int, given.sizes.split(",")):
         for peer in PEERS:
             path = result_path(peer, given.set, size)
