@@ -56,7 +56,11 @@ def page(results: Iterable[Result]) -> str:
 def _section(set: str, size: int, results: Sequence[Result]) -> list[str]:
     measured = [each for each in results if "reason" not in each]
     questions = max((each.get("questions", 0) for each in measured), default=0)
-    missing = [f"{peer.title} has no result at this size" for peer in PEERS if peer.store not in {each["peer"] for each in results}]
+    missing = [
+        f"{peer.title} has no result at this size"
+        for peer in PEERS
+        if peer.store not in {each["peer"] for each in results}
+    ]
     missing += [f"{each['title']} {each['reason']}" for each in results if "reason" in each]
     parts = [f"## {size:,} messages, {questions} questions about {SETS[set]}"]
     if measured:
