@@ -4,7 +4,7 @@ BIN  := $(VENV)/bin
 DONE := $(VENV)/.installed
 DOCS := build/docs-env
 
-.PHONY: serve test check ui docs docs-lock prove prove-llm bench eval lock clean
+.PHONY: serve test check ui docs docs-lock prove prove-llm bench bench-peers eval lock clean
 
 serve: $(DONE)
 	$(BIN)/holdfast serve
@@ -55,6 +55,11 @@ bench: $(DONE)
 	$(BIN)/python -m benchmarks.service --out docs/results/service.md
 	$(BIN)/python -m benchmarks.streams --out docs/results/streams.md
 	$(BIN)/python -m benchmarks.across --out docs/results/across.md
+
+# Holdfast beside other memories, each installed under .cache/peers; `make bench-peers SIZES=400` takes minutes.
+SIZES ?= 400,10000
+bench-peers: $(DONE)
+	$(BIN)/python -m benchmarks.peers --sizes $(SIZES)
 
 eval: $(DONE)
 	$(BIN)/python -m evals

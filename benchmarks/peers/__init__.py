@@ -1,0 +1,1 @@
+"""Holdfast beside other memories: the same messages, questions and embedder, each in a process of its own."""
