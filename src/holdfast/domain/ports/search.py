@@ -73,6 +73,8 @@ class CandidateColumns:
 
     @classmethod
     def of(cls, items: Sequence[Candidate]) -> CandidateColumns:
+        import numpy as np
+
         sessions: dict[str, int] = {}
         speakers: dict[str, int] = {}
 

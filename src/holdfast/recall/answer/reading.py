@@ -39,7 +39,7 @@ RELEVANCE_SHARE = 0.4
 """How much a hit's relevance counts beside the logarithm of its rank for what is read. In lives that nothing learned
 from, the answer is among what is read for 89.8 of 100 questions; by rank alone for 88.6."""
 MIN_REPLACED_FIT = 0.9
-"""How well a statement must fit the question to be left out where a newer one fits as well. Chosen by hand."""
+"""How well a statement must fit the question to be left out where a newer one under a key does. Chosen by hand."""
 PASSAGE_CHARACTERS = 240
 """Longer messages are read in parts; the reader is trained with parts of this length."""
 MAX_PARTS = 3
@@ -106,12 +106,12 @@ async def read_answer(
 ) -> Answer:
     """The answer that the reader finds in what was seen, cited; empty when it is not sure enough."""
     if not _asks_past(question):
-        seen = [hit for hit in seen if not _is_replaced(hit)] or seen
+        seen = _present_hits(seen) or seen
     own = [hit for hit in seen if standing(hit) != SECOND_HAND]
     found, chance = await _read(searcher, reader, question, own)
     if chance < MIN_CHANCE and len(own) < len(seen):
         found, chance = await _read(searcher, reader, question, seen)
-    if chance < MIN_CHANCE and seen and (seen[0].assessment.fit or 0.0) >= 1.0 and not _is_replaced(seen[0]):
+    if chance < MIN_CHANCE and seen and (seen[0].assessment.fit or 0.0) >= 1.0:
         alone = await read_hits(searcher, reader, question, seen[:1])
         if alone.kind == "span" and alone.chance >= MIN_CHANCE_ALONE:
             found, chance = alone, alone.chance
@@ -146,10 +146,14 @@ async def _read(
     return found, sureness(question, found, seen, support(question, seen, searcher.models.embedder.model))
 
 
-def _is_replaced(hit: Hit) -> bool:
-    """Whether something newer holds in place of what the hit says."""
-    state = hit.assessment
-    return state.superseded or state.outdated or (state.older and (state.fit or 0.0) >= MIN_REPLACED_FIT)
+def _present_hits(hits: Sequence[Hit]) -> list[Hit]:
+    """Without what something newer replaced; and where a memory states what is asked under its key, without older
+    statements of the same."""
+    left = [hit for hit in hits if not (hit.assessment.superseded or hit.assessment.outdated)]
+    fitting = [hit for hit in left if (hit.assessment.fit or 0.0) >= MIN_REPLACED_FIT]
+    if any(hit.key is not None and not hit.assessment.older for hit in fitting):
+        left = [hit for hit in left if not (hit.assessment.older and hit in fitting)]
+    return left
 
 
 async def _ended_messages(searcher: Searcher, found: ReadHits) -> set[str]:
