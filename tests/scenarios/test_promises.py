@@ -32,6 +32,7 @@ from holdfast.domain.ports.models import Embedder, Extractor
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.results import Hit
 from holdfast.domain.types import Draft, Floats, Memory, Message
+from holdfast.ingest import digest
 from holdfast.service import worker
 from holdfast.service.runtime import Runtime
 from holdfast.storage.postgres.vault import PostgresVault
@@ -487,7 +488,7 @@ async def test_a_poisonous_message_does_not_take_its_neighbours_along(tmp_path: 
 async def test_a_write_during_the_workers_last_round_is_digested_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embed = worker.embed_missing_parts
+    embed = digest.embed_missing_parts
     late = [messages_of("I live in Porto")]
     async with open_memory(
         tmp_path, extractor=ScriptedExtractor({"I live in Porto": [fact("Lives in Porto")]})
@@ -500,7 +501,7 @@ async def test_a_write_during_the_workers_last_round_is_digested_too(
                 await alice.ingest(late.pop(), session_id="s2")
             return embedded
 
-        monkeypatch.setattr(worker, "embed_missing_parts", embed_then_write)
+        monkeypatch.setattr(digest, "embed_missing_parts", embed_then_write)
         await alice.ingest(messages_of("hello"), session_id="s1", wait=True)
         await alice.settle()
         assert (await alice.stats()).pending == 0

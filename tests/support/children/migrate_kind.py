@@ -13,7 +13,6 @@ from typing import Any
 
 from holdfast import Holdfast
 from holdfast.lifecycle.migration import migrate
-from holdfast.service.profile import kinds
 from holdfast.storage.sqlite.journal import SqliteJournal
 from holdfast.storage.sqlite.store import SqliteStore
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
@@ -45,7 +44,7 @@ def main(folder: str, last: str, back: str) -> None:
     def small(self: Any, *args: Any) -> None:
         first(self, *args, batch=4)
 
-    kinds.Migration.__init__ = small  # type: ignore[method-assign]
+    migrate.Migration.__init__ = small  # type: ignore[method-assign]
     with Holdfast.open(folder, embedder=HashingEmbedder(), extractor=ScriptedExtractor()) as memory:
         alice = memory.profile("app", "alice")
         alice.settle(120)

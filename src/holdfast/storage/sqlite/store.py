@@ -19,10 +19,10 @@ from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message,
 from holdfast.storage import cursors, rows
 from holdfast.storage.dry_run import DryRunRollback
 from holdfast.storage.facets import TAGS, count_rows
+from holdfast.storage.item_cache import CacheMiss, ItemCache, ItemMaker, MemoryMaker
 from holdfast.storage.sqlite.connection import SOURCES, Row, memory_number, memory_numbers, query
 from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
-from holdfast.storage.sqlite.item_cache import CacheMiss, ItemCache, ItemMaker, MemoryMaker
 from holdfast.storage.sqlite.journal import SqliteJournal
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value

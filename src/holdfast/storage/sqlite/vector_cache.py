@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from holdfast.domain.ports.search import MAX_AGENTS, Candidate, CandidateColumns
 from holdfast.domain.types import Change, Floats, Ints, Item
 from holdfast.domain.vectors import Matrix, vector_of_bytes
+from holdfast.storage.item_cache import CacheMiss
 from holdfast.storage.sqlite.connection import Row, query
-from holdfast.storage.sqlite.item_cache import CacheMiss
 from holdfast.text.tokens import bm25_length_penalty
 
 MAX_CACHED_OCCURRENCES = 100_000
