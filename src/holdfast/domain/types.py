@@ -317,8 +317,7 @@ class Change:
     job: Job | None = None
     once: Once | None = None
     """Stored with the result of the change. Raises Conflict when its key exists: another request was first."""
-    dry_run: bool = False
-    """Report what the change would do, and do nothing."""
+    dry_run: bool = False  # report what the change would do, and do nothing
 
     @property
     def leased(self) -> tuple[str, ...]:

@@ -54,8 +54,7 @@ MAX_CANDIDATES_READ, MIN_CANDIDATE_PROBABILITY = 3, 0.02
 statements that ended are among them; a minimum of 0.01 reads a sixth more for two, four candidates a fifth for two."""
 MIN_CHANGE_PROBABILITY, MIN_SUPERSEDED_PROBABILITY = 0.4, 0.5
 """Minimum probability to supersede a candidate: where the new statement has a word of change and shares a specific word
-with the old one, and elsewhere. In lives that nothing was learned from, 0.4 finds 44 of 100 changes with a precision of
-0.66, 0.5 finds 35 with 0.73."""
+with the old one, and elsewhere. In unseen lives, 0.4 finds 44 of 100 changes with a precision of 0.66, 0.5 35, 0.73."""
 MIN_ENDED_BY_EVENT_PROBABILITY = 0.8
 """The same for an event without a word of change: a washed car is still driven. Chosen by hand."""
 MIN_FURTHER_LOG_ODDS = 3.0

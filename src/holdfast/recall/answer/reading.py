@@ -52,9 +52,8 @@ class ReaderFailed(Exception):
 
 async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question, hits: Sequence[Hit]) -> ReadHits:
     """Reads the messages behind the hits, as many as fit: those that rank high and are likely about the question."""
-    ranks = {id(hit): rank for rank, hit in enumerate(hits, 1)}
-    likely = sorted(hits, key=lambda hit: log(ranks[id(hit)]) - RELEVANCE_SHARE * _log_odds(hit.relevance))
-    told = await verbatim_hits(searcher.store, likely, question.text)
+    ranked = sorted(enumerate(hits, 1), key=lambda each: log(each[0]) - RELEVANCE_SHARE * _log_odds(each[1].relevance))
+    told = await verbatim_hits(searcher.store, [hit for _, hit in ranked], question.text)
     times = await said_at(searcher.store, told)
     told, times = _said_until(question, told, times)
     passages, places = [], []
