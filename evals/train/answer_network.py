@@ -14,13 +14,14 @@ import os
 import random
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from life_split import is_held
-from reader_network import Layer, Matrix, Norm, values
+from reader_network import Layer, Matrix, Norm, Training, values
 from torch import nn
 from torch.nn import functional
 
@@ -31,9 +32,11 @@ HERE = Path(__file__).resolve().parents[1] / ".cache" / "answers"
 WIDTH, HIDDEN, KINDS = 384, 128, 5
 LAYERS = int(os.environ.get("LAYERS", "12"))
 NONE, LIST = 0, 2
-RATE = float(os.environ.get("RATE", "8e-4"))
-HEAD_RATE, DROP, SMOOTH = 1e-3, 0.1, 0.99
+DROP, SMOOTH = 0.1, 0.99
 EPOCHS = float(os.environ.get("EPOCHS", "9"))
+SECONDS = float(os.environ.get("SECONDS", "inf"))
+"""How long it learns at most."""
+SEED = int(os.environ.get("SEED", "0"))
 BATCH = int(os.environ.get("BATCH", "64"))
 MAX_TOKENS = int(os.environ.get("MAX_TOKENS", "288"))
 SIZES = (176, MAX_TOKENS)
@@ -147,61 +150,6 @@ def loss(net: AnswerNet, ids: Any, kinds: Any, mask: Any, goal: Any, marks: Any)
     return total + 2 * (inside * real).sum() / real.sum().clamp(min=1)
 
 
-class Training:
-    """Training steps. On a GPU each is captured as a graph, one for each length: launching its kernels one by one takes
-    several times as long as computing them."""
-
-    def __init__(self, net: AnswerNet) -> None:
-        self.net = net
-        named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
-        heads = [value for name, value in named if name.startswith(("k1", "k2", "span"))]
-        body = [value for name, value in named if not name.startswith(("k1", "k2", "span"))]
-        self.learning: list[Any] = [*body, *heads]
-        groups = [{"params": body, "rate": RATE}, {"params": heads, "rate": HEAD_RATE}]
-        for group in groups:
-            group["lr"] = torch.tensor(0.0, device=DEVICE)
-        self.steady = torch.optim.AdamW(groups, weight_decay=0.01, capturable=DEVICE == "cuda")
-        self.graphs: dict[int, tuple[Any, list[Any], Any]] = {}
-
-    def step(self, rows: list[Context], wanted: list[int], share: float) -> Any:
-        """Learns from one batch at a share of the rate; returns the loss."""
-        for group in self.steady.param_groups:
-            group["lr"].fill_(group["rate"] * share)
-        size = next(each for each in SIZES if each >= max(len(ids) for ids, *_ in rows))
-        inputs = [*arrays(rows, size), *goals(rows, wanted, size)]
-        if DEVICE == "cpu":
-            return self._learn(inputs)
-        if size not in self.graphs:
-            self._capture(size, inputs)
-        graph, held, value = self.graphs[size]
-        for mine, new in zip(held, inputs, strict=True):
-            mine.copy_(new, non_blocking=True)
-        graph.replay()
-        return value
-
-    def _learn(self, inputs: list[Any]) -> Any:
-        self.steady.zero_grad(set_to_none=True)
-        value = loss(self.net, *inputs)
-        value.backward()
-        torch.nn.utils.clip_grad_norm_(self.learning, 1.0)
-        self.steady.step()
-        return value.detach()
-
-    def _capture(self, size: int, inputs: list[Any]) -> None:
-        held = [each.to(DEVICE) for each in inputs]
-        aside = torch.cuda.Stream()
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
-            for _ in range(3):
-                self._learn(held)
-        torch.cuda.current_stream().wait_stream(aside)
-        graph = torch.cuda.CUDAGraph()
-        self.steady.zero_grad(set_to_none=True)
-        with torch.cuda.graph(graph):
-            value = self._learn(held)
-        self.graphs[size] = graph, held, value
-
-
 def batches(samples: list[Any], dice: random.Random) -> Any:
     """Samples of about the same length together, in a random order; the few that fill no batch are left out."""
     dice.shuffle(samples)
@@ -215,8 +163,8 @@ def batches(samples: list[Any], dice: random.Random) -> Any:
 
 def fit(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(0)
-    dice = random.Random(0)
+    torch.manual_seed(SEED)
+    dice = random.Random(SEED)
     with gzip.open(HERE / "lives.json.gz", "rt") as file:
         lives = json.load(file)
     held = [life for life in lives if is_held(life["name"])]
@@ -227,20 +175,25 @@ def fit(out: Path) -> None:
         dice.shuffle(pool)
         pool = pool[:limit]
     net = AnswerNet().to(DEVICE)
-    training = Training(net)
+    named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
+    heads = [value for name, value in named if name.startswith(("k1", "k2", "span"))]
+    body = [value for name, value in named if not name.startswith(("k1", "k2", "span"))]
+    training = Training(partial(loss, net), body, heads)
     steps, step, began = int(EPOCHS * len(pool) / BATCH), 0, time.time()
     tracked, mean = training.learning, list[Any]()
     shown = torch.zeros((), device=DEVICE)
     net.train()
     print(len(pool), "questions", steps, "steps", flush=True)
-    while step < steps:
+    progress = 0.0
+    while progress < 1:
         samples = [(context(life, question, dice), question["kind"]) for life, question in pool]
         for batch in batches(samples, dice):
-            if step >= steps:
+            if (progress := max(step / steps, (time.time() - began) / SECONDS)) >= 1:
                 break
-            progress = step / steps
             share = min(1.0, 20 * progress + 0.01) * (1 - progress)
-            value = training.step([row for row, _ in batch], [kind for _, kind in batch], share)
+            rows, wanted = [row for row, _ in batch], [kind for _, kind in batch]
+            size = next(each for each in SIZES if each >= max(len(ids) for ids, *_ in rows))
+            value = training.step(size, [*arrays(rows, size), *goals(rows, wanted, size)], share)
             if progress >= 0.5:
                 with torch.no_grad():
                     mean = mean or [each.detach().clone() for each in tracked]

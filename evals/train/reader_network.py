@@ -33,8 +33,10 @@ SECONDS = float(os.environ.get("SECONDS", "600"))
 """How long it learns."""
 START = os.environ.get("START", "")
 """A `reader.npz` to go on from, with half the rate; without it, learning starts from the embedder."""
-QUERIES, SENTENCES = 64, 64
-"""Of each step."""
+PAIRS, SENTENCES, CHUNKS = 384, 64, 3
+"""Of each step; the pairs in chunks, those of about one length together."""
+SIZES = (64, 96, 128, 160, 256)
+"""The lengths that chunks are padded to."""
 SHOWN = 6
 """Candidates of a query that a step looks at; the others by chance."""
 DENSE = ("q", "k", "v", "o", "up", "down")
@@ -125,7 +127,7 @@ class Net(nn.Module):
         x = self.norm(self.words[ids] + self.position[: ids.shape[1]] + self.token_type[kinds])
         x = functional.dropout(x, DROP, self.training)
         hidden = torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill(mask == 0, -1e4)[:, None, None]
-        hidden = hidden.to(torch.bfloat16) if torch.is_autocast_enabled() else hidden
+        hidden = hidden.to(torch.bfloat16) if torch.is_autocast_enabled(DEVICE) else hidden
         for layer in self.layers:
             x = layer(x, hidden)
         real = mask[..., None].to(x.dtype)
@@ -159,29 +161,26 @@ class Reader:
                 if name in learned:
                     learned[name].copy_(torch.tensor(values))
 
-    def read(self, rows: list[Row], chunks: int = 1) -> Any:
-        """Of pairs or of sentences; those of about one length together."""
-        order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))
-        found = []
-        for part in np.array_split(np.array(order), min(chunks, len(rows))):
-            some = [rows[n] for n in part]
-            long = max(len(ids) for ids, _, _ in some)
-            ids, kinds, mask = (np.zeros((len(some), long), np.int64) for _ in range(3))
-            for n, (each, first, _) in enumerate(some):
-                ids[n, : len(each)], kinds[n, first : len(each)], mask[n, : len(each)] = each, 1, 1
-            shown = np.array([each for _, _, each in some], np.float32)
-            mean, spread = self.scaling[shown.shape[1] == CLASSES]
-            shown = ((shown - mean) / spread).clip(-5, 5).astype("f4")
-            found.append(self.net(*(torch.from_numpy(each).to(DEVICE) for each in (ids, kinds, mask, shown))))
-        return torch.cat(found)[torch.tensor(np.argsort(order), device=DEVICE)]
+    def arrays(self, rows: list[Row], size: int = 0) -> list[Any]:
+        """Ids, segment ids, mask and what the head is shown, padded."""
+        long = size or max(len(ids) for ids, _, _ in rows)
+        ids, kinds, mask = (np.zeros((len(rows), long), np.int64) for _ in range(3))
+        for n, (each, first, _) in enumerate(rows):
+            ids[n, : len(each)], kinds[n, first : len(each)], mask[n, : len(each)] = each, 1, 1
+        shown = np.array([each for _, _, each in rows], np.float32)
+        mean, spread = self.scaling[shown.shape[1] == CLASSES]
+        shown = ((shown - mean) / spread).clip(-5, 5).astype("f4")
+        return [torch.from_numpy(each) for each in (ids, kinds, mask, shown)]
 
     def read_all(self, rows: list[Row]) -> list[Any]:
         self.net.eval()
         found: list[Any] = []
         with torch.no_grad():
-            for start in range(0, len(rows), 512):
-                found += self.read(rows[start : start + 512], chunks=4).cpu().numpy().round(3).tolist()
-        return found
+            order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))
+            for start in range(0, len(rows), 256):
+                some = self.arrays([rows[n] for n in order[start : start + 256]])
+                found += self.net(*(each.to(DEVICE) for each in some)).cpu().numpy().round(3).tolist()
+        return [found[n] for n in np.argsort(order)]
 
     def saved(self) -> dict[str, Any]:
         learned = {
@@ -193,41 +192,110 @@ class Reader:
         return learned | {"mean": mean, "spread": spread, "mean_said": mean_said, "spread_said": spread_said}
 
 
-def pair_loss(reader: Reader, queries: list[dict[str, Any]], dice: random.Random) -> Any:
-    """Which candidate, or none, of each query; and each pair by itself."""
-    rows: list[Row] = []
-    of, right = [], []
-    for n, query in enumerate(queries):
-        for i, each in enumerate(query["right"]):
-            if each is not None and (i < SHOWN or each or dice.random() < 0.15):
-                rows.append((query["ids"][i], query["old"][i], query["features"][i]))
-                right.append(bool(each))
-                of.append(n)
-    with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
-        logits = reader.read(rows, chunks=2)[:, 0]
-    where, yes = torch.tensor(of, device=DEVICE), torch.tensor(right, device=DEVICE)
-    every = torch.full((len(queries), len(rows) + 1), -1e4, device=DEVICE)
-    wanted = every.clone()
-    every[:, 0] = 0
-    every[where, torch.arange(1, len(rows) + 1, device=DEVICE)] = logits
-    wanted[where[yes], torch.nonzero(yes)[:, 0] + 1] = logits[yes]
-    without = torch.ones(len(queries), dtype=torch.bool, device=DEVICE)
-    without[where[yes]] = False
-    wanted[without, 0] = 0
-    listed = (torch.logsumexp(every, 1) - torch.logsumexp(wanted, 1)).mean()
-    return listed + 0.5 * functional.binary_cross_entropy_with_logits(logits, yes.float())
+def pair_loss(logits: Any, of: Any, right: Any) -> Any:
+    """Which candidate, or none, of each query; and each pair by itself. `of` is the query of each pair; -1 fills up."""
+    mine = of[None] == torch.arange(len(of), device=of.device)[:, None]
+    queries = mine.any(1).float()
+    every = torch.cat([torch.zeros_like(logits)[:, None], logits[None].masked_fill(~mine, -1e4)], 1)
+    wanted = logits[None].masked_fill(~(mine & right[None]), -1e4)
+    none = torch.where((mine & right[None]).any(1), -1e4, 0.0)[:, None]
+    listed = torch.logsumexp(every, 1) - torch.logsumexp(torch.cat([none, wanted], 1), 1)
+    alone = functional.binary_cross_entropy_with_logits(logits, right.float(), reduction="none")
+    real = (of >= 0).float()
+    return (listed * queries).sum() / queries.sum() + 0.5 * (alone * real).sum() / real.sum()
 
 
-def sentence_loss(reader: Reader, some: list[dict[str, Any]]) -> Any:
-    """Classes on top of what the words alone say."""
-    wanted = np.zeros((len(some), CLASSES), np.float32)
-    for n, each in enumerate(some):
-        wanted[n, each["kinds"] or [0]] = 1 / max(len(each["kinds"]), 1)
-    with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
-        logits = reader.read([row(each) for each in some], chunks=2)
-    told = torch.tensor(np.array([each["words"] for each in some], np.float32), device=DEVICE)
-    chances = functional.log_softmax(logits + told, 1)
-    return -(torch.tensor(wanted, device=DEVICE) * chances).sum(1).mean()
+class Lesson:
+    """The loss of one step, over tensors whose shapes are the same again and again."""
+
+    def __init__(self, reader: Reader, dice: random.Random) -> None:
+        self.reader, self.dice = reader, dice
+
+    def loss(self, of: Any, right: Any, told: Any, wanted: Any, *inputs: Any) -> Any:
+        with torch.autocast(DEVICE, torch.bfloat16, cache_enabled=False):
+            read = [self.reader.net(*inputs[n : n + 4]) for n in range(0, len(inputs), 4)]
+        chances = functional.log_softmax(read[-1] + told, 1)
+        return pair_loss(torch.cat(read[:-1])[:, 0], of, right) - (wanted * chances).sum(1).mean()
+
+    def inputs(self, queries: Any, some: list[dict[str, Any]]) -> tuple[tuple[int, ...], list[Any]]:
+        """The lengths that it is padded to, and the tensors; queries are taken while there is room for their pairs."""
+        pairs: list[tuple[Row, int, bool]] = []
+        for n, query in enumerate(queries):
+            mine = [
+                ((query["ids"][i], query["old"][i], query["features"][i]), n, bool(each))
+                for i, each in enumerate(query["right"])
+                if each is not None and (i < SHOWN or each or self.dice.random() < 0.15)
+            ]
+            if len(pairs) + len(mine) > PAIRS:
+                break
+            pairs += mine
+        pairs += [(pairs[0][0], -1, False)] * (PAIRS - len(pairs))
+        pairs.sort(key=lambda pair: len(pair[0][0]))
+        long = PAIRS // CHUNKS
+        chunks = [[each for each, _, _ in pairs[n : n + long]] for n in range(0, PAIRS, long)] + [
+            [row(x) for x in some]
+        ]
+        sizes = tuple(next(s for s in SIZES if s >= max(len(ids) for ids, _, _ in rows)) for rows in chunks)
+        wanted = np.zeros((len(some), CLASSES), np.float32)
+        for n, each in enumerate(some):
+            wanted[n, each["kinds"] or [0]] = 1 / max(len(each["kinds"]), 1)
+        told = np.array([each["words"] for each in some], np.float32)
+        found = [torch.tensor([of for _, of, _ in pairs]), torch.tensor([right for _, _, right in pairs])]
+        found += [torch.from_numpy(told), torch.from_numpy(wanted)]
+        for rows, size in zip(chunks, sizes, strict=True):
+            found += self.reader.arrays(rows, size)
+        return sizes, found
+
+
+class Training:
+    """Training steps. On a GPU each is captured as a graph, one for each key, that is for tensors of the same shapes:
+    launching its kernels one by one takes several times as long as computing them."""
+
+    def __init__(self, loss: Any, body: list[Any], heads: list[Any]) -> None:
+        self.loss = loss
+        self.learning: list[Any] = [*body, *heads]
+        groups = [{"params": body, "rate": RATE}, {"params": heads, "rate": HEAD_RATE}]
+        for group in groups:
+            group["lr"] = torch.tensor(0.0, device=DEVICE)
+        self.steady = torch.optim.AdamW(groups, weight_decay=0.01, capturable=DEVICE == "cuda")
+        self.graphs: dict[Any, tuple[Any, list[Any], Any]] = {}
+        self.pool = torch.cuda.graph_pool_handle() if DEVICE == "cuda" else None
+
+    def step(self, key: Any, inputs: list[Any], share: float) -> Any:
+        """Learns from one batch at a share of the rate; returns the loss."""
+        for group in self.steady.param_groups:
+            group["lr"].fill_(group["rate"] * share)
+        if DEVICE == "cpu":
+            return self._learn(inputs)
+        if key not in self.graphs:
+            self._capture(key, inputs)
+        graph, held, value = self.graphs[key]
+        for mine, new in zip(held, inputs, strict=True):
+            mine.copy_(new, non_blocking=True)
+        graph.replay()
+        return value
+
+    def _learn(self, inputs: list[Any]) -> Any:
+        self.steady.zero_grad(set_to_none=True)
+        value = self.loss(*inputs)
+        value.backward()
+        torch.nn.utils.clip_grad_norm_(self.learning, 1.0)
+        self.steady.step()
+        return value.detach()
+
+    def _capture(self, key: Any, inputs: list[Any]) -> None:
+        held = [each.to(DEVICE) for each in inputs]
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(3):
+                self._learn(held)
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        self.steady.zero_grad(set_to_none=True)
+        with torch.cuda.graph(graph, pool=self.pool):
+            value = self._learn(held)
+        self.graphs[key] = graph, held, value
 
 
 def row(each: dict[str, Any]) -> Row:
@@ -260,35 +328,27 @@ def fit(out: Path) -> None:
     named = [(name, value) for name, value in reader.net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name[0] in "pk" and name[1] in "12"]
     body = [value for name, value in named if not (name[0] in "pk" and name[1] in "12")]
-    steady = torch.optim.AdamW(
-        [{"params": body, "rate": RATE}, {"params": heads, "rate": HEAD_RATE}],
-        lr=0.0,
-        weight_decay=0.01,
-        fused=DEVICE == "cuda",
-    )
-    tracked: list[Any] = [*body, *heads]
-    mean: list[Any] = []
+    lesson = Lesson(reader, dice)
+    training = Training(lesson.loss, body, heads)
+    tracked, mean = training.learning, list[Any]()
     began, step, progress = time.time(), 0, 0.0
+    shown = torch.zeros((), device=DEVICE)
+    reader.net.train()
     while (progress := (time.time() - began) / SECONDS) < 1:
         step += 1
-        for group in steady.param_groups:
-            group["lr"] = group["rate"] * (0.5 if START else 1) * min(1.0, 10 * progress + 0.01) * (1 - progress)
-        reader.net.train()
-        sources = dice.choices(list(SHARES), list(SHARES.values()), k=QUERIES)
-        losses = [pair_loss(reader, [dice.choice(pairs[source]) for source in sources], dice)]
-        sources = dice.choices(list(SAID), list(SAID.values()), k=SENTENCES)
-        losses.append(sentence_loss(reader, [dice.choice(told[source]) for source in sources]))
-        steady.zero_grad(set_to_none=True)
-        sum(losses).backward()
-        torch.nn.utils.clip_grad_norm_(tracked, 1.0)
-        steady.step()
+        sources = dice.choices(list(SHARES), list(SHARES.values()), k=PAIRS)
+        kinds = dice.choices(list(SAID), list(SAID.values()), k=SENTENCES)
+        key, inputs = lesson.inputs(
+            (dice.choice(pairs[source]) for source in sources), [dice.choice(told[source]) for source in kinds]
+        )
+        value = training.step(key, inputs, (0.5 if START else 1) * min(1.0, 10 * progress + 0.01) * (1 - progress))
         if progress >= 0.4:
             with torch.no_grad():
-                mean = mean or [value.detach().clone() for value in tracked]
-                torch._foreach_lerp_(mean, [value.detach() for value in tracked], 1 - SMOOTH)
-        if step % 50 == 0:
-            shown = [round(float(loss.detach()), 3) for loss in losses]
-            print(step, *shown, f"{time.time() - began:.0f} s", flush=True)
+                mean = mean or [each.detach().clone() for each in tracked]
+                torch._foreach_lerp_(mean, [each.detach() for each in tracked], 1 - SMOOTH)
+        shown = shown + (value - shown) / min(step, 100)
+        if step % 250 == 0:
+            print(step, round(float(shown), 3), len(training.graphs), f"{time.time() - began:.0f} s", flush=True)
     with torch.no_grad():
         for value, better in zip(tracked, mean, strict=True):
             value.copy_(better)
