@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from life_split import is_held
-from reader_network import Layer, Matrix, Norm, Training, values
+from reader_network import Layer, Matrix, Norm, Training, load_learned, values
 from torch import nn
 from torch.nn import functional
 
@@ -36,6 +36,10 @@ DROP, SMOOTH = 0.1, 0.99
 EPOCHS = float(os.environ.get("EPOCHS", "9"))
 SECONDS = float(os.environ.get("SECONDS", "inf"))
 """How long it learns at most."""
+TEACHERS = [Path(each) for each in os.environ.get("TEACHERS", "").split(",") if each]
+"""What other networks learned, whose answers this one learns besides the authors'."""
+TAUGHT, WARMTH = 0.5, 2.0
+"""How much the teachers count, and how far their sureness of the kind is softened."""
 SEED = int(os.environ.get("SEED", "0"))
 BATCH = int(os.environ.get("BATCH", "64"))
 MAX_TOKENS = int(os.environ.get("MAX_TOKENS", "288"))
@@ -136,7 +140,7 @@ def goals(rows: list[Context], wanted: list[int], size: int) -> list[Any]:
     return [torch.tensor(goal), torch.from_numpy(marks)]
 
 
-def loss(net: AnswerNet, ids: Any, kinds: Any, mask: Any, goal: Any, marks: Any) -> Any:
+def loss(net: AnswerNet, teachers: list[AnswerNet], ids: Any, kinds: Any, mask: Any, goal: Any, marks: Any) -> Any:
     with torch.autocast(DEVICE, torch.bfloat16, cache_enabled=False):
         kind, spans = net(ids, kinds, mask)
     total = functional.cross_entropy(kind, goal, label_smoothing=0.02)
@@ -145,9 +149,27 @@ def loss(net: AnswerNet, ids: Any, kinds: Any, mask: Any, goal: Any, marks: Any)
     for side in (0, 1):
         chosen = spans[..., side].masked_fill(marks[..., side] == 0, -1e4)
         total = total + ((torch.logsumexp(spans[..., side], 1) - torch.logsumexp(chosen, 1)) * told).sum() / count
-    real = ((kinds == 1) & (mask == 1)).float() * told[:, None]
-    inside = functional.binary_cross_entropy_with_logits(spans[..., 2], marks[..., 2], reduction="none")
-    return total + 2 * (inside * real).sum() / real.sum().clamp(min=1)
+    real = ((kinds == 1) & (mask == 1)).float()
+    total = total + 2 * _inside(spans, marks[..., 2], real * told[:, None])
+    if not teachers:
+        return total
+    with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16, cache_enabled=False):
+        read = [teacher(ids, kinds, mask) for teacher in teachers]
+    wanted = sum(functional.softmax(each / WARMTH, 1) for each, _ in read) / len(read)
+    taught = -(WARMTH**2) * (wanted * functional.log_softmax(kind / WARMTH, 1)).sum(1).mean()
+    sure = 1 - sum(functional.softmax(each, 1)[:, NONE] for each, _ in read) / len(read)
+    for side in (0, 1):
+        where = sum(functional.softmax(each[..., side], 1) for _, each in read) / len(read)
+        lost = -(where * functional.log_softmax(spans[..., side], 1)).sum(1)
+        taught = taught + (lost * sure).sum() / sure.sum().clamp(min=1)
+    inside = sum(torch.sigmoid(each[..., 2]) for _, each in read) / len(read)
+    taught = taught + 2 * _inside(spans, inside, real * sure[:, None])
+    return (1 - TAUGHT) * total + TAUGHT * taught
+
+
+def _inside(spans: Any, wanted: Any, counts: Any) -> Any:
+    lost = functional.binary_cross_entropy_with_logits(spans[..., 2], wanted, reduction="none")
+    return (lost * counts).sum() / counts.sum().clamp(min=1)
 
 
 def batches(samples: list[Any], dice: random.Random) -> Any:
@@ -178,7 +200,7 @@ def fit(out: Path) -> None:
     named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name.startswith(("k1", "k2", "span"))]
     body = [value for name, value in named if not name.startswith(("k1", "k2", "span"))]
-    training = Training(partial(loss, net), body, heads)
+    training = Training(partial(loss, net, [_teacher(path) for path in TEACHERS]), body, heads)
     steps, step, began = int(EPOCHS * len(pool) / BATCH), 0, time.time()
     tracked, mean = training.learning, list[Any]()
     shown = torch.zeros((), device=DEVICE)
@@ -208,6 +230,12 @@ def fit(out: Path) -> None:
     save(net, out / "learned.npz")
     for size in READ_TOKENS:
         (out / f"read-{size}.json").write_text(json.dumps(read(net, held, size)))
+
+
+def _teacher(path: Path) -> AnswerNet:
+    net = AnswerNet().to(DEVICE)
+    load_learned(net, path)
+    return net.eval().requires_grad_(False)
 
 
 def save(net: AnswerNet, path: Path) -> None:

@@ -8,17 +8,18 @@ others).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..data.life import FOLDER, Life, Statement, parse_lives
 from .life_split import MEASURES
 
 
-def life_cases() -> list[dict[str, Any]]:
-    """As in `training-*.json`; `ended` has the number of each statement that ended, and the id of the message that
-    ended it."""
+def life_cases(names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """As in `training-*.json`, of every file or of the named ones; `ended` has the number of each statement that ended,
+    and the id of the message that ended it."""
     files = [path for path in sorted(FOLDER.glob("*.txt")) if path.stem not in MEASURES]
+    files = [path for path in files if not names or path.stem in names]
     return [
         _case(f"lives-{path.stem}-{n}", life)
         for path in files

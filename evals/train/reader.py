@@ -1,6 +1,7 @@
 """Trains the statement reader (holdfast/models/statement_reader.py) on pairs and on sentences in context. In steps:
 
-python -m evals.train.reader pack               what there is to learn from as numbers, into evals/.cache/reader
+python -m evals.train.reader pack [file …]      what there is to learn from as numbers, into evals/.cache/reader; or the
+                                                pairs of these files of lives, beside what is packed
 python evals/train/reader_network.py FOLDER     on a GPU, with PyTorch alone
 python -m evals.train.reader report FOLDER      what it says of talks it never saw, and how to weigh it
 python -m evals.train.reader build FOLDER       writes reader.npz and, with the package `onnx`, reader.onnx
@@ -26,7 +27,7 @@ from holdfast.text.wordpiece import WordPiece
 from ..paths import CACHE
 from .judge import FOLDS
 from .sentences import sentences
-from .statement_pairs import Talk, talks
+from .statement_pairs import Talk, life_talks, talks
 from .supersession import out_of_fold
 
 HERE = CACHE / "reader"
@@ -38,18 +39,29 @@ CONVERSATIONS = 0.3
 # pack
 
 
-async def pack() -> None:
+async def pack(names: list[str]) -> None:
     HERE.mkdir(parents=True, exist_ok=True)
     pieces = WordPiece(weights_path("arctic-embed-s/vocab.txt"))
-    said = sentences(pieces)
-    _keep("said", said)
-    some = [talk async for talk in talks() if talk.queries]
-    odds = out_of_fold([talk for talk in some if talk.source != "part"])
-    held = [_packed(talk, pieces, odds) for talk in some]
+    if names:
+        prefixes = tuple(f"lives-{name}-" for name in names)
+        held = [talk for talk in _kept("pairs") if not talk["name"].startswith(prefixes)]
+        async for talk in life_talks(names):
+            if talk.queries:
+                held.append(_packed(talk, pieces, _odds(talk)))
+    else:
+        _keep("said", sentences(pieces))
+        some = [talk async for talk in talks() if talk.queries]
+        odds = out_of_fold([talk for talk in some if talk.source != "part"])
+        held = [_packed(talk, pieces, odds) for talk in some]
+        network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
+        np.savez_compressed(HERE / "embedder.npz", **small_numbers(network))
     _keep("pairs", held)
-    network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
-    np.savez_compressed(HERE / "embedder.npz", **small_numbers(network))
-    print(f"{len(held)} talks, {sum(len(each['queries']) for each in held)} queries, {len(said)} sentences")
+    print(f"{len(held)} talks, {sum(len(each['queries']) for each in held)} queries")
+
+
+def _odds(talk: Talk) -> dict[tuple[str, int], Any]:
+    """By the network that ships, which has not seen the talk."""
+    return {(talk.name, query.new): supersession.supersession_probabilities(query.features) for query in talk.queries}
 
 
 def _packed(talk: Talk, pieces: WordPiece, odds: Any) -> dict[str, Any]:
@@ -288,8 +300,8 @@ def network_graph(onnx: Any, *, tokens: bool = False) -> Any:
 
 
 if __name__ == "__main__":
-    step, *folder = sys.argv[1:]
+    step, *given = sys.argv[1:]
     if step == "pack":
-        asyncio.run(pack())
+        asyncio.run(pack(given))
     else:
-        {"report": report, "build": build}[step](Path(*folder))
+        {"report": report, "build": build}[step](Path(*given))

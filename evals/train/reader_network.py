@@ -32,7 +32,7 @@ RANK, RATE, HEAD_RATE, DROP, SMOOTH = 64, 8e-4, 1e-3, 0.1, 0.99
 SECONDS = float(os.environ.get("SECONDS", "600"))
 """How long it learns."""
 START = os.environ.get("START", "")
-"""A `reader.npz` to go on from, with half the rate; without it, learning starts from the embedder."""
+"""What another reader learned, of pairs or of answers, to go on from; without it, learning starts from the embedder."""
 PAIRS, SENTENCES, CHUNKS = 384, 64, 3
 """Of each step; the pairs in chunks, those of about one length together."""
 SIZES = (64, 96, 128, 160, 256)
@@ -143,23 +143,22 @@ def values(held: dict[str, Any], name: str) -> Any:
     return ((held[name].astype("f4") - held[f"{name}.zero"]) * held[f"{name}.scale"]).astype("f4")
 
 
+def load_learned(net: nn.Module, path: Path) -> None:
+    """What an earlier network learned, as far as this one has the same parts."""
+    held = {name: each.astype("f4") for name, each in np.load(path).items()}
+    learned = dict(net.named_parameters())
+    with torch.no_grad():
+        for name, each in held.items():
+            if name in learned:
+                learned[name].copy_(torch.tensor(each * held.get(f"{name}.scale", 1)))
+
+
 class Reader:
     """The network with the means and spreads of what its heads are shown."""
 
     def __init__(self, pairs: Any, sentences: Any) -> None:
         self.scaling = [(each.mean(0), each.std(0) + 1e-6) for each in (pairs, sentences)]
         self.net = Net(pairs.shape[1]).to(DEVICE)
-
-    def load(self, path: Path) -> None:
-        """What an earlier reader learned."""
-        held = {name: values.astype("f4") for name, values in np.load(path).items()}
-        held = {name: each * held.get(f"{name}.scale", 1) for name, each in held.items() if not name.endswith(".scale")}
-        self.scaling = [(held["mean"], held["spread"]), (held["mean_said"], held["spread_said"])]
-        learned = dict(self.net.named_parameters())
-        with torch.no_grad():
-            for name, values in held.items():
-                if name in learned:
-                    learned[name].copy_(torch.tensor(values))
 
     def arrays(self, rows: list[Row], size: int = 0) -> list[Any]:
         """Ids, segment ids, mask and what the head is shown, padded."""
@@ -324,7 +323,7 @@ def fit(out: Path) -> None:
     features = np.vstack([np.array(query["features"], np.float32) for some in pairs.values() for query in some])
     reader = Reader(features, np.array([each["words"] for each in told["told"]], np.float32))
     if START:
-        reader.load(Path(START))
+        load_learned(reader.net, Path(START))
     named = [(name, value) for name, value in reader.net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name[0] in "pk" and name[1] in "12"]
     body = [value for name, value in named if not (name[0] in "pk" and name[1] in "12")]

@@ -6,7 +6,7 @@ from lives and from the timelines meets the nearest of those that are still true
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -76,11 +76,8 @@ async def talks() -> AsyncIterator[Talk]:
         talk = await _talk(case["id"], "conversation", await _from_case(case, extractor), embedder)
         yield talk
         yield _in_parts(talk, case["expected"])
-    keen = RuleExtractor(embedder, least=LEAST_IN_LIVES)
-    for case in life_cases():
-        talk = await _talk(case["id"], "lives", await _from_life(case, keen, embedder), embedder)
+    async for talk in life_talks():
         yield talk
-        yield _in_parts(talk, case["expected"])
     for name, lines in timelines().items():
         source = "life" if name.startswith("timelines-life") else "timeline"
         yield await _talk(name, source, await _from_timeline(lines, extractor), embedder)
@@ -89,6 +86,16 @@ async def talks() -> AsyncIterator[Talk]:
     for name, compound in compounds().items():
         for talk in await _compound(name, compound, embedder):
             yield talk
+
+
+async def life_talks(names: Sequence[str] = ()) -> AsyncIterator[Talk]:
+    """Of every file of lives, or of the named ones."""
+    embedder = cached_embedder(ArcticEmbedder())
+    keen = RuleExtractor(embedder, least=LEAST_IN_LIVES)
+    for case in life_cases(names):
+        talk = await _talk(case["id"], "lives", await _from_life(case, keen, embedder), embedder)
+        yield talk
+        yield _in_parts(talk, case["expected"])
 
 
 async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[ToldStatement]:
