@@ -7,6 +7,7 @@ computed from it (computed.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -28,6 +29,7 @@ from holdfast.recall.ranking.trust import OWN, SECOND_HAND, addresses_agent, sta
 from holdfast.recall.search import Searcher
 from holdfast.text import tokens
 from holdfast.text.passages import passage_spans
+from holdfast.text.redaction import REDACTION_MARK
 
 NOTHING = ReadHits("none", (), 0.0)
 MIN_CHANCE = 0.6
@@ -69,7 +71,7 @@ async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question
     for span in found.spans:
         hit, at, start = places[span.passage]
         spans.append(FoundSpan(hit, at, start + span.start, start + span.stop))
-    return ReadHits(found.kind, tuple(spans), found.chance)
+    return NOTHING if any(map(_is_redacted, spans)) else ReadHits(found.kind, tuple(spans), found.chance)
 
 
 def _log_odds(chance: float) -> float:
@@ -143,6 +145,12 @@ async def _read(
         if await _ended_messages(searcher, found):
             return NOTHING, 0.0
     return found, sureness(question, found, seen, support(question, seen, searcher.models.embedder.model))
+
+
+def _is_redacted(span: FoundSpan) -> bool:
+    """Whether the found words stand in the place of a secret, which nothing answers."""
+    marks = re.finditer(re.escape(REDACTION_MARK), span.hit.content)
+    return any(mark.start() < span.stop and span.start < mark.end() for mark in marks)
 
 
 def _present_hits(hits: Sequence[Hit]) -> list[Hit]:

@@ -74,6 +74,12 @@ async def test_a_reader_that_is_not_sure_leaves_the_answer_empty_but_not_the_hit
         assert found.confidence < 0.6
 
 
+async def test_what_was_redacted_answers_nothing() -> None:
+    told = ("2026-02-01", "The wifi password is hunter2xyz and the router is in the hall.")
+    assert await answer(ScriptedReader("redacted"), "What is the wifi password?", told) == ("", 0.0)
+    assert "hall" in (await answer(ScriptedReader("in the hall"), "Where is the router?", told))[0]
+
+
 async def test_a_reader_that_fails_leaves_the_statement_that_fits_best(caplog: pytest.LogCaptureFixture) -> None:
     class BrokenReader(ScriptedReader):
         async def read_answer(self, question: str, asked: date, passages: Sequence[ReadPassage]) -> ReadAnswer:
