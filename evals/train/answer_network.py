@@ -42,10 +42,10 @@ TAUGHT, WARMTH = 0.5, 2.0
 """How much the teachers count, and how far their sureness of the kind is softened."""
 SEED = int(os.environ.get("SEED", "0"))
 BATCH = int(os.environ.get("BATCH", "64"))
-MAX_TOKENS = int(os.environ.get("MAX_TOKENS", "288"))
-SIZES = (176, MAX_TOKENS)
+MAX_TOKENS = int(os.environ.get("MAX_TOKENS", "256"))
+SIZES = (160, MAX_TOKENS)
 """The lengths that batches are padded to."""
-READ_TOKENS = [int(each) for each in os.environ.get("READ_TOKENS", "160,288").split(",")]
+READ_TOKENS = [int(each) for each in os.environ.get("READ_TOKENS", "160,192,224").split(",")]
 """How much is read of the lives held back: one file of results for each."""
 FREE = os.environ.get("FREE", "") != ""
 """Whether every weight learns, not a difference of low rank."""

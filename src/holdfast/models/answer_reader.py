@@ -39,8 +39,9 @@ class EncodedPassage:
 
 
 def encoded_passage(pieces: WordPiece, passage: ReadPassage) -> EncodedPassage:
-    day = f"{passage.day.day} {passage.day:%b %Y} " if passage.day else ""
-    ids = pieces.ids(f"{day}{passage.speaker}:")
+    """With day and speaker in front, in few tokens: there is room for more passages, and most are the user's."""
+    day = f"{passage.day.day} {passage.day:%b} " if passage.day else ""
+    ids = pieces.ids(day if passage.speaker == "user" else f"{day}{passage.speaker}:")
     words = [(0, 0)] * len(ids)
     for match in _WORD.finditer(passage.text):
         some = pieces.ids(match[0])
