@@ -36,6 +36,8 @@ DROP, SMOOTH = 0.1, 0.99
 EPOCHS = float(os.environ.get("EPOCHS", "9"))
 SECONDS = float(os.environ.get("SECONDS", "inf"))
 """How long it learns at most."""
+START = os.environ.get("START", "")
+"""What an earlier network learned, to go on from with half the rate; without it, learning starts from the embedder."""
 TEACHERS = [Path(each) for each in os.environ.get("TEACHERS", "").split(",") if each]
 """What other networks learned, whose answers this one learns besides the authors'."""
 TAUGHT, WARMTH = 0.5, 2.0
@@ -197,6 +199,8 @@ def fit(out: Path) -> None:
         dice.shuffle(pool)
         pool = pool[:limit]
     net = AnswerNet().to(DEVICE)
+    if START:
+        load_learned(net, Path(START))
     named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name.startswith(("k1", "k2", "span"))]
     body = [value for name, value in named if not name.startswith(("k1", "k2", "span"))]
@@ -212,7 +216,7 @@ def fit(out: Path) -> None:
         for batch in batches(samples, dice):
             if (progress := max(step / steps, (time.time() - began) / SECONDS)) >= 1:
                 break
-            share = min(1.0, 20 * progress + 0.01) * (1 - progress)
+            share = (0.5 if START else 1) * min(1.0, 20 * progress + 0.01) * (1 - progress)
             rows, wanted = [row for row, _ in batch], [kind for _, kind in batch]
             size = next(each for each in SIZES if each >= max(len(ids) for ids, *_ in rows))
             value = training.step(size, [*arrays(rows, size), *goals(rows, wanted, size)], share)

@@ -143,13 +143,13 @@ def values(held: dict[str, Any], name: str) -> Any:
     return ((held[name].astype("f4") - held[f"{name}.zero"]) * held[f"{name}.scale"]).astype("f4")
 
 
-def load_learned(net: nn.Module, path: Path) -> None:
-    """What an earlier network learned, as far as this one has the same parts."""
+def load_learned(net: nn.Module, path: Path, parts: tuple[str, ...] = ("",)) -> None:
+    """What an earlier network learned; or some parts of it, by how their names begin."""
     held = {name: each.astype("f4") for name, each in np.load(path).items()}
     learned = dict(net.named_parameters())
     with torch.no_grad():
         for name, each in held.items():
-            if name in learned:
+            if name in learned and name.startswith(parts):
                 learned[name].copy_(torch.tensor(each * held.get(f"{name}.scale", 1)))
 
 
@@ -323,7 +323,7 @@ def fit(out: Path) -> None:
     features = np.vstack([np.array(query["features"], np.float32) for some in pairs.values() for query in some])
     reader = Reader(features, np.array([each["words"] for each in told["told"]], np.float32))
     if START:
-        load_learned(reader.net, Path(START))
+        load_learned(reader.net, Path(START), ("layers.", "norm.", "token_type"))
     named = [(name, value) for name, value in reader.net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name[0] in "pk" and name[1] in "12"]
     body = [value for name, value in named if not (name[0] in "pk" and name[1] in "12")]
