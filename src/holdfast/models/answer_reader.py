@@ -22,7 +22,7 @@ from holdfast.text.wordpiece import WordPiece
 
 KINDS: tuple[AnswerKind, ...] = ("none", "span", "list", "yes", "no")
 """The order of the network's outputs."""
-MAX_TOKENS = 160
+MAX_TOKENS = 192
 """What is read at once. A token costs about 0.2 ms of CPU."""
 MAX_QUESTION_TOKENS, MAX_PASSAGE_TOKENS = 40, 72
 MIN_POLARITY = 2.94
