@@ -4,6 +4,9 @@ BIN  := $(VENV)/bin
 DONE := $(VENV)/.installed
 DOCS := build/docs-env
 
+# Else every process of the tests would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: serve test check ui docs docs-lock prove prove-llm bench bench-peers eval lock clean
 
 serve: $(DONE)
