@@ -43,6 +43,7 @@ check: $(DONE)
 prove: $(DONE)
 	$(BIN)/python -m pytest -m slow
 	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest tests/property
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest tests/unit tests/scenarios tests/adapters -m hypothesis
 
 # A real small model end to end, within a quarter of an hour on one core; fetches about 600 MB the first time.
 prove-llm: $(DONE)

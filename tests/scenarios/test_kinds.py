@@ -36,6 +36,7 @@ from holdfast.storage.postgres.vault import PostgresVault
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 from support.children.migrate_kind import RENAMED
+from support.example_counts import example_count
 from support.http_server import http_server
 from support.paths import CHILDREN
 from support.postgres import database
@@ -595,7 +596,7 @@ mapping_of = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=example_count(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(values, min_size=1, max_size=6), mapping_of)
 def test_a_migration_and_its_rollback_are_nothing(kept: list[Any], mapping: Any) -> None:
     async def run() -> None:

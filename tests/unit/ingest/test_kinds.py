@@ -18,6 +18,7 @@ from holdfast import InvalidInput
 from holdfast.ingest.kinds import json_schema, validation
 from holdfast.ingest.kinds import mapping as mappings
 from holdfast.ingest.kinds.safe_regex import pattern
+from support.example_counts import example_count
 
 # Patterns
 
@@ -29,7 +30,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("text", PATTERNS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(st.text("abc 1-2._@]\n", max_size=8))
 def test_patterns_find_what_regular_expressions_find(text: str, said: str) -> None:
     python = re.sub(r"\$", r"\\Z", text).replace("(?<", "(?P<")
@@ -180,7 +181,7 @@ def test_no_schema_takes_more_than_a_moment(schema: Any, value: Any) -> None:
     assert time.perf_counter() - start < 120
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda inner: (
     st.lists(inner, max_size=3)
     | st.dictionaries(st.sampled_from(sorted(json_schema.KNOWN_KEYWORDS)) | st.text(), inner, max_size=3)
@@ -284,7 +285,7 @@ mapping_of = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 @given(mapping_of, values)
 def test_any_mapping_gives_json_or_says_what_it_cannot_do_and_leaves_the_old_value_alone(
     mapping: Any, value: Any
@@ -298,7 +299,7 @@ def test_any_mapping_gives_json_or_says_what_it_cannot_do_and_leaves_the_old_val
     assert value == kept
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.dictionaries(names, values, max_size=4), names)
 def test_a_renaming_and_its_reverse_are_nothing(value: Any, name: str) -> None:
     there = mappings.parse_mapping({"rename": {name: "fresh"}, "move": {"": "all.of.it"}})
