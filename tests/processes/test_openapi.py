@@ -17,8 +17,13 @@ OF_ITS_OWN = "SystemError: AST constructor recursion depth mismatch"
 PLACE = "/v1/namespaces/fuzz/profiles/alice"
 
 
-@pytest.mark.parametrize("examples", [1, pytest.param(8, marks=pytest.mark.slow)])
-def test_every_route_keeps_to_its_description(server: ServerProcess, tmp_path: Path, examples: int) -> None:
+@pytest.mark.parametrize(
+    ("phases", "examples"),
+    [("examples,fuzzing", 3), pytest.param("examples,coverage,fuzzing", 8, marks=pytest.mark.slow)],
+)
+def test_every_route_keeps_to_its_description(
+    server: ServerProcess, tmp_path: Path, phases: str, examples: int
+) -> None:
     server.call_json("POST", "/v1/namespaces", json={"name": "fuzz"})
     memory = server.call_json("POST", PLACE + "/remember", json={"content": "Prefers window seats", "key": "seat"})
     issue = {"kind": "url", "name": "fuzz", "namespace": "fuzz", "profile": "alice"}
@@ -36,19 +41,18 @@ def test_every_route_keeps_to_its_description(server: ServerProcess, tmp_path: P
         """
     )
     for _ in range(4):
-        done = _asked(server, tmp_path, examples)
+        done = _asked(server, tmp_path, phases, examples)
         if OF_ITS_OWN not in done.stdout + done.stderr:
             break
     assert done.returncode == 0, _wrong(done.stdout) + done.stderr[-2000:]
     assert " passed" in done.stdout
 
 
-def _asked(server: ServerProcess, folder: Path, examples: int) -> subprocess.CompletedProcess[str]:
+def _asked(server: ServerProcess, folder: Path, phases: str, examples: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [
             sys.executable, "-m", "schemathesis.cli", "run", f"{server.client.base_url}/openapi.json",
-            "--checks", CHECKS, "--max-examples", str(examples), "--phases", "examples,coverage,fuzzing",
-            "--workers", "1",
+            "--checks", CHECKS, "--max-examples", str(examples), "--phases", phases, "--workers", "1",
             "--exclude-path-regex", r"(events|{namespace}|{profile})$",  # endless; and those that delete the place
             "--suppress-health-check", "all", "--generation-database", "none", "--no-color",
             "--request-timeout", "120",

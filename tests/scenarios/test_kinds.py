@@ -522,8 +522,9 @@ def prepare_folder(folder: Path, back: bool = False) -> None:
         alice.settle(120)
 
 
+@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("back", [False, True], ids=["forth", "back"])
-def test_killed_at_every_step_it_goes_on_where_it_stopped(tmp_path: Path, back: bool) -> None:
+def test_killed_at_any_step_it_goes_on_where_it_stopped(tmp_path: Path, back: bool, stride: int) -> None:
     prepare_folder(tmp_path / "before", back)
     step = 1
     while run_until_killed(
@@ -537,7 +538,7 @@ def test_killed_at_every_step_it_goes_on_where_it_stopped(tmp_path: Path, back: 
             else:
                 alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
             assert_migrated(alice, 1 if back else 2)
-        step += 1
+        step += stride
     assert step > 8
     with open_memory(tmp_path / str(step)) as memory:
         assert_migrated(memory.profile("app", "alice"), 1 if back else 2)
