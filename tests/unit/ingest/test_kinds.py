@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -49,9 +48,8 @@ def test_a_pattern_that_needs_backtracking_or_too_much_room_is_refused(text: str
 
 @pytest.mark.parametrize("text", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "a*a*a*a*a*a*b", "(.*a){15}$"])
 def test_no_pattern_hangs(text: str) -> None:
-    start = time.perf_counter()
+    """Backtracking would not end within the time limit of a test."""
     assert pattern(text).found_in("a" * 30_000 + "!") is False
-    assert time.perf_counter() - start < 120
 
 
 # Schemas
@@ -176,9 +174,8 @@ PATHOLOGICAL: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("schema", "value"), PATHOLOGICAL)
 def test_no_schema_takes_more_than_a_moment(schema: Any, value: Any) -> None:
-    start = time.perf_counter()
+    """What grows out of hand would not end within the time limit of a test."""
     validation.validation_error(json_schema.validate_schema(schema), value, {})
-    assert time.perf_counter() - start < 120
 
 
 @settings(max_examples=example_count(100), deadline=None)
