@@ -13,7 +13,7 @@ serve: $(DONE)
 	$(BIN)/holdfast serve
 
 test: $(DONE) check
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The web UI from ui/ into the package; what it writes is committed, so that nobody else needs Node.
 ui:
