@@ -4,13 +4,16 @@ BIN  := $(VENV)/bin
 DONE := $(VENV)/.installed
 DOCS := build/docs-env
 
+# Else every process of the tests would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: serve test check ui docs docs-lock prove prove-llm bench bench-peers eval lock clean
 
 serve: $(DONE)
 	$(BIN)/holdfast serve
 
 test: $(DONE) check
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The web UI from ui/ into the package; what it writes is committed, so that nobody else needs Node.
 ui:
@@ -40,6 +43,7 @@ check: $(DONE)
 prove: $(DONE)
 	$(BIN)/python -m pytest -m slow
 	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest tests/property
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest tests/unit tests/scenarios tests/adapters -m hypothesis
 
 # A real small model end to end, within a quarter of an hour on one core; fetches about 600 MB the first time.
 prove-llm: $(DONE)

@@ -6,7 +6,9 @@ import ast
 import gc
 import logging
 import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +37,16 @@ settings.register_profile(
 )
 settings.register_profile("random", print_blob=True, **TIMELESS)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+MEMORY_DISK = Path("/dev/shm")
+MIN_FREE_BYTES = 4 * 1024**3
+
+
+def pytest_configure() -> None:
+    """Tests' folders lie in memory where there is room: what is written and synced there is the same as on a disk."""
+    if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > MIN_FREE_BYTES:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
 
 
 @pytest.fixture(autouse=True)

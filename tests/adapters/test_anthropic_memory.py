@@ -19,6 +19,7 @@ from holdfast import AsyncHoldfast, Holdfast, Notes
 from holdfast.integrations.anthropic_memory import AsyncHoldfastMemoryTool, HoldfastMemoryTool
 from holdfast.integrations.memory_files import size_text
 from holdfast.testing import HashingEmbedder
+from support.example_counts import example_count
 
 TEXTS = st.one_of(
     st.sampled_from(["", "\n", "a", "a\nb\n", "a\r\nb", "aaa", "x\n\n\ny\nz", "é ü\n", " \t "]),
@@ -105,7 +106,7 @@ def rename(old: str, new: str) -> dict[str, Any]:
     return {"command": "rename", "old_path": old, "new_path": new}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(st.lists(COMMANDS, min_size=4, max_size=14))
 @example([create("/memories/a/b"), delete("/memories/a/b"), rename("/memories/a", "/memories/b")])
 @example([rename("/memories/a", "/memories/a/b/c"), create("/memories/a/b", "")])

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from holdfast.cli import main
 from holdfast.cli.hooks import clients, config_file
+from support.example_counts import example_count
 from support.paths import ROOT
 
 URL = "http://127.0.0.1:8420/s/hf_verysecret"
@@ -314,7 +315,7 @@ VALUES = st.recursive(
 DOCUMENTS = st.dictionaries(st.text(max_size=4), VALUES, max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(DOCUMENTS, st.sampled_from([None, 2, 4, "\t"]), st.booleans(), VALUES)
 def test_any_document_takes_an_entry_and_gives_it_back(
     held: dict[str, Any], indent: Any, ascii_only: bool, value: Any

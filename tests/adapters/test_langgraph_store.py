@@ -18,6 +18,7 @@ from holdfast import AsyncHoldfast, Holdfast, InvalidInput
 from holdfast.integrations.anthropic_memory import AsyncHoldfastMemoryTool
 from holdfast.integrations.langgraph_store import HoldfastStore
 from holdfast.testing import HashingEmbedder
+from support.example_counts import example_count
 from support.http_server import http_server
 
 LABELS = st.sampled_from(["a", "ab", "A", "b", "a b", "e ", "é", "e\u0301", "x/y", "%2F", "*"])
@@ -82,7 +83,7 @@ class Reference(InMemoryStore):
         return super()._handle_list_namespaces(op)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(st.lists(st.lists(OPS, min_size=1, max_size=4), min_size=3, max_size=10))
 @example([[PutOp(("a",), "k", {"n": 1})], [PutOp(("a",), "k", {"n": True})], [GetOp(("a",), "k")]])
 @example([[PutOp(("a",), "b", {}), PutOp(("a", "b"), "", {})], [SearchOp(("a", "b"))], [ListNamespacesOp()]])

@@ -24,6 +24,7 @@ from holdfast import (
 from holdfast.recall.context import token_count as tokens
 from holdfast.service.facades import file_keys
 from holdfast.testing import HashingEmbedder
+from support.example_counts import example_count
 from support.http_server import http_server
 
 STEPS = st.lists(st.sampled_from(["src", "srcs", "b"]), min_size=1, max_size=3).map(tuple)
@@ -197,7 +198,7 @@ OPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(OPS)
 def test_any_sequence_leaves_what_a_dictionary_of_paths_would_hold(
     memory: Holdfast, ops: list[tuple[str, ...]]

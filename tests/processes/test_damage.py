@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from support.server_process import ServerProcess, free_port, server_environment
 
 
@@ -23,8 +21,7 @@ def failing_start(folder: Path) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("spoilt", ["flipped", "cut off", "deleted"])
-def test_a_revoked_token_stays_revoked_whatever_happens_to_the_log(server: ServerProcess, spoilt: str) -> None:
+def test_a_revoked_token_stays_revoked_whatever_happens_to_the_log(server: ServerProcess) -> None:
     server.call_json("POST", "/v1/namespaces", json={"name": "app"})
     issued = server.call_json(
         "POST", "/v1/credentials", json={"kind": "key", "name": "n", "rights": ["read"], "namespace": "app"}
@@ -36,16 +33,17 @@ def test_a_revoked_token_stays_revoked_whatever_happens_to_the_log(server: Serve
     server.stop(signal.SIGKILL)
     log = server.folder / "catalogue.db-wal"
     whole = log.read_bytes()
-    changed = {
+    spoilt = {
         "flipped": whole[:300] + bytes([whole[300] ^ 1]) + whole[301:],
         "cut off": whole[:-1],
         "deleted": b"",
-    }[spoilt]
-    log.write_bytes(changed)
-    for _ in range(2):
-        assert "The catalogue: " in failing_start(server.folder)
-        assert not server.doctor()["ok"]
-    assert log.read_bytes() == changed
+    }
+    for how, changed in spoilt.items():
+        log.write_bytes(changed)
+        for _ in range(2):
+            assert "The catalogue: " in failing_start(server.folder), how
+            assert not server.doctor()["ok"], how
+        assert log.read_bytes() == changed, how
     log.write_bytes(whole)
     server.start()
     assert server.ask("GET", place, issued["token"]).status_code == 401

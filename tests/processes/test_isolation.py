@@ -1,4 +1,4 @@
-"""Fifty profiles, each full of words that exist nowhere else: no credential is ever told another profile's."""
+"""Many profiles, each full of words that exist nowhere else: no credential is ever told another profile's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from holdfast.api.rest.routes import cloudflare_agent_memory, key_value, memorie
 from support.server_process import ADMIN_TOKEN, ServerProcess
 
 NAMESPACES = ("north", "south", "west")
-PROFILES = 50
 CONTRACT = cloudflare_agent_memory.OF.replace("{account}", "any")
 NATIVE = memories.OF
 KEYED = key_value.OF
@@ -244,25 +243,24 @@ def asked_everything(server: ServerProcess, me: Owner, others: list[Owner]) -> A
     return asking
 
 
-@pytest.fixture
-def owners(server: ServerProcess) -> list[Owner]:
+def made_owners(server: ServerProcess, count: int) -> list[Owner]:
     for name in NAMESPACES:
         server.call_json("POST", "/v1/namespaces", json={"name": name})
     with ThreadPoolExecutor(4) as pool:
         made = list(
-            pool.map(
-                lambda n: settled_in(server, NAMESPACES[n % len(NAMESPACES)], reads=n % 7 in (0, 3)), range(PROFILES)
-            )
+            pool.map(lambda n: settled_in(server, NAMESPACES[n % len(NAMESPACES)], reads=n % 7 in (0, 3)), range(count))
         )
         list(pool.map(lambda owner: server.call_json("POST", owner.at(NATIVE) + "/settle"), made))
     return made
 
 
-def test_no_profile_ever_sees_anothers_canary(server: ServerProcess, owners: list[Owner]) -> None:
-    """Five owners at once ask every read route about themselves, a neighbour and a stranger."""
+@pytest.mark.parametrize("count", [15, pytest.param(50, marks=pytest.mark.slow)])
+def test_no_profile_ever_sees_anothers_canary(server: ServerProcess, count: int) -> None:
+    """Owners at once ask every read route about themselves, a neighbour and a stranger."""
+    owners = made_owners(server, count)
     everything = json.dumps([server.call_json("GET", owner.at(NATIVE) + "/messages", ADMIN_TOKEN) for owner in owners])
     assert {owner.words["message"] for owner in owners} <= set(CANARY.findall(everything))
-    askers = [(owners[n], [owners[n + len(NAMESPACES)], owners[n + 7]]) for n in range(0, 35, 7)]
+    askers = [(owners[n], [owners[n + len(NAMESPACES)], owners[n + 7]]) for n in range(0, min(count - 7, 35), 7)]
     with ThreadPoolExecutor(len(askers)) as pool:
         asked = list(pool.map(lambda each: asked_everything(server, *each), askers))
     for asking in asked:
@@ -271,7 +269,7 @@ def test_no_profile_ever_sees_anothers_canary(server: ServerProcess, owners: lis
         told = "".join(asking.shown.values())
         assert {place for place in PLACES if asking.owner.words[place] in told} >= set(PLACES) - {"profile"}
         assert set(asking.shown) == read_routes()
-    assert sum(asking.count for asking in asked) > 1000
+    assert sum(asking.count for asking in asked) > 400 * len(askers)
 
 
 def leads_to_a_profile(route: str) -> bool:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.server_process import ADMIN_TOKEN, ServerProcess
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
@@ -15,7 +17,13 @@ OF_ITS_OWN = "SystemError: AST constructor recursion depth mismatch"
 PLACE = "/v1/namespaces/fuzz/profiles/alice"
 
 
-def test_every_route_keeps_to_its_description(server: ServerProcess, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("phases", "examples"),
+    [("examples,fuzzing", 3), pytest.param("examples,coverage,fuzzing", 8, marks=pytest.mark.slow)],
+)
+def test_every_route_keeps_to_its_description(
+    server: ServerProcess, tmp_path: Path, phases: str, examples: int
+) -> None:
     server.call_json("POST", "/v1/namespaces", json={"name": "fuzz"})
     memory = server.call_json("POST", PLACE + "/remember", json={"content": "Prefers window seats", "key": "seat"})
     issue = {"kind": "url", "name": "fuzz", "namespace": "fuzz", "profile": "alice"}
@@ -33,18 +41,18 @@ def test_every_route_keeps_to_its_description(server: ServerProcess, tmp_path: P
         """
     )
     for _ in range(4):
-        done = _asked(server, tmp_path)
+        done = _asked(server, tmp_path, phases, examples)
         if OF_ITS_OWN not in done.stdout + done.stderr:
             break
     assert done.returncode == 0, _wrong(done.stdout) + done.stderr[-2000:]
     assert " passed" in done.stdout
 
 
-def _asked(server: ServerProcess, folder: Path) -> subprocess.CompletedProcess[str]:
+def _asked(server: ServerProcess, folder: Path, phases: str, examples: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [
             sys.executable, "-m", "schemathesis.cli", "run", f"{server.client.base_url}/openapi.json",
-            "--checks", CHECKS, "--max-examples", "8", "--phases", "examples,coverage,fuzzing", "--workers", "1",
+            "--checks", CHECKS, "--max-examples", str(examples), "--phases", phases, "--workers", "1",
             "--exclude-path-regex", r"(events|{namespace}|{profile})$",  # endless; and those that delete the place
             "--suppress-health-check", "all", "--generation-database", "none", "--no-color",
             "--request-timeout", "120",

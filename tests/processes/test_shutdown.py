@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import threading
-import time
 
 import httpx2 as httpx
 import pytest
@@ -18,6 +18,7 @@ from support.concurrent_writers import (
     repeat_writes,
 )
 from support.server_process import ServerProcess
+from support.waiting import block_until
 
 SOON = 120.0
 LONG = [{"role": "user", "content": f"On day {n} we met at the harbour, and I like pier {n}."} for n in range(300)]
@@ -32,35 +33,44 @@ def served(server: ServerProcess) -> ServerProcess:
 def test_a_stop_under_load_keeps_every_promise(
     served: ServerProcess, number: signal.Signals, statuses: set[int]
 ) -> None:
-    promises = WriteOutcomes()
-    with Writers(served, promises, count=6):
-        promises.wait_until_acknowledged(25)
-        served.call_json("POST", PROFILE_PATH + "/ingest", json={"messages": LONG, "session_id": "long"})
-        served.send(number)
-        status = served.wait(SOON)
-    assert promises.cut == []
-    served.start()
-    waiting = served.call_json("GET", PROFILE_PATH + "/stats")["pending"]
-    assert waiting > 0, "nothing was left to digest: the test is too easy"
+    promises, sessions, waiting = WriteOutcomes(), 0, 0
+    for cycle in range(4):  # with ever more work, until the stop leaves some of it
+        with Writers(served, promises, cycle, count=6):
+            promises.wait_until_acknowledged(len(promises.acknowledged) + 25)
+            for _ in range(4**cycle):
+                ingested = {"messages": LONG, "session_id": f"long-{sessions}"}
+                served.call_json("POST", PROFILE_PATH + "/ingest", json=ingested)
+                sessions += 1
+            served.send(number)
+            status = served.wait(SOON)
+        assert promises.cut == []
+        assert status in statuses, f"exit status {status}\n{served.log_tail()}"
+        served.start()
+        if waiting := served.call_json("GET", PROFILE_PATH + "/stats")["pending"]:
+            break
+    assert waiting, "nothing was left to digest"
     assert_nothing_lost_or_doubled(served, promises)
     repeat_writes(served, promises)
     assert_digestion_ends(served)
-    assert len(served.call_json("GET", PROFILE_PATH + "/messages", params={"session_id": "long"})["messages"]) == len(
-        LONG
-    )
-    assert status in statuses, f"exit status {status}\n{served.log_tail()}"
+    for n in range(sessions):
+        kept = served.call_json("GET", PROFILE_PATH + "/messages", params={"session_id": f"long-{n}"})["messages"]
+        assert len(kept) == len(LONG)
 
 
 def test_a_request_in_flight_is_answered_before_the_end(served: ServerProcess) -> None:
     answers: list[httpx.Response] = []
-    body = {"messages": LONG, "session_id": "long", "wait": True}
-    asking = threading.Thread(target=lambda: answers.append(served.ask("POST", PROFILE_PATH + "/ingest", json=body)))
-    asking.start()
-    until = time.monotonic() + 120
-    while served.call_json("GET", PROFILE_PATH + "/stats")["pending"] == 0:
-        assert time.monotonic() < until, "the messages never arrived"
-        time.sleep(0.02)
-    assert not answers, "it was answered too soon to be in flight"
+
+    def ask(session: str) -> None:
+        body = {"messages": LONG, "session_id": session, "wait": True}
+        answers.append(served.ask("POST", PROFILE_PATH + "/ingest", json=body))
+
+    for attempt in itertools.count():  # until one is seen in flight
+        answers.clear()
+        asking = threading.Thread(target=ask, args=(f"long-{attempt}",))
+        asking.start()
+        block_until(lambda: answers or served.call_json("GET", PROFILE_PATH + "/stats")["pending"])
+        if not answers:
+            break
     served.send(signal.SIGTERM)
     status = served.wait(SOON)
     asking.join(SOON)

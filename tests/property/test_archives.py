@@ -21,6 +21,7 @@ from holdfast.domain.usage import Usage
 from holdfast.testing.conformance import memory, message, written
 from holdfast.testing.conformance.samples import MODEL
 from support.backend_agreement import Agreement, InDatabase, Sealed, metadata
+from support.example_counts import example_count
 
 odd = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40)
 speakable = odd.filter(lambda text: bool(text.strip()))
@@ -123,7 +124,12 @@ class ArchivingSealed(Archiving, Sealed): ...
 
 
 def examples(count: int) -> settings:
-    return settings(max_examples=count, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+    return settings(
+        max_examples=example_count(count),
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 TestArchiving, TestArchivingInDatabase = Archiving.TestCase, ArchivingInDatabase.TestCase

@@ -23,6 +23,7 @@ from holdfast.lifecycle.forget import sweep
 from holdfast.storage.postgres.vault import PostgresVault
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from support.example_counts import example_count
 from support.postgres import migrated_dsn
 
 CITIES = ("porto", "lisbon", "faro", "braga")
@@ -258,8 +259,8 @@ class InDatabase(Histories):
 
 TestHistories, TestInDatabase = Histories.TestCase, InDatabase.TestCase
 TestHistories.settings = settings(
-    max_examples=8, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=example_count(8), stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestInDatabase.settings = settings(
-    max_examples=4, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=example_count(4), stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -25,6 +25,7 @@ from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.storage.views.agent_store import AgentStore
 from holdfast.testing.conformance import memory, message, written
 from holdfast.testing.conformance.samples import AT
+from support.example_counts import example_count
 from support.naive_filter import counts_of, fields_of, in_order, is_match
 from support.postgres import migrated_dsn
 
@@ -222,7 +223,7 @@ def check(backends: Backends, world: Any, asked: Any) -> None:
 QUICK: Any = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-@settings(max_examples=6, **QUICK)
+@settings(max_examples=example_count(6), **QUICK)
 @given(world=worlds, asked=questions)
 def test_every_backend_agrees_with_a_naive_filter(backends: Backends, world: Any, asked: Any) -> None:
     check(backends, world, asked)

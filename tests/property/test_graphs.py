@@ -25,6 +25,7 @@ from holdfast.storage.postgres.vault import PostgresVault
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing.conformance import memory, written
 from holdfast.testing.conformance.samples import AT
+from support.example_counts import example_count
 from support.postgres import migrated_dsn
 
 NAMES = ("Ana", "Bob", "Cleo Diaz", "Acme", "The user", "The user's sister")
@@ -100,7 +101,7 @@ async def _told(store: Store, said: list[str]) -> None:
         await store.apply(written(memory(each, n=n)))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=example_count(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(statements, acts)
 def test_taking_a_decision_back_brings_back_exactly_what_was(said: list[str], acts: list[Any]) -> None:
     async def run() -> None:
@@ -126,7 +127,7 @@ def test_taking_a_decision_back_brings_back_exactly_what_was(said: list[str], ac
     asyncio.run(run())
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=example_count(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(statements, acts)
 def test_every_backend_shows_the_same_graph(said: list[str], acts: list[Any]) -> None:
     folder = Path(tempfile.mkdtemp())

@@ -19,6 +19,7 @@ from holdfast.storage.in_memory import MemoryVault
 from holdfast.storage.postgres.vault import PostgresVault
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from support.example_counts import example_count
 from support.postgres import migrated_dsn
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -30,7 +31,9 @@ rows = st.lists(
     max_size=14,
 )
 quick = settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=example_count(12),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -14,6 +14,7 @@ from holdfast.domain.ports.search import Probe
 from holdfast.domain.types import Change
 from holdfast.testing.conformance.samples import AT, MODEL, direction
 from support.backend_agreement import Agreement, InDatabase
+from support.example_counts import example_count
 
 
 class Following(Agreement):
@@ -64,7 +65,12 @@ class FollowingInDatabase(Following, InDatabase): ...
 
 
 def examples(count: int) -> settings:
-    return settings(max_examples=count, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+    return settings(
+        max_examples=example_count(count),
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 TestFollowing, TestFollowingInDatabase = Following.TestCase, FollowingInDatabase.TestCase

@@ -25,6 +25,7 @@ from holdfast.storage.in_memory import MemoryVault
 from holdfast.storage.postgres.vault import PostgresVault
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from support.example_counts import example_count
 from support.postgres import migrated_dsn
 
 WORDS = ("porto", "lisbon", "tea", "zebra", "seven", "boat")
@@ -255,8 +256,8 @@ class InDatabase(Taken):
 
 TestInFiles, TestInMemory, TestInDatabase = Taken.TestCase, InMemory.TestCase, InDatabase.TestCase
 TestInFiles.settings = TestInMemory.settings = settings(
-    max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=example_count(25), stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestInDatabase.settings = settings(
-    max_examples=8, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=example_count(8), stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import hashlib
 import io
+import itertools
 import json
 import signal
 import sys
@@ -432,9 +433,10 @@ async def test_what_can_be_read_of_a_damaged_archive_comes_by_force() -> None:
 # Killed
 
 
+@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("end", ["folder", "database"])
 async def test_an_import_that_is_killed_at_any_step_goes_on(
-    place: Place, tmp_path: Path, dsn: str, end: str, monkeypatch: pytest.MonkeyPatch
+    place: Place, tmp_path: Path, dsn: str, end: str, stride: int
 ) -> None:
     source = await open_store(MemoryVault())
     await lived_in(source)
@@ -442,9 +444,7 @@ async def test_an_import_that_is_killed_at_any_step_goes_on(
     told = psycopg.conninfo.conninfo_to_dict(dsn)
     address = f"postgres:///{told.pop('dbname')}?{urlencode(told)}"
     where = str(tmp_path / "two") if end == "folder" else address
-    count = 0
-    while True:  # until one child lives to its end
-        count += 1
+    for count in itertools.count(1, stride):  # until one child lives to its end
         child = await asyncio.create_subprocess_exec(sys.executable, CHILD, where, tmp_path / "p.jsonl", str(count))
         ended = await asyncio.wait_for(child.wait(), 400)
         target = place("two" if end == "folder" else "base")

@@ -36,6 +36,7 @@ from holdfast.storage.postgres.vault import PostgresVault
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 from support.children.migrate_kind import RENAMED
+from support.example_counts import example_count
 from support.http_server import http_server
 from support.paths import CHILDREN
 from support.postgres import database
@@ -521,8 +522,9 @@ def prepare_folder(folder: Path, back: bool = False) -> None:
         alice.settle(120)
 
 
+@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("back", [False, True], ids=["forth", "back"])
-def test_killed_at_every_step_it_goes_on_where_it_stopped(tmp_path: Path, back: bool) -> None:
+def test_killed_at_any_step_it_goes_on_where_it_stopped(tmp_path: Path, back: bool, stride: int) -> None:
     prepare_folder(tmp_path / "before", back)
     step = 1
     while run_until_killed(
@@ -536,7 +538,7 @@ def test_killed_at_every_step_it_goes_on_where_it_stopped(tmp_path: Path, back: 
             else:
                 alice.migrate_kind("preference", to=2, using=RENAMED, dry_run=False)
             assert_migrated(alice, 1 if back else 2)
-        step += 1
+        step += stride
     assert step > 8
     with open_memory(tmp_path / str(step)) as memory:
         assert_migrated(memory.profile("app", "alice"), 1 if back else 2)
@@ -595,7 +597,7 @@ mapping_of = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=example_count(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(values, min_size=1, max_size=6), mapping_of)
 def test_a_migration_and_its_rollback_are_nothing(kept: list[Any], mapping: Any) -> None:
     async def run() -> None:

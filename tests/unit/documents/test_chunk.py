@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from holdfast.documents.chunk import MAX_CHUNK_CHARS, TARGET_CHUNK_CHARS, Chunk, Chunker, chunk_sections
 from holdfast.documents.types import SECTION_KINDS, Section
+from support.example_counts import example_count
 
 LETTERS = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
 WORDS = st.lists(
@@ -30,7 +31,7 @@ def bare(text: str) -> str:
     return "".join(text.split())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=example_count(400), deadline=None)
 @given(SECTIONS)
 def test_every_character_is_in_one_chunk_and_in_order(sections: list[Section]) -> None:
     chunks = list(chunk_sections(sections))
@@ -39,7 +40,7 @@ def test_every_character_is_in_one_chunk_and_in_order(sections: list[Section]) -
     assert all(chunk.text.strip() for chunk in chunks)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(SECTIONS)
 def test_a_chunk_knows_page_heading_and_kind_of_all_its_text(sections: list[Section]) -> None:
     def by_place(parts: list[Section] | list[Chunk]) -> dict[object, str]:

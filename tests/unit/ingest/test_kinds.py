@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from holdfast import InvalidInput
 from holdfast.ingest.kinds import json_schema, validation
 from holdfast.ingest.kinds import mapping as mappings
 from holdfast.ingest.kinds.safe_regex import pattern
+from support.example_counts import example_count
 
 # Patterns
 
@@ -29,7 +29,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("text", PATTERNS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(st.text("abc 1-2._@]\n", max_size=8))
 def test_patterns_find_what_regular_expressions_find(text: str, said: str) -> None:
     python = re.sub(r"\$", r"\\Z", text).replace("(?<", "(?P<")
@@ -48,9 +48,8 @@ def test_a_pattern_that_needs_backtracking_or_too_much_room_is_refused(text: str
 
 @pytest.mark.parametrize("text", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "a*a*a*a*a*a*b", "(.*a){15}$"])
 def test_no_pattern_hangs(text: str) -> None:
-    start = time.perf_counter()
+    """Backtracking would not end within the time limit of a test."""
     assert pattern(text).found_in("a" * 30_000 + "!") is False
-    assert time.perf_counter() - start < 120
 
 
 # Schemas
@@ -175,12 +174,11 @@ PATHOLOGICAL: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("schema", "value"), PATHOLOGICAL)
 def test_no_schema_takes_more_than_a_moment(schema: Any, value: Any) -> None:
-    start = time.perf_counter()
+    """What grows out of hand would not end within the time limit of a test."""
     validation.validation_error(json_schema.validate_schema(schema), value, {})
-    assert time.perf_counter() - start < 120
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda inner: (
     st.lists(inner, max_size=3)
     | st.dictionaries(st.sampled_from(sorted(json_schema.KNOWN_KEYWORDS)) | st.text(), inner, max_size=3)
@@ -284,7 +282,7 @@ mapping_of = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 @given(mapping_of, values)
 def test_any_mapping_gives_json_or_says_what_it_cannot_do_and_leaves_the_old_value_alone(
     mapping: Any, value: Any
@@ -298,7 +296,7 @@ def test_any_mapping_gives_json_or_says_what_it_cannot_do_and_leaves_the_old_val
     assert value == kept
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.dictionaries(names, values, max_size=4), names)
 def test_a_renaming_and_its_reverse_are_nothing(value: Any, name: str) -> None:
     there = mappings.parse_mapping({"rename": {name: "fresh"}, "move": {"": "all.of.it"}})

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.text.shortening import MARK, distinctive_words, stating_clauses, unmarked_text, without_memories
+from support.example_counts import example_count
 
 PORTO, PEANUTS = "The user lives in Porto.", "The user is allergic to peanuts."
 CAT, WORK = "The user has a cat called Mimi.", "The user works at Siemens."
@@ -190,7 +191,7 @@ def conversations(draw: st.DrawFn) -> tuple[str, list[tuple[str, str]]]:
     return between.join(said), known
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 @given(conversations(), st.data())
 def test_no_distinctive_word_is_left_and_no_sibling_loses_its_own(
     conversation: tuple[str, list[tuple[str, str]]], data: st.DataObject
@@ -210,13 +211,13 @@ def test_no_distinctive_word_is_left_and_no_sibling_loses_its_own(
     assert MARK in left or not left
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.lists(st.one_of(st.text(max_size=20), st.just(MARK), st.just(" and ")), max_size=8).map("".join))
 def test_no_mark_is_left_in_any_text(text: str) -> None:
     assert MARK not in unmarked_text(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.text(max_size=200), st.lists(st.text(max_size=60), max_size=3), st.lists(st.text(max_size=60), max_size=3))
 def test_any_texts_are_taken(text: str, gone: list[str], kept: list[str]) -> None:
     left = shortened(text, gone, kept)

@@ -68,9 +68,8 @@ def app_of(holdfast: AsyncHoldfast, limits: ServiceLimits = ServiceLimits()) -> 
     app.state.holdfast, app.state.access, app.state.counts = holdfast, holdfast.access, RequestCounts()
     app.state.limiter, app.state.repeats = Limiter(limits.rate, holdfast.rates), FirstAnswers()
     app.state.mcp = mcp.Hosted(holdfast, limits.origins)
-    for router in (*ROUTERS, web.router):
-        app.include_router(router)
     app.state.routes = [route for router in ROUTERS for route in router.routes]
+    app.router.routes += [*app.state.routes, *web.router.routes]
     _tell_of_itself(app)
     errors.install(app)
     describe_api(app)

@@ -11,18 +11,12 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from fastapi import Request, Response
-from fastapi.routing import APIRoute
+from fastapi import Request
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
-from starlette.types import Message, Receive, Scope
-
-from holdfast.api.rest.path_segments import decode_segments
+from starlette.types import Message, Receive
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
 """Of most routes: a memory's content, value and metadata, each character written as an escape of six."""
@@ -138,32 +132,6 @@ class DocumentLimit(BodyLimit):
 INGEST_LIMIT = BodyLimit(MAX_INGEST_BYTES)
 ARCHIVE_LIMIT = BodyLimit(MAX_ARCHIVE_BYTES, streamed=True)
 DOCUMENT_LIMIT = DocumentLimit()
-
-
-class GuardedRoute(APIRoute):
-    """A route whose rights are checked before anything of the body is read."""
-
-    @cached_property
-    def _ending(self) -> str:
-        """What the path of every request for this route ends with: it rules out most routes without their patterns."""
-        return self.path.rpartition("}")[2]
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if not scope["path"].endswith(self._ending):
-            return Match.NONE, {}
-        match, inner = super().matches(scope)
-        return match, decode_segments(inner)
-
-    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
-        handle = super().get_route_handler()
-        guards = [each.call for each in self.dependant.dependencies if hasattr(each.call, "need")]
-
-        async def guarded(request: Request) -> Response:
-            for guard in guards:
-                await guard(request)  # type: ignore[misc]
-            return await handle(JsonRequest(request.scope, request.receive))
-
-        return guarded
 
 
 class JsonRequest(Request):

@@ -31,6 +31,7 @@ from support.documents.killed_parser import killed_parsers
 from support.documents.parsing import ParsedDocument, parse_bytes, parse_file
 from support.documents.pdf_writer import Pdf
 from support.documents.samples import FILLER, MAKERS, PICTURES
+from support.example_counts import example_count
 from support.loop_clock import LoopClock
 from support.waiting import block_until
 
@@ -383,7 +384,7 @@ PIECES = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 @given(PIECES)
 def test_what_the_child_says_is_what_the_parent_hears(piece: Section | DocumentProperties | Progress) -> None:
     heard = [frames.decode_frame(line) for line in frames.encode_frames(piece)]

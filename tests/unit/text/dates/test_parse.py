@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -401,6 +400,5 @@ def test_text_beyond_the_cap_is_not_read() -> None:
     ],
 )
 def test_hostile_text_costs_little(text: str) -> None:
-    began = time.process_time()
+    """Backtracking would not end within the time limit of a test."""
     windows(text, WEDNESDAY)
-    assert time.process_time() - began < 60  # about 0.04 on a quiet machine; backtracking takes minutes

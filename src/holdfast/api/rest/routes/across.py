@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import named_profile, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.routes.memories import IN, ContextBody, RecallBody, SearchBody, streamed_answer
 from holdfast.domain.json_codec import encode
 from holdfast.domain.results import Answer, Context, Origin
 from holdfast.service.across import AsyncAcross, named_profiles, unreadable_profile
 
-router = APIRouter(route_class=GuardedRoute, tags=["Across profiles"])
+router = GuardedRouter("Across profiles")
 among = Depends(requires("read", among=True))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import Field
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.admin_idempotency import FirstAnswers
 from holdfast.api.rest.auth import profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, Moment, Once
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.domain.credentials import Credential, Grant
 from holdfast.domain.errors import InvalidInput
 from holdfast.domain.json_codec import encode
@@ -20,7 +20,7 @@ from holdfast.domain.results import Namespace
 from holdfast.domain.timestamps import parse_moment
 
 IN = "/v1/namespaces/{namespace}"
-router = APIRouter(route_class=GuardedRoute, tags=["Administration"])
+router = GuardedRouter("Administration")
 Right = Literal["read", "write", "forget", "admin"]
 
 

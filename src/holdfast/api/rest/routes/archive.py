@@ -6,17 +6,18 @@ import tempfile
 from collections.abc import AsyncIterator
 from typing import BinaryIO, cast
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import StreamingResponse
 
 from holdfast.api.rest.auth import profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Json
-from holdfast.api.rest.request_body import ARCHIVE_LIMIT, GuardedRoute
+from holdfast.api.rest.request_body import ARCHIVE_LIMIT
 from holdfast.api.rest.routes.memories import OF
 from holdfast.domain.json_codec import encode
 from holdfast.domain.reports import Imported
 
-router = APIRouter(route_class=GuardedRoute, tags=["Archives"])
+router = GuardedRouter("Archives")
 IN_MEMORY = 8 * 1024 * 1024
 BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
 

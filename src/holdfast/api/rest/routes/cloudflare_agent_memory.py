@@ -7,13 +7,14 @@ import math
 import re
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.api.rest import auth
 from holdfast.api.rest.auth import requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Json, Once, agent_memory_entry, full_entry
-from holdfast.api.rest.request_body import INGEST_LIMIT, GuardedRoute
+from holdfast.api.rest.request_body import INGEST_LIMIT
 from holdfast.api.rest.response_models import Envelope
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
 from holdfast.domain.identifiers import validate_text
@@ -29,7 +30,7 @@ OF = IN + "/profiles/{profile}"
 PROFILE_PATTERN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 MAX_PROFILE_CHARACTERS = 100
 TYPES = Literal["fact", "event", "instruction", "task"]
-router = APIRouter(route_class=GuardedRoute, tags=["Agent Memory"])
+router = GuardedRouter("Agent Memory")
 
 
 class _Body(BaseModel):

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, Once
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.routes.memories import OF, Match, NarrowedBody, etag_of
 from holdfast.domain.json_codec import encode
 from holdfast.domain.results import Audit, Edited, Undone
 
-router = APIRouter(route_class=GuardedRoute, tags=["Native"])
+router = GuardedRouter("Native")
 reads, writes = Depends(requires("read")), Depends(requires("write", "read"))
 
 

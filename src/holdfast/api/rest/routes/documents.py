@@ -10,15 +10,16 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.responses import StreamingResponse
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import bound_profile, profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, Once
-from holdfast.api.rest.request_body import DOCUMENT_LIMIT, GuardedRoute
+from holdfast.api.rest.request_body import DOCUMENT_LIMIT
 from holdfast.api.rest.routes.memories import OF
 from holdfast.documents.library import MAX_NAME_BYTES
 from holdfast.documents.scratch import scratch_folder
@@ -30,7 +31,7 @@ from holdfast.domain.types import Forgotten
 from holdfast.service.profile.documents import original_pieces
 from holdfast.service.profile.local import LocalProfile
 
-router = APIRouter(route_class=GuardedRoute, tags=["Documents"])
+router = GuardedRouter("Documents")
 PREFIXES = ("/s/{secret}/api", "/api")
 STATUS = {"waiting": "processing", "done": "completed", "failed": "failed"}
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import Field
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.routes.memories import OF
 from holdfast.domain.graph import EntityChange, graph_json
 from holdfast.domain.json_codec import encode
 
-router = APIRouter(route_class=GuardedRoute, tags=["Graph"])
+router = GuardedRouter("Graph")
 
 
 class MergeEntitiesBody(Body):

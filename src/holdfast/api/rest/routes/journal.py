@@ -6,13 +6,13 @@ import time
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from starlette.responses import StreamingResponse
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import bound_profile, credential_of, profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Json, encode_json
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.routes.memories import OF
 from holdfast.domain.errors import HoldfastError, InvalidInput, quoted_value
 from holdfast.domain.identifiers import LAST_EVENT
@@ -22,7 +22,7 @@ from holdfast.domain.records import Event, JobStatus, Trace
 from holdfast.service.profile.journal import trace_items
 from holdfast.service.profile.local import LocalProfile
 
-router = APIRouter(route_class=GuardedRoute, tags=["Journal"])
+router = GuardedRouter("Journal")
 Limit = Annotated[int, Query(ge=1, le=1000)]
 After = Annotated[int | None, Query(ge=0, le=LAST_EVENT)]
 

@@ -8,20 +8,20 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import Field
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, Once
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.domain.errors import AlreadyExists, NotFound
 from holdfast.domain.json_codec import encode
 from holdfast.service.facades.agent_memory import AsyncAgentMemory, Item, item_of
 from holdfast.service.profile.local import LocalProfile
 
 OF = "/v1/agents/{namespace}/entities/{profile}"
-router = APIRouter(route_class=GuardedRoute, tags=["Key-value"])
+router = GuardedRouter("Key-value")
 
 
 class Write(Body):

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import Field
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.routes.memories import OF
 from holdfast.domain.json_codec import encode
 from holdfast.domain.reports import KindInfo, Migrated
 
-router = APIRouter(route_class=GuardedRoute, tags=["Kinds"])
+router = GuardedRouter("Kinds")
 
 
 class Registration(Body):

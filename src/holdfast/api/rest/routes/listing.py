@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import Field
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Json, Moment
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.routes.memories import OF, NarrowedBody
 from holdfast.domain.json_codec import encode
 from holdfast.domain.results import Facets
 from holdfast.domain.types import Facet, Order
 
-router = APIRouter(route_class=GuardedRoute, tags=["Native"])
+router = GuardedRouter("Native")
 
 
 class ListedBody(NarrowedBody):

@@ -14,13 +14,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote, urlsplit
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.api.rest.auth import Need, bound_profile, credential_of, requires, seen_profile
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, Once
-from holdfast.api.rest.request_body import MAX_BYTES_ON_EVENT_LOOP, BodyLimit, GuardedRoute, check_json_tokens
+from holdfast.api.rest.request_body import MAX_BYTES_ON_EVENT_LOOP, BodyLimit, check_json_tokens
 from holdfast.api.rest.response_models import ItemsFoundResponse
 from holdfast.domain.credentials import Credential
 from holdfast.domain.errors import Forbidden, HoldfastError, InvalidInput, quoted_value
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from holdfast.api.mcp.shared_profiles import Shared
     from holdfast.service.profile.local import LocalProfile
 
-router = APIRouter(route_class=GuardedRoute, tags=["MCP"])
+router = GuardedRouter("MCP")
 STREAMS = ("/s/{secret}/mcp", "/mcp")
 MOST_BYTES = 4 * 1024 * 1024
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 from pydantic import BaseModel, Field, WithJsonSchema
 from starlette.responses import Response, StreamingResponse
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, Moment, Once, encode_json
-from holdfast.api.rest.request_body import INGEST_LIMIT, GuardedRoute
+from holdfast.api.rest.request_body import INGEST_LIMIT
 from holdfast.domain.errors import InvalidInput
 from holdfast.domain.json_codec import encode
 from holdfast.domain.reports import Redigested
@@ -21,7 +22,7 @@ from holdfast.domain.types import Forgotten, Memory, Message, SearchOrder
 
 IN = "/v1/namespaces/{namespace}"
 OF = IN + "/profiles/{profile}"
-router = APIRouter(route_class=GuardedRoute, tags=["Native"])
+router = GuardedRouter("Native")
 Match = Annotated[str | None, Header(alias="If-Match", description="Only write if the memory still has this ETag.")]
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import Field
 
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.routes.memories import OF
 from holdfast.domain.json_codec import encode
 from holdfast.service.facades.notes import AsyncNotes, Briefing, Note
 
-router = APIRouter(route_class=GuardedRoute, tags=["Notes"])
+router = GuardedRouter("Notes")
 Root = Annotated[str, Query(description="The folder that relative paths start from. No path may lead out of it.")]
 WORKSPACE = "/workspace"
 

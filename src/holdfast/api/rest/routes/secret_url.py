@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict
 
 from holdfast.api.rest.auth import bound_profile, requires
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Json, Once
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.response_models import ItemsFoundResponse, Task
 from holdfast.api.rest.routes.documents import task
 from holdfast.documents.library import URL_PATTERN
@@ -17,7 +17,7 @@ from holdfast.domain.arguments import DocumentSource
 from holdfast.domain.json_codec import encode
 from holdfast.domain.types import Forgotten, Memory
 
-router = APIRouter(route_class=GuardedRoute, tags=["Secret URL"])
+router = GuardedRouter("Secret URL")
 PREFIXES = ("/s/{secret}/api", "/api")
 
 

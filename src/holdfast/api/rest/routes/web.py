@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
 from holdfast import __version__
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import credential_of
 from holdfast.api.rest.errors import failure_response
+from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json
-from holdfast.api.rest.request_body import GuardedRoute
 from holdfast.api.rest.sessions import refuse_strangers, sign_in, sign_out
 from holdfast.api.web import Asset, asset, start_page
 from holdfast.api.web.documentation import content_policy, help_page
@@ -20,7 +20,7 @@ from holdfast.domain.credentials import Credential
 from holdfast.domain.errors import Unauthorised
 from holdfast.domain.json_codec import encode
 
-router = APIRouter(route_class=GuardedRoute, tags=["Web UI"])
+router = GuardedRouter("Web UI")
 YEAR = 31_536_000
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
