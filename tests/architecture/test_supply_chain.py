@@ -104,6 +104,12 @@ def test_serving_does_not_wait_for_what_only_tests_need() -> None:
     assert "$(SERVE)" in rules["$(DONE)"].split()
 
 
+def test_what_the_image_adds_has_a_hash_too() -> None:
+    (extras,) = re.findall(r'ARG EXTRAS="([^"]+)"', DOCKERFILE)
+    added = [line for extra in extras.split() for line in PYPROJECT["project"]["optional-dependencies"][extra]]
+    assert needed_distributions(added) - set(locked_versions(LOCK)) == set()
+
+
 def test_the_image_is_built_without_a_build_environment_of_its_own() -> None:
     assert re.search(r"uv pip install --system --constraints requirements.lock hatchling\s", DOCKERFILE)
     builds = re.findall(r"pip (?:wheel|install) [^&\n]*\s\.(?=\s)", DOCKERFILE)
