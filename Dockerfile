@@ -13,7 +13,7 @@ COPY scripts/fetch_models.py scripts/
 RUN python scripts/fetch_models.py
 
 # The lock constrains: what the service does not need stays out, the rest has the lock's versions and hashes.
-ARG EXTRAS="postgres fast documents"
+ARG EXTRAS="postgres fast documents s3"
 COPY pyproject.toml requirements.lock ./
 # hadolint ignore=SC2046
 RUN uv pip install --constraints requirements.lock --requirements pyproject.toml $(printf -- '--extra %s ' ${EXTRAS})

@@ -1,15 +1,16 @@
 # Two commands do everything on a fresh machine: `make serve` and `make test`.
-VENV := .venv
-BIN  := $(VENV)/bin
-DONE := $(VENV)/.installed
-DOCS := build/docs-env
+VENV  := .venv
+BIN   := $(VENV)/bin
+SERVE := $(VENV)/.serve
+DONE  := $(VENV)/.installed
+DOCS  := build/docs-env
 
 # Else every process of the tests would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: serve test check ui docs docs-lock prove prove-llm bench bench-peers eval lock clean
 
-serve: $(DONE)
+serve: $(SERVE)
 	$(BIN)/holdfast serve
 
 test: $(DONE) check
@@ -73,23 +74,33 @@ eval: $(DONE)
 	$(BIN)/python -m evals.measure.lives --out
 	$(BIN)/python -m evals.measure.graph
 
-$(DONE): pyproject.toml requirements.lock hatch_build.py scripts/fetch_models.py
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv venv --quiet --allow-existing $(VENV) && \
-	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
-	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
-	else \
-	  python3 -m venv $(VENV) && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
-	fi
-	@touch $(DONE)
+# pip compiles no bytecode: Python does so for what it loads, which is a small part.
+ifneq ($(shell command -v uv),)
+MAKE_VENV := uv venv --quiet --allow-existing $(VENV)
+INSTALL := uv pip install --quiet --python $(BIN)/python --no-deps
+else
+MAKE_VENV := python3 -m venv $(VENV)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
+endif
 
-# With the build backend, so that an installation fetches nothing without a hash.
+# What serving needs.
+$(SERVE): pyproject.toml requirements-serve.lock hatch_build.py scripts/fetch_models.py
+	@$(MAKE_VENV)
+	@$(INSTALL) --require-hashes -r requirements-serve.lock
+	@$(INSTALL) --no-build-isolation -e .
+	@touch $@
+
+# What tests and tools need beside it.
+$(DONE): $(SERVE) requirements.lock
+	@$(INSTALL) --require-hashes -r requirements.lock
+	@touch $@
+
+# With the build backend, so that an installation fetches nothing without a hash. Serving has the versions that are tested.
+COMPILE := $(BIN)/python -m piptools compile --quiet --build-deps-for editable --generate-hashes --strip-extras \
+  --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 lock: $(DONE)
-	$(BIN)/python -m piptools compile --quiet --extra dev --build-deps-for editable --generate-hashes --strip-extras \
-	  --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
-	  --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra dev --output-file requirements.lock pyproject.toml
+	$(COMPILE) --constraint requirements.lock --output-file requirements-serve.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

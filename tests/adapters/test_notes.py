@@ -38,7 +38,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holdfast]:
 
 @pytest.fixture
 def notes(memory: Holdfast, request: pytest.FixtureRequest) -> Notes:
-    return Notes(memory.profile("app", request.node.name))
+    return Notes(memory.profile("app", request.node.name), Path("/workspace"))
 
 
 def notes_by_path(notes: Notes, prefix: str = "") -> dict[str, str]:
@@ -59,6 +59,8 @@ def test_a_note_is_read_by_its_path_however_it_is_written(notes: Notes) -> None:
     notes.write("src//./app.py", "Split the router next")
     for same in ("/workspace/src/app.py", "src/app.py", "/workspace//src/app.py/", "./src/app.py"):
         assert (notes.read(same) or pytest.fail(same)).text == "Split the router next"
+    assert (notes.read(Path("src") / "app.py") or pytest.fail("no note")).text == "Split the router next"
+    assert [note.path for note in notes.list(Path("src"))] == ["/workspace/src/app.py"]
     assert notes.read("src/App.py") is None
     notes.write("caf\u00e9", "composed")
     assert (notes.read("cafe\u0301") or pytest.fail("no note")).text == "composed"

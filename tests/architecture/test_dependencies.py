@@ -28,6 +28,8 @@ NOT_IN_DEV = {"opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-
 """Module → distribution, where the extra dev does not install it."""
 BROUGHT_BY_THE_CALLER = {"anthropic": "integrations", "langgraph-checkpoint": "integrations", "pytest": "testing"}
 """Distribution → the folder that is of use only to those who have it; of the extras only dev declares it."""
+USED_THROUGH_ANOTHER = {"httptools": "uvicorn", "python-multipart": "starlette"}
+"""Default dependencies that no module of ours imports → the distribution that loads them if they are there."""
 
 
 def canonical(name: str) -> str:
@@ -121,6 +123,12 @@ def test_every_imported_distribution_is_declared() -> None:
             if (name := distribution_of(names)) not in known | brought:
                 undeclared.append(f"{path}:{line} imports {names[-1]} of {name}")
     assert undeclared == []
+
+
+def test_every_default_dependency_is_used() -> None:
+    used = {distribution_of(names) for path in FILES for _, names in third_party(path)}
+    assert declared() - used == set(USED_THROUGH_ANOTHER)
+    assert set(USED_THROUGH_ANOTHER.values()) <= declared()
 
 
 @pytest.mark.parametrize(

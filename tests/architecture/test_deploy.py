@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import ipaddress
 import json
 import re
 from dataclasses import fields
@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 import yaml
 
 import holdfast
 from holdfast import AsyncHoldfast
 from holdfast.api.rest.app import app_of
 from holdfast.api.rest.request_body import MAX_ARCHIVE_BYTES
+from holdfast.api.rest.server import KEEP_ALIVE_SECONDS
+from holdfast.documents.fetch.addresses import FetchPolicy, is_public
+from holdfast.documents.types import ParseLimits
+from holdfast.models.llm.endpoint import VENDORS
+from holdfast.service.document_worker import MAX_CONCURRENT_DOCUMENTS
 from holdfast.service.settings import Settings
 from holdfast.storage.in_memory import MemoryVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
@@ -34,6 +38,8 @@ NGINX = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
 PORT = Settings().port
 STOPPING = 30
 """Seconds that `holdfast serve` gives to what is in flight."""
+NOT_PASSED = {"data", "cache", "open_files", "host", "port"}
+"""Settings of a data folder, which servers on a database have not, and those that the image and the proxy agree on."""
 
 
 def resource_name(path: Path) -> str:
@@ -77,6 +83,12 @@ def directive(name: str) -> str:
     found = re.findall(rf"^\s*{name} ([^;]+);", NGINX, re.M)
     assert len(found) == 1, name
     return found[0]
+
+
+def size(text: str) -> int:
+    """Bytes, as nginx, compose and Kubernetes write them."""
+    number, unit = re.fullmatch(r"(\d+)([mMgG])i?", text).groups()  # type: ignore[union-attr]
+    return int(number) << {"m": 20, "g": 30}[unit.lower()]
 
 
 def seconds(text: str) -> int:
@@ -201,7 +213,49 @@ def test_proxies_let_through_what_the_service_takes() -> None:
     annotations = manifest("Ingress")["metadata"]["annotations"]
     sizes = [directive("client_max_body_size")]
     sizes += [annotations["nginx.ingress.kubernetes.io/proxy-body-size"], annotations["nginx.org/client-max-body-size"]]
-    assert [size for size in sizes if int(size.removesuffix("m")) << 20 <= MAX_ARCHIVE_BYTES] == []
+    assert [text for text in sizes if size(text) <= max(MAX_ARCHIVE_BYTES, Settings().document_bytes)] == []
+
+
+def test_uploads_fit_into_the_temporary_space(pod: dict[str, Any], compose: dict[str, Any]) -> None:
+    """An archive; a document that arrives, as a form and as a file; those that are parsed, as fetched and copied."""
+    document = Settings().document_bytes
+    parsed = MAX_CONCURRENT_DOCUMENTS * (FetchPolicy(received_bytes=document).decoded_bytes + document)
+    needed = MAX_ARCHIVE_BYTES + 2 * document + parsed
+    (tmpfs,) = [each for each in compose["services"]["holdfast"]["tmpfs"] if each.startswith("/tmp:")]
+    (volume,) = [each for each in pod["volumes"] if each["name"] == "tmp"]
+    assert size(tmpfs.removeprefix("/tmp:size=")) >= needed
+    assert size(volume["emptyDir"]["sizeLimit"]) >= needed
+
+
+def test_documents_can_be_parsed_within_the_limit_of_memory(pod: dict[str, Any]) -> None:
+    resources = pod["containers"][0]["resources"]
+    parsing = MAX_CONCURRENT_DOCUMENTS * ParseLimits().memory_bytes
+    assert size(resources["limits"]["memory"]) >= size(resources["requests"]["memory"]) + parsing
+
+
+def test_every_setting_of_a_server_on_a_database_can_be_passed(compose: dict[str, Any]) -> None:
+    (sealed,) = documents(ROOT / "deploy" / "compose.sealed.yaml")
+    passed = {*compose["services"]["holdfast"]["environment"], *sealed["services"]["holdfast"]["environment"]}
+    assert {f"HOLDFAST_{field.name.upper()}" for field in fields(Settings) if field.name not in NOT_PASSED} <= passed
+
+
+def test_the_image_has_what_its_settings_and_documents_need() -> None:
+    (extras,) = re.findall(r'^ARG EXTRAS="([a-z0-9 ]+)"$', (ROOT / "Dockerfile").read_text("utf-8"), re.M)
+    assert {"postgres", "documents", "s3"} <= set(extras.split())
+
+
+def test_pods_reach_models_pages_and_buckets_and_nothing_private() -> None:
+    (outside,) = [rule for rule in manifest("NetworkPolicy")["spec"]["egress"] if "ipBlock" in rule.get("to", [{}])[0]]
+    ports = {each["port"] for each in outside["ports"]}
+    assert ports == set(FetchPolicy().ports)
+    remote = {vendor.url for vendor in VENDORS.values() if vendor.url and "127.0.0.1" not in vendor.url}
+    assert {url for url in remote if not url.startswith("https://")} == set()
+    blocks = [each["ipBlock"] for each in outside["to"]]
+    assert [block["cidr"] for block in blocks] == ["0.0.0.0/0", "::/0"]
+    refused = [ipaddress.ip_network(each) for block in blocks for each in block["except"]]
+    assert [net for net in refused if is_public(net[0]) or is_public(net[-1])] == []
+    for private in ("10.1.2.3", "100.64.0.1", "169.254.169.254", "172.20.0.1", "192.168.1.1", "fd00::1", "fe80::1"):
+        assert any(ipaddress.ip_address(private) in net for net in refused), private
 
 
 def test_proxies_pass_events_on_at_once() -> None:
@@ -220,8 +274,7 @@ def test_proxies_write_no_secret_urls_into_logs() -> None:
 
 
 def test_the_proxy_drops_idle_connections_before_the_server_does() -> None:
-    server = inspect.signature(uvicorn.Config).parameters["timeout_keep_alive"].default
-    assert seconds(directive("keepalive_timeout")) < server
+    assert seconds(directive("keepalive_timeout")) < KEEP_ALIVE_SECONDS
 
 
 def test_every_foreign_image_can_be_given_by_digest(compose: dict[str, Any]) -> None:

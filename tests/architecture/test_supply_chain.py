@@ -6,32 +6,71 @@ import re
 import runpy
 import subprocess
 import tomllib
+from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from support.paths import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
+SERVE_LOCK = (ROOT / "requirements-serve.lock").read_text("utf-8")
 DOCS_LOCK = (ROOT / "docs" / "requirements.lock").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ")
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
 
 
-def locked_versions() -> dict[str, str]:
-    return dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", LOCK, re.M))
+OLDEST = {"python_version": "3.11", "python_full_version": "3.11.0", "sys_platform": "linux"}
+"""The locks are made for the oldest Python; newer ones need nothing more."""
+EDITABLE = "editables"
+"""What hatchling asks for when it makes an editable installation."""
+
+
+def locked_versions(lock: str) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock, re.M))
+
+
+def needed_distributions(requirements: Iterable[str]) -> set[str]:
+    """These requirements and whatever they need, as the metadata of the installed distributions says."""
+    waiting, seen = [(Requirement(line), "") for line in requirements], set[tuple[str, str]]()
+    while waiting:
+        requirement, of_extra = waiting.pop()
+        if requirement.marker is not None and not requirement.marker.evaluate(OLDEST | {"extra": of_extra}):
+            continue
+        name = canonicalize_name(requirement.name)
+        new = {(name, extra) for extra in ("", *requirement.extras)} - seen
+        seen |= new
+        waiting += [(Requirement(line), extra) for _, extra in new for line in metadata.requires(name) or ()]
+    return {name for name, _ in seen}
 
 
 def test_the_build_backend_is_the_one_in_the_lock() -> None:
     required = dict(each.split("==") for each in PYPROJECT["build-system"]["requires"])
     assert "hatchling" in required
-    assert {name: locked_versions().get(name) for name in required} == required
-    assert "editables" in locked_versions(), "what hatchling needs for an editable installation"
+    assert {name: locked_versions(LOCK).get(name) for name in required} == required
+    assert EDITABLE in locked_versions(LOCK)
 
 
-@pytest.mark.parametrize("lock", [LOCK, DOCS_LOCK], ids=["requirements.lock", "docs/requirements.lock"])
+def test_serving_installs_what_it_needs_and_nothing_else() -> None:
+    needed = needed_distributions([*PYPROJECT["project"]["dependencies"], *PYPROJECT["build-system"]["requires"]])
+    assert set(locked_versions(SERVE_LOCK)) == needed | {EDITABLE}
+    assert {"pytest", "mypy", "ruff", "playwright"} & needed == set()
+
+
+def test_serving_installs_the_versions_that_are_tested() -> None:
+    assert locked_versions(SERVE_LOCK).items() <= locked_versions(LOCK).items()
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [LOCK, SERVE_LOCK, DOCS_LOCK],
+    ids=["requirements.lock", "requirements-serve.lock", "docs/requirements.lock"],
+)
 def test_every_line_of_a_lock_has_a_hash_and_names_no_host(lock: str) -> None:
     entries = re.split(r"^(?=[a-z0-9])", lock, flags=re.M)[1:]
     assert entries
@@ -47,10 +86,28 @@ def test_the_documentation_is_built_with_what_its_lock_names() -> None:
 
 
 def test_make_installs_with_hashes_and_without_a_build_environment_of_its_own() -> None:
-    installs = re.findall(r"pip install [^;&]*", MAKEFILE.partition("$(DONE):")[2].partition("lock:")[0])
-    assert len(installs) == 4, "uv and pip, each for the lock and for the project"
-    for words in map(str.split, installs):
-        assert "--require-hashes" in words or {"--no-deps", "--no-build-isolation", "-e"} <= set(words), words
+    ways = re.findall(r"^INSTALL := (.+)$", MAKEFILE, re.M)
+    assert ["uv" in way.split() for way in ways] == [True, False]
+    assert [way for way in ways if "--no-deps" not in way.split()] == []
+    installs = re.findall(r"@\$\(INSTALL\) (.+)$", MAKEFILE, re.M)
+    assert installs == [
+        "--require-hashes -r requirements-serve.lock",
+        "--no-build-isolation -e .",
+        "--require-hashes -r requirements.lock",
+    ]
+
+
+def test_serving_does_not_wait_for_what_only_tests_need() -> None:
+    rules = dict(re.findall(r"^(\S+): (.+)$", MAKEFILE, re.M))
+    assert rules["serve"] == "$(SERVE)"
+    assert "$(DONE)" not in rules["$(SERVE)"]
+    assert "$(SERVE)" in rules["$(DONE)"].split()
+
+
+def test_what_the_image_adds_has_a_hash_too() -> None:
+    (extras,) = re.findall(r'ARG EXTRAS="([^"]+)"', DOCKERFILE)
+    added = [line for extra in extras.split() for line in PYPROJECT["project"]["optional-dependencies"][extra]]
+    assert needed_distributions(added) - set(locked_versions(LOCK)) == set()
 
 
 def test_the_image_is_built_without_a_build_environment_of_its_own() -> None:

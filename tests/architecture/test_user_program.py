@@ -11,7 +11,9 @@ import pytest
 from support.paths import SOURCE
 
 PROGRAM = """
-from holdfast import AgentMemory, Answer, Context, Hit, Holdfast, Memory, MessageInput
+from pathlib import Path
+
+from holdfast import AgentMemory, Answer, Context, Hit, Holdfast, Memory, MessageInput, Note, Notes, Profile
 
 said: list[MessageInput] = [
     {"role": "user", "content": "I live in Porto.", "speaker": "Ana", "timestamp": "2026-11-16T10:00:00Z"},
@@ -28,12 +30,16 @@ with Holdfast.open("./data") as memory:
     block: Context = ana.context("tea", tokens=200, min_relevance=0.2, exclude_session="s1")
     desk = AgentMemory(agent="desk", entity="ana", memory=memory)
     desk.list("turn", order_by="recent")
+    as_desk: Profile = ana.as_agent("desk", reads="own")
+    pieces: list[str | Answer] = list(as_desk.recall_stream("Where do I live?", limit=3))
+    note: Note | None = Notes(ana, Path("/workspace")).read(Path("src") / "app.py")
 """
 WRONG = {
     '"high"': '"hard"',
     '"short"': '"tiny"',
     'order_by="recent"': 'order_by="oldest"',
     'trust="user"': 'trust="me"',
+    'as_agent("desk"': "as_agent(7",
     '{"role": "assistant"': '{"role": "robot"',
     "exclude_session": "without_session",
 }

@@ -373,5 +373,7 @@ async def test_a_closed_asynchronous_holdfast_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [(), ("./data",)])
 def test_calling_the_class_says_what_to_call(given: tuple[Any, ...]) -> None:
-    with pytest.raises(TypeError, match=r'Holdfast\.open\("\./data"\)'):
+    with pytest.raises(TypeError, match=r'^Holdfast .* Holdfast\.open\("\./data"\)'):
         Holdfast(*given)
+    with pytest.raises(TypeError, match=r'^AsyncHoldfast .* await AsyncHoldfast\.open\("\./data"\)'):
+        AsyncHoldfast(*given)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,9 +24,12 @@ TIMEOUT_SECONDS = 120.0
 class ServerProcess:
     """One process at a time; the folder outlives it. Leaving the `with` block kills what still runs."""
 
-    def __init__(self, folder: Path, embedder: str = "potion") -> None:
+    def __init__(
+        self, folder: Path, embedder: str = "potion", command: Sequence[str] = (sys.executable, "-m", "holdfast")
+    ) -> None:
         self.folder = folder
         self._embedder = embedder
+        self._holdfast = command
         self.client = httpx.Client(timeout=TIMEOUT_SECONDS, limits=httpx.Limits(max_connections=None))
         self._log = folder.with_name(folder.name + ".log")
         self._process: subprocess.Popen[bytes] | None = None
@@ -89,7 +93,7 @@ class ServerProcess:
         return self._log.read_text(errors="replace")[-4000:]
 
     def _command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "holdfast", *arguments, "--data", str(self.folder)]
+        return [*self._holdfast, *arguments, "--data", str(self.folder)]
 
     def _environment(self) -> dict[str, str]:
         return server_environment() | {"HOLDFAST_EMBEDDER": self._embedder}

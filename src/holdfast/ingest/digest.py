@@ -113,6 +113,8 @@ class Digestion:
     judge: Judge | None = None
     ttl: Mapping[str, timedelta] = field(default_factory=dict)
     """Kind → time to live of its memories."""
+    deferred: set[str] = field(default_factory=set)
+    """Messages that could not be digested: they are retried, or were set aside."""
 
     @property
     def related(self) -> CandidateFinder:
@@ -320,6 +322,7 @@ def _deferrals(work: Digestion, claimed: list[Message], failure: Exception) -> t
         last = invalid or (message.failures + 1 >= MAX_ATTEMPTS and not unavailable)
         wait = min(MIN_RETRY_DELAY * 4 ** min(message.failures, MAX_ATTEMPTS), MAX_RETRY_DELAY)
         late.append(Deferral(message.id, None if last else work.now + wait, reason))
+        work.deferred.add(message.id)
     return tuple(late)
 
 

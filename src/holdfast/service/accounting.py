@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from holdfast.domain.errors import ModelUnavailable
 from holdfast.domain.ports.storage import Journal
 from holdfast.domain.usage import Tariff, Usage
+from holdfast.service.activity import Activity
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class MonthlyAccount:
     journal: Journal
     tariff: Tariff
     clock: Callable[[], datetime]
+    activity: Activity
 
     @property
     def month(self) -> str:
@@ -28,6 +30,7 @@ class MonthlyAccount:
             return
         used = self.tariff.used(await self.journal.spent(self.month))
         if used >= self.tariff.ceiling:
+            self.activity.refusals += 1
             unit = " tokens" if self.tariff.tokens else ""
             raise ModelUnavailable(
                 f"This profile has used {used:,.4g}{unit} of its {self.tariff.ceiling:,.4g}{unit} for {self.month}.",
@@ -35,4 +38,5 @@ class MonthlyAccount:
             )
 
     async def note(self, usage: Usage) -> None:
+        self.activity.note_usage(usage, self.tariff.cost(usage))
         await self.journal.spend(self.month, usage)

@@ -110,6 +110,7 @@ class DocumentWorker:
             pass  # the profile was deleted
         except HoldfastError as failure:
             log.warning("reading documents of %s/%s stopped: %s", *who, failure)
+            self.worker.activity.failures["documents"] += 1
         finally:
             self._tasks.pop(who, None)
 
@@ -147,11 +148,13 @@ class _DocumentTask:
             if self._document.tries > MAX_CUT_OFF_TRIES:
                 raise DocumentError("Parsing it was interrupted several times; it may be what crashes the process.")
             with scratch_folder() as folder:
-                if self._document.stage == "fetching" and not await self._fetched(folder / "fetched"):
-                    return
-                await self._copied(folder / "original")
-                await self._read(folder / "original")
-            await self._done()
+                new = self._document.stage != "fetching" or await self._fetched(folder / "fetched")
+                if new:
+                    await self._copied(folder / "original")
+                    await self._read(folder / "original")
+            if new:
+                await self._done()
+            self._worker.activity.documents["done"] += 1
         except asyncio.CancelledError:
             with suppress(HoldfastError):  # release the lease, so that the next worker need not wait for it
                 await self._store.documents.amend(self._document, self._held, None)
@@ -278,6 +281,7 @@ class _DocumentTask:
         hopeless = isinstance(failure, InvalidInput) or document.tries >= MAX_TRIES
         fix = failure.fix if isinstance(failure, HoldfastError) else None
         about: dict[str, Any] = {"error": said[:1000], "fix": fix}
+        self._worker.activity.documents["failed" if hopeless else "retried"] += 1
         if not hopeless:
             about["retry_at"] = now + min(FIRST_WAIT * 4 ** (document.tries - 1), LONGEST_WAIT)
         elif document.stage != "reading":

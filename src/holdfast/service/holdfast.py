@@ -29,8 +29,22 @@ from holdfast.service.runtime import Runtime
 from holdfast.text.cache import clear_text_caches
 
 
+def direct_call_error(cls: type, opening: str) -> TypeError:
+    """The error for a class that was called with a path, or with nothing, instead of opened."""
+    name = cls.__name__
+    return TypeError(
+        f"{name} is not made by calling the class. Call {opening} to open a data folder, or "
+        f"{name}.connect(url, token) for a server."
+    )
+
+
 class AsyncHoldfast:
     """Memory for many profiles. Open one per process with `AsyncHoldfast.open`; close it, or use `async with`."""
+
+    def __new__(cls, *parts: object, **named_parts: object) -> Self:
+        if not named_parts and (not parts or isinstance(parts[0], str | Path)):
+            raise direct_call_error(cls, 'await AsyncHoldfast.open("./data")')
+        return super().__new__(cls)
 
     def __init__(
         self,

@@ -7,27 +7,26 @@ logic is duplicated here.
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from holdfast.domain.errors import Closed
 from holdfast.domain.ports.holdfast import HoldfastPort, Places
 from holdfast.domain.ports.profile import AsyncProfile
-from holdfast.domain.ports.profile.journal import HEARTBEAT_SECONDS
-from holdfast.domain.records import Event
-from holdfast.domain.results import Answer, Origin
+from holdfast.domain.results import Origin
 from holdfast.domain.visibility import Reads
 from holdfast.service.across import AsyncAcross
 from holdfast.service.credentials import Access
 from holdfast.service.event_loop import LoopThread, close_and_stop, close_collected
 from holdfast.service.facades.agent_memory import AsyncAgentMemory
 from holdfast.service.facades.notes import AsyncNotes
-from holdfast.service.holdfast import AsyncHoldfast
+from holdfast.service.holdfast import AsyncHoldfast, direct_call_error
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,6 +42,21 @@ def blocking(
         return self._loop.run(bound(*args, **kwargs))
 
     functools.update_wrapper(call, method)
+    return call
+
+
+def streaming(
+    method: Callable[Concatenate[Any, P], AsyncIterator[T]],
+) -> Callable[Concatenate[BlockingFront, P], Iterator[T]]:
+    """Derive a method that iterates over what the asynchronous one yields."""
+
+    def call(self: BlockingFront, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        bound: Callable[P, AsyncIterator[T]] = getattr(self._inner, method.__name__)
+        return self._pieces(bound(*args, **kwargs))
+
+    functools.update_wrapper(call, method)
+    shown = inspect.signature(method)
+    call.__signature__ = shown.replace(return_annotation=shown.return_annotation.removeprefix("Async"))  # type: ignore[attr-defined]
     return call
 
 
@@ -149,24 +163,14 @@ class Profile(BlockingFront):
     passages = blocking(AsyncProfile.passages)
     forget_document = blocking(AsyncProfile.forget_document)
     original = blocking(AsyncProfile.original)
+    recall_stream = streaming(AsyncProfile.recall_stream)
+    events = streaming(AsyncProfile.events)
+    exported = streaming(AsyncProfile.exported)
 
-    @functools.wraps(AsyncProfile.recall_stream)
-    def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
-        return self._pieces(self._inner.recall_stream(query, **how))
-
-    def events(self, *, after: int | None = None, heartbeat: float = HEARTBEAT_SECONDS) -> Iterator[Event | None]:
-        return self._pieces(self._inner.events(after=after, heartbeat=heartbeat))
-
-    events.__doc__ = AsyncProfile.events.__doc__
-
-    def exported(self, *, vectors: bool = False) -> Iterator[bytes]:
-        return self._pieces(self._inner.exported(vectors=vectors))
-
-    exported.__doc__ = AsyncProfile.exported.__doc__
-
-    @functools.wraps(AsyncProfile.as_agent)
     def as_agent(self, agent: str, *, reads: Reads = "all") -> Profile:
         return Profile(self._inner.as_agent(agent, reads=reads), self._loop, self._holdfast)
+
+    as_agent.__doc__ = AsyncProfile.as_agent.__doc__
 
     @property
     def namespace(self) -> str:
@@ -187,10 +191,7 @@ class Across(BlockingFront):
     search = blocking(AsyncAcross.search)
     recall = blocking(AsyncAcross.recall)
     context = blocking(AsyncAcross.context)
-
-    @functools.wraps(AsyncAcross.recall_stream)
-    def recall_stream(self, query: str, **how: Any) -> Iterator[str | Answer]:
-        return self._pieces(self._inner.recall_stream(query, **how))
+    recall_stream = streaming(AsyncAcross.recall_stream)
 
     @property
     def profiles(self) -> tuple[Origin, ...]:
@@ -216,10 +217,7 @@ class Holdfast(BlockingFront):
 
     def __init__(self, inner: HoldfastPort | None = None, loop: LoopThread | None = None) -> None:
         if inner is None or loop is None:
-            raise TypeError(
-                'A Holdfast is not made by calling the class. Call Holdfast.open("./data") to open a data folder, '
-                "or Holdfast.connect(url, token) for a server."
-            )
+            raise direct_call_error(Holdfast, 'Holdfast.open("./data")')
         super().__init__(inner, loop)
         self._finalizer = weakref.finalize(self, close_collected, inner, loop)
         self._finalizer.atexit = False  # atexit is too late: thread pools no longer accept work by then; see _close_all
@@ -306,7 +304,7 @@ class AgentMemory(BlockingFront):
 class Notes(BlockingFront):
     """The notes of one profile on files and folders under one root."""
 
-    def __init__(self, profile: Profile, root: str = "/workspace") -> None:
+    def __init__(self, profile: Profile, root: str | PurePath = "/workspace") -> None:
         super().__init__(AsyncNotes(profile._inner, root), profile._loop)
         self._profile = profile
 

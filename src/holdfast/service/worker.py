@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 
 from holdfast.domain import tracing, usage
@@ -24,6 +24,8 @@ from holdfast.domain.ports.storage import Store, Vault
 from holdfast.domain.types import Json
 from holdfast.domain.usage import Tariff
 from holdfast.service.accounting import MonthlyAccount
+from holdfast.service.activity import Activity
+from holdfast.service.backlog import Backlog, PendingProfile
 from holdfast.service.recorder import Recorder
 
 Who = tuple[str, str]
@@ -45,16 +47,6 @@ MAX_STOP_SECONDS = 3.0
 """How long a stop waits for the current batch. An interrupted batch is retried once its lease ends, by any process."""
 
 
-@dataclass(slots=True)
-class PendingProfile:
-    """A profile with work: how often the worker was notified of it, and the event that is set when the work is done."""
-
-    asked: int = 0
-    done: asyncio.Event = field(default_factory=asyncio.Event)
-    drained: int = -1
-    """What `asked` was when a round left nothing to do but, perhaps, messages to digest."""
-
-
 class Worker:
     def __init__(
         self,
@@ -74,6 +66,7 @@ class Worker:
         self._recorder = recorder
         self._namespace_settings = namespace_settings
         self._touring: asyncio.Task[None] | None = None
+        self.activity = Activity()
         self.summariser: Summariser | None = None
         """Writes summaries for profiles whose settings ask for them."""
         self.reading: Callable[[Who], None] = lambda who: None
@@ -131,6 +124,16 @@ class Worker:
             self._visited[who] = time.monotonic()
             self._to_visit.add(who)
             self._wake.set()
+
+    def backlog(self) -> Backlog:
+        """What is not done. A profile that is quiet has no work, as far as was seen, but is still marked."""
+        waiting = (self._marked - self._quiet_since.keys()) | self._due.keys()
+        return Backlog(len(waiting), max((time.monotonic() - due.since for due in self._due.values()), default=0.0))
+
+    def account(self, store: Store) -> MonthlyAccount:
+        """The account that model calls for this profile are charged to."""
+        tariff = Tariff() if self._thinking is None else self._thinking.tariff
+        return MonthlyAccount(store.journal, tariff, self._clock, self.activity)
 
     async def settled(self, who: Who, timeout: float | None) -> bool:
         """Wait until no work of this profile is left; False when that takes longer than `timeout` seconds."""
@@ -229,8 +232,10 @@ class Worker:
         except Exception as failure:
             known = isinstance(failure, HoldfastError)
             log.warning("digesting %s/%s stopped: %s", *who, failure, exc_info=not known)
+            self.activity.failures["digestion"] += 1
             more = 0
         self._warm = self._warm or more > 0
+        due.since = due.since if more else time.monotonic()
         if not more and due.asked == asked and self._due.get(who) is due:
             self._finish(who)
 
@@ -270,9 +275,10 @@ class Worker:
         work = Digestion(store, self._extractor, self._embedder, now, ttl=ttl)
         if self._thinking is not None:
             work = replace(work, extractor=self._thinking.extractor, spare=self._extractor, judge=self._thinking.judge)
-        account = None if self._thinking is None else MonthlyAccount(store.journal, self._thinking.tariff, self._clock)
+        account = None if self._thinking is None else self.account(store)
         with tracing.traced_operation("digest") as done, usage.charged_to(account):
             digested = await digest_batch(work)
+        self.activity.note_digestion(digested, failed=len(work.deferred))
         if digested and self._recorder is not None:
             self._recorder.add(who, done)
         return digested
@@ -287,8 +293,7 @@ class Worker:
         cadence = summaries.parse_cadence(wanted)
         if cadence is None or (memories_only and cadence.kind is None):
             return 0
-        tariff = Tariff() if self._thinking is None else self._thinking.tariff
-        with usage.charged_to(MonthlyAccount(store.journal, tariff, self._clock)):
+        with usage.charged_to(self.account(store)):
             try:
                 return await summaries.roll_up(store, self.summariser, cadence, now)
             except Conflict:
@@ -326,6 +331,7 @@ class Worker:
             return  # it was deleted meanwhile
         except HoldfastError as failure:
             log.warning("visiting %s/%s failed: %s", *who, failure)
+            self.activity.failures["maintenance"] += 1
 
     async def _keep_touring(self) -> None:
         while True:
@@ -334,6 +340,7 @@ class Worker:
                 await self.tour()
             except HoldfastError as failure:
                 log.warning("maintenance of the profiles failed: %s", failure)
+                self.activity.failures["maintenance"] += 1
 
     def _finish(self, who: Who) -> None:
         due = self._due.pop(who, None)

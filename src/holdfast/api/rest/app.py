@@ -14,7 +14,8 @@ from holdfast.api.rest import errors, reference_page
 from holdfast.api.rest.admin_idempotency import FirstAnswers
 from holdfast.api.rest.auth import Limiter, requires
 from holdfast.api.rest.json_response import Json
-from holdfast.api.rest.middleware import RequestCounts, ServiceMiddleware
+from holdfast.api.rest.metrics import RequestCounts
+from holdfast.api.rest.middleware import ServiceMiddleware
 from holdfast.api.rest.openapi import describe_api
 from holdfast.api.rest.path_segments import Segments
 from holdfast.api.rest.response_models import HealthResponse
@@ -65,7 +66,7 @@ def app_of(holdfast: AsyncHoldfast, limits: ServiceLimits = ServiceLimits()) -> 
         title="Holdfast", version=API_VERSION, default_response_class=Json, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json", redirect_slashes=False, responses=errors.DOCUMENTED,
     )  # fmt: skip
-    app.state.holdfast, app.state.access, app.state.counts = holdfast, holdfast.access, RequestCounts()
+    app.state.holdfast, app.state.access, app.state.counts = holdfast, holdfast.access, RequestCounts(holdfast.runtime)
     app.state.limiter, app.state.repeats = Limiter(limits.rate, holdfast.rates), FirstAnswers()
     app.state.mcp = mcp.Hosted(holdfast, limits.origins)
     app.state.routes = [route for router in ROUTERS for route in router.routes]

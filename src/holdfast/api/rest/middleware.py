@@ -6,12 +6,12 @@ import asyncio
 import logging
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.api.rest import errors
+from holdfast.api.rest.metrics import RequestCounts
 from holdfast.api.rest.request_body import SCOPE_KEY, BytesInFlight, RequestBody
 from holdfast.domain import tracing
 from holdfast.domain.errors import HoldfastError
@@ -33,20 +33,6 @@ SAFE = {
 
 class SlowReader(Exception):
     """A client does not read its response."""
-
-
-class RequestCounts:
-    """The metrics of /metrics."""
-
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        labels = ("method", "route", "status")
-        self.requests = Counter("holdfast_requests", "Requests answered.", labels, registry=self.registry)
-        self.seconds = Histogram(
-            "holdfast_request_seconds", "Time to the first byte of the answer.", ("method", "route"),
-            registry=self.registry, buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5),
-        )  # fmt: skip
-        self.streams = Gauge("holdfast_event_streams", "Open event streams.", registry=self.registry)
 
 
 class ServiceMiddleware:

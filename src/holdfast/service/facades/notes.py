@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from holdfast.domain import limits
@@ -67,13 +68,13 @@ def text_of(content: str, value: Json) -> str:
 class AsyncNotes:
     """The notes of one profile on files and folders under one root."""
 
-    def __init__(self, profile: AsyncProfile, root: str = "/workspace") -> None:
+    def __init__(self, profile: AsyncProfile, root: str | PurePath = "/workspace") -> None:
         self._profile = profile
-        self.root = file_keys.absolute_path(root, "/")
+        self.root = file_keys.absolute_path(_plain_path(root), "/")
 
     async def write(
         self,
-        path: str,
+        path: str | PurePath,
         text: str,
         *,
         metadata: Mapping[str, Json] | None = None,
@@ -89,16 +90,16 @@ class AsyncNotes:
         )
         return _note(kept)
 
-    async def read(self, path: str) -> Note | None:
+    async def read(self, path: str | PurePath) -> Note | None:
         """Return the note on exactly this path, or None."""
         head = await self._head(self._key(path))
         return None if head is None else _note(head)
 
-    async def list(self, prefix: str = "") -> NotesFound:
+    async def list(self, prefix: str | PurePath = "") -> NotesFound:
         """List the notes on this path and on everything inside it, by path."""
         return sorted([_note(memory) for memory in await self._under(self._key(prefix))], key=lambda note: note.path)
 
-    async def search(self, query: str, *, under: str = "", limit: int = 10) -> NotesFound:
+    async def search(self, query: str, *, under: str | PurePath = "", limit: int = 10) -> NotesFound:
         """Return the best matching notes on this path and on everything inside it, found by meaning, words and path."""
         hits = await self._profile.search(query, limit=limit, kind=KIND, filter=_under(self._key(under)))
         return [
@@ -109,7 +110,7 @@ class AsyncNotes:
             for hit in hits
         ]  # fmt: skip
 
-    async def entering(self, directory: str, *, tokens: int = 1000) -> Briefing:
+    async def entering(self, directory: str | PurePath, *, tokens: int = 1000) -> Briefing:
         """Return a briefing on a directory: its own note, then those nearest to it by depth, newest first."""
         if not isinstance(tokens, int) or isinstance(tokens, bool) or not MIN_TOKENS <= tokens <= 1_000_000:
             raise InvalidInput(f"tokens is {quoted_value(tokens)}; give {MIN_TOKENS} to 1,000,000.", field="tokens")
@@ -118,13 +119,14 @@ class AsyncNotes:
         notes.sort(key=lambda note: (note.path.count("/") if note.path != key else 0, -note.written_at.timestamp()))
         return _briefing(_path(key), notes, tokens)
 
-    async def history(self, path: str) -> tuple[Note, ...]:
+    async def history(self, path: str | PurePath) -> tuple[Note, ...]:
         """List every version of the note on this path, newest first, also those from before it was moved here."""
         head = await self._head(self._key(path))
         return () if head is None else tuple(map(_note, await self._profile.history(head.id)))
 
-    async def move(self, old: str, new: str) -> tuple[Note, ...]:
+    async def move(self, old: str | PurePath, new: str | PurePath) -> tuple[Note, ...]:
         """Move the notes on this path and on everything inside it to another path; NotFound when there are none."""
+        old, new = _plain_path(old), _plain_path(new)
         here, there = self._key(old), self._key(new)
         if there != here and file_keys.path_within(there, here):
             raise InvalidInput(f"{quoted_value(new)} is inside {quoted_value(old)}.", field="new")
@@ -136,7 +138,7 @@ class AsyncNotes:
         renamed = [(each.id, there + (each.key or here)[len(here) :]) for each in moved]
         return tuple([_note(await self._profile.revise(id, key=key)) for id, key in renamed])
 
-    async def remove(self, path: str, *, recursive: bool = False) -> int:
+    async def remove(self, path: str | PurePath, *, recursive: bool = False) -> int:
         """Delete the note on this path and its history for good; `recursive` also deletes those on everything inside
         it. Return the number of deleted notes."""
         key = self._key(path)
@@ -146,8 +148,8 @@ class AsyncNotes:
             await self._profile.forget(memory.id)
         return len(gone)
 
-    def _key(self, path: str) -> str:
-        found = self.root if path == "" else file_keys.absolute_path(path, self.root)
+    def _key(self, path: str | PurePath) -> str:
+        found = self.root if path == "" else file_keys.absolute_path(_plain_path(path), self.root)
         return file_keys.key_of_path(tuple(step for step in found.split("/") if step))
 
     async def _head(self, key: str) -> Memory | None:
@@ -164,6 +166,10 @@ class AsyncNotes:
             found += page.items
             if (cursor := page.cursor) is None:
                 return found
+
+
+def _plain_path(path: str | PurePath) -> str:
+    return path.as_posix() if isinstance(path, PurePath) else path
 
 
 def _under(key: str) -> dict[str, Any]:

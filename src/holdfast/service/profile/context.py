@@ -22,7 +22,6 @@ from holdfast.domain.results import Hit
 from holdfast.domain.tracing import Operation, acting
 from holdfast.domain.types import Json
 from holdfast.domain.visibility import Visibility
-from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.quotas import Amounts
 from holdfast.service.runtime import Runtime
 
@@ -227,8 +226,7 @@ class ProfileContext:
 
     def charging(self, store: Store) -> AbstractContextManager[None]:
         """Charge model calls inside the block to this profile's account."""
-        llm = self.runtime.llm
-        return usage.charged_to(None if llm is None else MonthlyAccount(store.journal, llm.tariff, self.runtime.clock))
+        return usage.charged_to(None if self.runtime.llm is None else self.runtime.worker.account(store))
 
     # Traces and events
 
