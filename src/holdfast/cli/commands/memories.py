@@ -48,6 +48,7 @@ Others = Annotated[
     list[str] | None,
     Option("--with", metavar="PROFILE", help="Also query this profile of the namespace; repeatable."),
 ]
+DEFAULT_HITS = 10
 SETTLE_SECONDS = 2.0
 """How long `remember` waits for the vector, so that the next command need not. Chosen by hand; not measured."""
 
@@ -118,7 +119,7 @@ def recall(
 def search(
     target: CommandTarget,
     query: Query,
-    limit: Limit = 10,
+    limit: Limit = DEFAULT_HITS,
     kind: Kind = None,
     session: Session = None,
     agent: Agent = None,
@@ -150,7 +151,8 @@ def search(
             exclude_session=exclude_session,
             **conditions,  # type: ignore[arg-type]
         )
-    more = (Remark(f"The best {limit:,}. More: add --limit {2 * limit}"),) if len(found) == limit else ()
+    cut = len(found) == limit == DEFAULT_HITS  # whoever gave a limit knows of it
+    more = (Remark(f"The best {limit}. More: add --limit {2 * limit}"),) if cut else ()
     return CommandResult({"hits": found}, (*views.hit_blocks(found, explain=explain), *more))
 
 

@@ -100,6 +100,8 @@ def hit_details(hit: Hit) -> str:
 
 
 def _hit_date(hit: Hit) -> str:
+    if "document" in hit.metadata:
+        return f"added {day_text(hit.created_at)}"
     if hit.message_id:
         return f"said {day_text(hit.timestamp or hit.created_at)}"
     return _event_text(hit.timestamp) if hit.timestamp else f"written {day_text(hit.created_at)}"
