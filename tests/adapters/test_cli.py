@@ -37,7 +37,10 @@ def test_on_a_new_install_every_question_finds_nothing_and_makes_nothing(run: Ru
                     ["stats"], ["profiles"], ["documents"], ["graph"], ["notes", "list"], ["usage"], ["kinds"],
                     ["audit"], ["review"], ["undo", "--list"]):  # fmt: skip
         told = run(*command)
-        assert (told.code, told.err) == (0, ""), command
+        assert told.code == 0, command
+        assert told.err.startswith(f"warning: Nothing is stored in {data} yet."), command
+        assert "holdfast remember" in told.err
+    assert not data.exists()
     assert run("profiles", "--json").json == {"profiles": []}
     assert run("search", "boat", "--with", "team", "--json").json == {"hits": []}
     assert run("namespaces", "--json").json == {"namespaces": []}
@@ -165,9 +168,20 @@ def test_bad_input_is_refused_by_field(run: Run, arguments: list[str], stdin: by
 
 
 def test_a_wrong_command_is_one_line_and_status_two(run: Run) -> None:
-    assert run("remembr", "x").code == 2
+    wrong = run("remembr", "x")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err == "error: There is no command 'remembr'. Did you mean 'remember'? See: holdfast --help\n"
+    assert "Did you mean '--limit'?" in run("list", "--limt", "3").err
+    assert run("xyzzy").err == "error: There is no command 'xyzzy'. See: holdfast --help\n"
     assert run("search", "--json").error["code"] == "invalid_input"
-    assert run().out.startswith("Usage: holdfast")
+
+
+def test_without_a_command_there_is_a_short_start(run: Run) -> None:
+    start = run()
+    assert (start.code, start.err) == (0, "")
+    assert len(start.out.splitlines()) < 15
+    named = {line.split()[1] for line in start.out.splitlines() if line.startswith("  holdfast ")}
+    assert named <= set(all_commands(app()))
 
 
 def test_invalid_utf8_names_the_byte(run: Run) -> None:
@@ -180,6 +194,11 @@ def test_an_unwritten_profile_is_empty_and_a_missing_memory_is_not_found(run: Ru
     run("remember", "something")
     assert run("list", "-p", "nobody", "--json").json["items"] == []
     assert run("get", "nothing").code == 3
+    assert "There is no namespace 'defalt'. Did you mean 'default'?" in run("list", "-n", "defalt").err
+    run("remember", "something", "-p", "alice")
+    told = run("search", "something", "-p", "alise")
+    assert (told.code, told.out) == (0, "Nothing known about that.\n")
+    assert "There is no profile 'alise' in namespace 'default'. Did you mean 'alice'?" in told.err
     assert run("forget", "--profile-data", "--yes", "-p", "nobody").code == 3
 
 
@@ -354,8 +373,16 @@ def test_the_version_is_told(run: Run) -> None:
 
 
 def test_every_command_has_help_and_the_common_options(run: Run) -> None:
-    commands = [line.split()[0] for line in run("--help").out.split("Commands:")[1].splitlines() if line.strip()]
+    lines = run("--help").out.split("Everyday:")[1].splitlines()
+    commands = [line.split()[0] for line in lines if line.startswith("  ")]
     assert sorted(commands) == sorted(name for name, each in all_commands(app()).items() if not each.hidden)
+    assert [line for line in lines if line and not line.startswith("  ")] == [
+        "Correct:",
+        "Move:",
+        "Serve:",
+        "Administer:",
+    ]
+    assert not [line for line in lines if len(line) > 80 or line.endswith("...")], "each command has one whole line"
     for command in commands:
         said = run(command, "--help")
         assert said.code == 0
@@ -385,7 +412,7 @@ def test_a_process_refuses_bytes_that_are_no_text(data: Path) -> None:
     assert "Traceback" not in refused.err
 
 
-def test_an_interrupt_ends_quietly_with_130(data: Path) -> None:
+def test_an_interrupt_says_what_is_stored_and_ends_with_130(data: Path) -> None:
     waiting = subprocess.Popen(
         [
             sys.executable,
@@ -405,7 +432,7 @@ def test_an_interrupt_ends_quietly_with_130(data: Path) -> None:
     assert waiting.poll() is None
     waiting.send_signal(signal.SIGINT)
     _, err = waiting.communicate(timeout=400)
-    assert (waiting.returncode, err) == (130, b"")
+    assert (waiting.returncode, err) == (130, b"Interrupted. Nothing was stored.\n")
 
 
 def test_starting_loads_neither_rich_nor_a_model() -> None:

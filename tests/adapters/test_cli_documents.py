@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.output import progress
 from support.cli import Run, data, run
 from support.documents.killed_parser import killed_parsers
 from support.paths import SOURCE
@@ -37,29 +36,13 @@ def test_files_and_folders_are_read_and_found_with_their_heading(run: Run, tmp_p
     assert [each["id"] for each in run("add", str(folder), "--json").json["documents"]] == [listed[0]["id"]] * 2
 
 
-def test_a_folder_tells_how_far_it_is_also_without_a_terminal(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    for n in range(4):
-        (folder / f"{n}.md").write_text(f"# Bird {n}\n\nThe heron number {n} is a patient bird.\n")
-    said = run("add", str(folder))
-    assert said.out.count("done · markdown · 1 passage") == 4
-    told = said.err.splitlines()
-    assert "Adding: 4 of 4" in told
-    assert "Reading: 4 of 4 3.md" in told
-
-
 def test_standard_input_is_a_document_with_a_name(run: Run, tmp_path: Path) -> None:
     said = run("add", "-", "--name", "piped.txt", stdin="The heron is a patient bird.")
     assert said.out.startswith("• piped.txt\n")
     id = run("documents", "--json").json["documents"][0]["id"]
     assert run("documents", id, "--save", str(tmp_path / "copy")).code == 0
     assert (tmp_path / "copy").read_text() == "The heron is a patient bird."
-    assert run("documents", id, "--forget").out == "Forgot the document, with 1 passage and 0 memories.\n"
+    assert run("documents", id, "--forget").out == "Forgot the document 'piped.txt', with 1 passage and 0 memories.\n"
     assert run("documents").out == "There are no documents.\n"
     assert run("documents", id).code == 3
 

@@ -143,8 +143,6 @@ class Shell:
         self._capsys = capsys
         self._monkeypatch = monkeypatch
         self._variables: dict[str, str] = {}
-        # A slow machine would print progress lines.
-        monkeypatch.setattr("holdfast.cli.output.progress.PATIENCE_SECONDS", 600)
 
     def run_block(self, code: str) -> None:
         assert code.startswith("$ ")

@@ -58,7 +58,7 @@ def _collect_help(command: tuple[str, ...], found: dict[str, str]) -> None:
         printed.flush()
     text = printed.buffer.getvalue().decode()  # type: ignore[attr-defined]
     found[" ".join(command)] = text
-    _, _, listed = text.partition("\nCommands:\n")
+    _, _, listed = text.partition("\nEveryday:\n")
     for name in re.findall(r"^  ([a-z][a-z-]*)", listed, re.M):
         _collect_help((*command, name), found)
 

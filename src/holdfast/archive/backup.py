@@ -92,7 +92,10 @@ def _prepare_target(target: Path, folder: Path) -> None:
         shutil.rmtree(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise AlreadyExists(f"{target} is not empty.", field="path", fix="Write each backup to a new folder.")
-    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as bad:
+        raise InvalidInput(f"{target} cannot be created: {bad.strerror}.", field="path") from None
 
 
 def is_backup(path: Path) -> bool:

@@ -12,13 +12,14 @@ from holdfast.cli.parameters import Commands
 
 COMMANDS = {
     "commands.messages": ("ingest", "redigest"),
-    "commands.memories": ("remember", "recall", "search", "context", "list", "get", "history", "summary", "forget"),
+    "commands.memories": ("remember", "recall", "search", "context", "list", "get", "history", "summary"),
+    "commands.forget": ("forget",),
     "commands.listing": ("facets", "messages", "jobs"),
     "commands.documents": ("add", "documents"),
     "commands.curation": ("edit", "merge", "split", "mark", "review", "undo", "audit"),
     "commands.notes": ("notes",),
     "commands.retention": ("retention",),
-    "commands.installation": ("profiles", "namespaces", "stats", "usage", "doctor", "demo", "version"),
+    "commands.installation": ("profiles", "namespaces", "stats", "usage", "doctor", "demo", "completion", "version"),
     "commands.kinds": ("kinds",),
     "commands.graph": ("graph",),
     "commands.archive": ("export", "import", "backup", "verify"),
@@ -28,7 +29,35 @@ COMMANDS = {
     "commands.mcp": ("mcp",),
     "commands.connect": ("connect", "hook"),
 }
-"""The commands of each file, in the order of the help."""
+"""The commands of each file."""
+
+GROUPS = {
+    "Everyday": (
+        "remember", "recall", "search", "list", "get", "history", "summary", "context", "ingest", "messages", "add",
+        "documents", "notes", "graph", "facets",
+    ),
+    "Correct": ("edit", "merge", "split", "mark", "review", "audit", "undo", "redigest", "forget"),
+    "Move": ("export", "import", "backup", "verify", "transfer"),
+    "Serve": ("connect", "serve", "mcp", "token", "tokens", "grant", "revoke", "access"),
+    "Administer": (
+        "profiles", "namespaces", "stats", "usage", "jobs", "kinds", "retention", "doctor", "demo", "completion",
+        "version",
+    ),
+}  # fmt: skip
+"""The commands of each group of the help, in its order."""
+
+ABOUT = "Memory for AI agents: tell it something, ask later.\n\nStart with: holdfast demo"
+START = """\
+Holdfast is memory for AI agents. Everything stays on this machine.
+
+  holdfast demo                          watch conversations become memories
+  holdfast remember "I like green tea"   tell it something
+  holdfast recall "What do I like?"      ask
+  holdfast list                          see what it knows
+  holdfast connect claude-code           give it to a coding agent
+  holdfast serve                         run a server with a web page
+
+All commands: holdfast --help     About one: holdfast recall --help"""
 
 
 def app(command: str | None = None) -> Commands:
@@ -37,8 +66,7 @@ def app(command: str | None = None) -> Commands:
         ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
         help="Show the version.",
     )  # fmt: skip
-    about = "Memory for AI agents: ingest conversations, recall what matters. Start with: holdfast demo"
-    cli = Commands("holdfast", about, [version])
+    cli = Commands("holdfast", ABOUT, [version], GROUPS)
     for file in [file for file, names in COMMANDS.items() if command in names] or COMMANDS:
         import_module(f".{file}", __package__).add_to(cli)
     return cli

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import re
 import sys
@@ -10,20 +11,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from holdfast.cli import completion
 from holdfast.cli.hooks.project import resolve_profile
+from holdfast.cli.output.progress import Interrupted, spinner, stop_spinner
 from holdfast.cli.output.render import CommandResult, ReaderGone, print_result
-from holdfast.cli.parameters import Argument, Commands, Option, signature_parameters
-from holdfast.cli.shared_folder import open_or_connect
+from holdfast.cli.parameters import Argument, Commands, Option, nearest_names, signature_parameters
+from holdfast.cli.shared_folder import open_or_connect, unwritten_folder
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
 from holdfast.service.settings import refuse_hidden_store
 
 if TYPE_CHECKING:
     from holdfast.service.sync import Across, Holdfast, Profile
+
+
+log = logging.getLogger("holdfast")
 
 
 def _checked_folder(data: str | None) -> str | None:
@@ -41,7 +48,15 @@ DataFolder = Annotated[
     ),
 ]
 NamespaceName = Annotated[
-    str, Option("--namespace", "-n", metavar="NAME", envvar="HOLDFAST_NAMESPACE", help="Namespace.")
+    str,
+    Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        envvar="HOLDFAST_NAMESPACE",
+        help="Namespace.",
+        complete=completion.namespace_names,
+    ),
 ]
 ProfileName = Annotated[
     str,
@@ -52,6 +67,7 @@ ProfileName = Annotated[
         envvar="HOLDFAST_PROFILE",
         help="Profile; . is the profile of the project in this folder.",
         callback=resolve_profile,
+        complete=completion.profile_names,
     ),
 ]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
@@ -94,25 +110,51 @@ class CommandTarget:
     as_json: bool
 
     @contextmanager
-    def open_folder(self) -> Iterator[Holdfast]:
-        """The data folder, opened here or in the process that serves it."""
-        with open_or_connect(self.data) as holdfast:
+    def open_folder(self, *, create: bool = False) -> Iterator[Holdfast]:
+        """The data folder, opened here or in the process that serves it. Unless `create`, one that nothing was written
+        to is not made: an empty one takes its place, and a warning says so."""
+        missing = None if create else unwritten_folder(self.data)
+        with _open_empty_folder(missing) if missing is not None else open_or_connect(self.data) as holdfast:
             yield holdfast
 
     @contextmanager
-    def open_profile(self) -> Iterator[Profile]:
-        with self.open_folder() as holdfast:
-            yield holdfast.profile(self.namespace, self.profile)
+    def open_profile(self, *, create: bool = False) -> Iterator[Profile]:
+        """The profile. Unless `create`, a warning says if there is none."""
+        with self.open_folder(create=create) as holdfast:
+            profile = holdfast.profile(self.namespace, self.profile)
+            if not create:
+                self._warn_of_missing_profile(holdfast)
+            yield profile
 
     @contextmanager
     def open_profiles(self, others: Sequence[str] | None) -> Iterator[Profile | Across]:
-        """The profile; with others of its namespace, all of them together."""
-        with self.open_folder() as holdfast:
-            if others:
-                with self._errors_by_name([self.profile, *others]):
-                    yield holdfast.across(self.namespace, [self.profile, *others])
-            else:
-                yield holdfast.profile(self.namespace, self.profile)
+        """The profile; with others of its namespace, all of them together. For a command that asks one question."""
+        from holdfast.models.network_cache import networks
+
+        networks.few_runs = True
+        if not others:
+            with self.open_profile() as profile:
+                yield profile
+            return
+        with self.open_folder() as holdfast, self._errors_by_name([self.profile, *others]):
+            yield holdfast.across(self.namespace, [self.profile, *others])
+
+    def _warn_of_missing_profile(self, holdfast: Holdfast) -> None:
+        """Say so if there is no such profile, with the names most like it; what is read is then empty."""
+        namespaces = [each.name for each in holdfast.namespaces()]
+        if not namespaces:
+            return  # nothing is stored at all, and the warning about the folder has said so
+        if self.namespace not in namespaces:
+            alike = nearest_names(self.namespace, namespaces)
+            log.warning("There is no namespace %r.%s The first write to it creates it.", self.namespace, alike)
+            return
+        profiles = [each.name for each in holdfast.profiles(self.namespace)]
+        if self.profile not in profiles:
+            alike = nearest_names(self.profile, profiles)
+            log.warning(
+                "There is no profile %r in namespace %r.%s The first write to it creates it; `holdfast profiles` lists "
+                "those there are.", self.profile, self.namespace, alike,
+            )  # fmt: skip
 
     @contextmanager
     def _errors_by_name(self, profiles: Sequence[str]) -> Iterator[None]:
@@ -127,6 +169,26 @@ class CommandTarget:
                 f"There is no profile {profiles[int(index[1])]!r} in namespace {self.namespace!r}.",
                 field="with" if int(index[1]) else "profile", fix="`holdfast profiles` lists them.",
             ) from None  # fmt: skip
+
+
+@contextmanager
+def _open_empty_folder(missing: Path) -> Iterator[Holdfast]:
+    """A temporary data folder in place of one that nothing was written to."""
+    from tempfile import TemporaryDirectory
+
+    from holdfast.service.sync import Holdfast
+
+    beside = missing.parent.iterdir() if missing.parent.is_dir() else ()
+    alike = nearest_names(missing.name, (each.name for each in beside if (each / "catalogue.db").exists()))
+    log.warning(
+        'Nothing is stored in %s yet.%s The first write creates it, such as: holdfast remember "I like green tea"',
+        missing, alike,
+    )  # fmt: skip
+    with (
+        TemporaryDirectory(prefix="holdfast-empty-") as folder,
+        Holdfast.open(folder, keyring=Path(folder) / "keyring") as holdfast,
+    ):
+        yield holdfast
 
 
 def _common_options(*, data: DataFolder = None, namespace: NamespaceName = "default", profile: ProfileName = "default",
@@ -147,8 +209,9 @@ def add_command(app: Commands, name: str, function: CommandFunction) -> None:
         target = CommandTarget(data, namespace, profile, as_json)
         arguments = {name: _checked_utf8(value, name) for name, value in own.items()}
         try:
-            result = function(target, **arguments)
-            print_result(result, as_json=target.as_json)
+            with spinner(f"holdfast {name}"):
+                result = function(target, **arguments)
+            print_result(result, as_json=target.as_json, explain=bool(own.get("explain")))
         except BrokenPipeError:
             raise ReaderGone from None
         return result.exit
@@ -176,7 +239,11 @@ def confirm(question: str, *, yes: bool, as_json: bool) -> bool:
         raise InvalidInput(
             "This deletes for good, and there is no terminal to ask for confirmation.", field="yes", fix="Add --yes."
         )
-    return click.confirm(question, err=True)
+    stop_spinner()
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        raise Interrupted("Interrupted. Nothing was deleted.") from None
 
 
 def parse_filter(text: str | None) -> Any:

@@ -7,13 +7,18 @@ Path or a list of one of them, perhaps with None. A command is built when it is 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
 import click
 
+MAX_NEAREST = 3
+"""How many names an error proposes. Chosen by hand; not measured."""
+Completer = Callable[[click.Context, click.Parameter, str], list[str]]
+_CHOICES = re.compile(r"\[?([a-z_0-9-]+(?:\|[a-z_0-9-]+)+)\]?")
 VALUE_TYPES: dict[Any, click.ParamType[Any]] = {
     str: click.STRING,
     int: click.INT,
@@ -31,7 +36,8 @@ class Argument:
 
 
 class Option:
-    """A value by its name; without names, by its parameter's. `callback` maps the value to what the command takes."""
+    """A value by its name; without names, by its parameter's. `callback` maps the value to what the command takes,
+    `complete` gives a shell the values that start with some letters."""
 
     def __init__(
         self,
@@ -40,25 +46,29 @@ class Option:
         metavar: str | None = None,
         envvar: str | None = None,
         callback: Callable[[Any], Any] | None = None,
+        complete: Completer | None = None,
     ) -> None:
         self.names = names
         self.help = help
         self.metavar = metavar
         self.envvar = envvar
         self.callback = callback
+        self.complete = complete
 
 
 class Commands(click.Group):
-    """The commands of the command line."""
+    """The commands of the command line; the help lists them by `groups`: title → names."""
 
-    def __init__(self, name: str, help: str, params: list[click.Parameter]) -> None:
+    def __init__(
+        self, name: str, help: str, params: list[click.Parameter], groups: Mapping[str, Sequence[str]]
+    ) -> None:
         super().__init__(
             name,
             help=help,
             params=params,
-            no_args_is_help=True,
             context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
         )
+        self._groups = groups
         self._builders: dict[str, Callable[[], click.Command]] = {}
 
     def add_function(
@@ -90,6 +100,35 @@ class Commands(click.Group):
         if cmd_name in self._builders and cmd_name not in self.commands:
             self.commands[cmd_name] = self._builders[cmd_name]()
         return self.commands.get(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None:
+            shown = [name for names in self._groups.values() for name in names]
+            raise click.UsageError(f"There is no command {args[0]!r}.{nearest_names(args[0], shown)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        widest = max(map(len, self._builders))
+        for title, names in self._groups.items():
+            commands = [self.get_command(ctx, name) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(widest), command.get_short_help_str(formatter.width))
+                        for name, command in zip(names, commands, strict=True)
+                        if command is not None
+                    ]
+                )
+
+
+def nearest_names(given: str, names: Iterable[str]) -> str:
+    """A sentence with the names most like the given one, after a space; empty where none is alike."""
+    from difflib import get_close_matches
+
+    alike = get_close_matches(given, list(names), MAX_NEAREST)
+    return f" Did you mean {' or '.join(map(repr, alike))}?" if alike else ""
 
 
 def signature_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -145,6 +184,7 @@ def _click_parameter(parameter: inspect.Parameter) -> click.Parameter:
             type=VALUE_TYPES[kind],
             metavar=declared.metavar,
             nargs=-1 if listed else 1,
+            shell_complete=_choice_completer(declared.metavar),
             **given,
         )
     names = declared.names or (f"--{parameter.name.replace('_', '-')}",)
@@ -152,7 +192,25 @@ def _click_parameter(parameter: inspect.Parameter) -> click.Parameter:
         given["is_flag"] = True
     else:
         given |= {"type": VALUE_TYPES[kind], "metavar": declared.metavar, "multiple": listed}
+        given["shell_complete"] = declared.complete or _choice_completer(declared.metavar or "")
     return click.Option([parameter.name, *names], help=declared.help, envvar=declared.envvar, show_envvar=True, **given)
+
+
+def _choice_completer(metavar: str) -> Any:
+    """Completes the choices that a metavar such as json|text lists, and file names where it has FILE or DIR in it."""
+    choices = _CHOICES.fullmatch(metavar)
+    path_type = "file" if "FILE" in metavar else "dir" if "DIR" in metavar else None
+    if choices is None and path_type is None:
+        return None
+
+    def complete(_: click.Context, __: click.Parameter, start: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        if choices is None:
+            return [CompletionItem(start, path_type or "")]
+        return [each for each in choices[1].split("|") if each.startswith(start)]
+
+    return complete
 
 
 def _value_type(annotation: Any) -> tuple[Any, bool]:

@@ -69,7 +69,17 @@ class FolderWait:
         return None
 
 
-def open_or_connect(data: str | None) -> Holdfast:
+def unwritten_folder(data: str | None) -> Path | None:
+    """The data folder, if nothing was ever written to it; None where there is data, or a database is used."""
+    from holdfast.storage.sqlite.folder import has_no_data
+
+    chosen = Settings.read(data=data)
+    if chosen.store is not None or chosen.folder.is_file() or (chosen.folder / "catalogue.db").exists():
+        return None
+    return chosen.folder if has_no_data(chosen.folder) else None
+
+
+def open_or_connect(data: str | None, max_wait_seconds: float = MAX_WAIT_SECONDS) -> Holdfast:
     """Open the data folder, or connect to the process that serves it, for a single command."""
     from holdfast.service.sync import Holdfast
 
@@ -78,7 +88,7 @@ def open_or_connect(data: str | None) -> Holdfast:
         try:
             return Holdfast.open(data)
         except Busy as busy:
-            wait = wait or FolderWait(Settings.read(data=data).folder, MAX_WAIT_SECONDS)
+            wait = wait or FolderWait(Settings.read(data=data).folder, max_wait_seconds)
             server = wait.server(busy)
         if server is not None:
             remote = Holdfast.connect(*server)

@@ -13,6 +13,7 @@ Format = Literal["auto", "json", "jsonl", "text"]
 FORMATS: tuple[str, ...] = get_args(Format)
 TRANSCRIPT_ROLES = ("user", "assistant", "system", "tool")
 CONVERSATION_FIELDS = ("messages", "session_id", "agent")
+ZIP_START = b"PK\x03\x04"
 _BOM = b"\xef\xbb\xbf"
 # [2025-03-04 18:20] Mara Lind: text. A space must follow the colon, so that URLs and clock times are not names.
 _SPEAKER_LINE = re.compile(
@@ -29,6 +30,11 @@ class ParsedConversation:
 
 def parse_conversation(data: bytes, format: str, source: str) -> ParsedConversation:
     """The messages in `data`. Ingest checks their fields."""
+    if data.startswith(ZIP_START):
+        raise InvalidInput(
+            f"{source} is a ZIP file, not a conversation.", field="file",
+            fix="For the export of ChatGPT or Claude: holdfast import FILE. For documents: holdfast add FILE.",
+        )  # fmt: skip
     text = _decode_utf8(data, source)
     if format not in FORMATS:
         raise InvalidInput(f"format is {quoted_value(format)}; use one of {', '.join(FORMATS)}.", field="format")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,13 +25,28 @@ class OnnxNode:
     inputs: tuple[str, ...]
 
 
+class OnnxTensors(Mapping[str, NDArray[Any]]):
+    """Tensors by name, as views of the memory-mapped file. A tensor is parsed when it is asked for."""
+
+    def __init__(self, parts: Iterable[memoryview]) -> None:
+        self._parts = {_tensor_name(part): part for part in parts}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return _tensor(self._parts[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
 class OnnxNetwork:
     """The parts of a network. Nodes are parsed when they are first asked for."""
 
     def __init__(self, graph: memoryview) -> None:
         self._parts = list(_fields(graph))
-        self.tensors = dict(_tensor(value) for number, value in self._parts if number == _INITIALIZER)
-        """Views of the memory-mapped file: no tensor is read before it is used."""
+        self.tensors = OnnxTensors(value for number, value in self._parts if number == _INITIALIZER)
 
     @cached_property
     def nodes(self) -> list[OnnxNode]:
@@ -51,23 +66,25 @@ def _node(data: memoryview) -> OnnxNode:
     return OnnxNode(text.get(_NODE_NAME, ""), text[_OPERATION], inputs)
 
 
-def _tensor(data: memoryview) -> tuple[str, NDArray[Any]]:
+def _tensor_name(data: memoryview) -> str:
+    return next((bytes(value).decode() for number, value in _fields(data) if number == _NAME), "")
+
+
+def _tensor(data: memoryview) -> NDArray[Any]:
     shape: list[int] = []
-    name, kind, raw, integers = "", 1, memoryview(b""), list[int]()
+    kind, raw, integers = 1, memoryview(b""), list[int]()
     for number, value in _fields(data):
         if number == _DIMENSIONS:
             shape += _numbers(value)
         elif number == _TYPE:
             kind = value
-        elif number == _NAME:
-            name = bytes(value).decode()
         elif number in (_RAW, _FLOATS):
             raw = value
         elif number == _INTEGERS:
             integers += _numbers(value)
     dtype = _TYPES.get(kind, np.float32)
     values = np.array(integers, dtype) if integers else np.frombuffer(raw, dtype)
-    return name, values.reshape(shape) if values.size == int(np.prod(shape)) else values
+    return values.reshape(shape) if values.size == int(np.prod(shape)) else values
 
 
 def _numbers(value: Any) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -203,10 +202,13 @@ def _seconds(value: object) -> float:
 def _from_file(path: object, known: set[str]) -> dict[str, object]:
     if not path:
         return {}
+    import tomllib  # few processes have a settings file
+
     try:
         found = tomllib.loads(Path(str(path)).expanduser().read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as bad:
-        raise InvalidInput(f"The settings file {str(path)!r} cannot be read: {bad}.", field="config") from bad
+        reason = getattr(bad, "strerror", None) or bad
+        raise InvalidInput(f"The settings file {str(path)!r} cannot be read: {reason}.", field="config") from bad
     _check_known(found, known, f"{path}: there is")
     if found.get("data") and found.get("store"):
         raise _two_storages_error(f"{path}: data is {quoted_value(str(found['data']))}", "store", "data")

@@ -285,10 +285,13 @@ class Worker:
 
     async def _roll_up(self, who: Who, store: Store, now: datetime, *, memories_only: bool = False) -> int:
         """Write the summaries that are due, or only those of memories; return how many."""
+        rules = await self._rules(who)
+        if not rules or self.summariser is None:
+            return 0
         from holdfast.lifecycle import summaries
 
-        wanted = (await self._rules(who)).get(summaries.SETTING)
-        if wanted is None or self.summariser is None:
+        wanted = rules.get(summaries.SETTING)
+        if wanted is None:
             return 0
         cadence = summaries.parse_cadence(wanted)
         if cadence is None or (memories_only and cadence.kind is None):
@@ -312,18 +315,18 @@ class Worker:
                 await asyncio.sleep(0)
 
     async def _visit(self, who: Who) -> None:
-        from holdfast.lifecycle import retention
         from holdfast.lifecycle.forget import sweep
-        from holdfast.lifecycle.retention import SETTING
 
         self._visited[who] = time.monotonic()
         try:
             store = await self._vault.open(*who, create=False)
             while await sweep(store, now=self._clock()):
                 continue
-            rules = (await self._rules(who)).get(SETTING)
-            if rules is not None:
-                await retention.apply_policy(store, rules, self._clock())
+            if rules := await self._rules(who):
+                from holdfast.lifecycle.retention import SETTING, apply_policy
+
+                if (policy := rules.get(SETTING)) is not None:
+                    await apply_policy(store, policy, self._clock())
             await self._roll_up(who, store, self._clock())
             if self.revisit is not None:
                 await self.revisit(who, store)

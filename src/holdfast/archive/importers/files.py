@@ -64,13 +64,14 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, BinaryIO]]:
 def _in_zip(file: BinaryIO, name: str) -> Iterator[tuple[str, BinaryIO]]:
     try:
         with zipfile.ZipFile(file) as packed:
-            for member in sorted(packed.infolist(), key=lambda each: each.filename):
-                inside = member.filename.rpartition("/")[2]
-                if inside.startswith("conversations") and inside.endswith(".json"):
-                    if member.file_size > MOST:
-                        raise unreadable_error(f"{name}: {inside} is larger than {MOST:,} bytes.")
-                    with packed.open(member) as opened:
-                        yield inside, opened  # type: ignore[misc]
+            json_members = [each for each in packed.infolist() if each.filename.endswith(".json")]
+            named = [(each.filename.rpartition("/")[2], each) for each in json_members]
+            chosen = [pair for pair in named if pair[0].startswith("conversations")] or named
+            for inside, member in sorted(chosen, key=lambda pair: pair[1].filename):
+                if member.file_size > MOST:
+                    raise unreadable_error(f"{name}: {inside} is larger than {MOST:,} bytes.")
+                with packed.open(member) as opened:
+                    yield inside, opened  # type: ignore[misc]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as bad:
         raise unreadable_error(f"{name} is not a readable ZIP file: {bad}.") from None
 

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 from holdfast.cli.options import CommandTarget, DryRun, NoWait, add_command
-from holdfast.cli.output.progress import ProgressMeter, progress_meter, wait_for_digestion
+from holdfast.cli.output.progress import (
+    Interrupted,
+    ProgressMeter,
+    progress_meter,
+    stop_spinner,
+    wait_for_digestion,
+    waiting_work,
+)
 from holdfast.cli.output.render import Block, CommandResult, Remark
 from holdfast.cli.output.views import count
 from holdfast.cli.parameters import Argument, Commands, Option
@@ -47,7 +54,9 @@ def export(
             "--json needs a file: without one, the archive itself is printed.", field="file", fix="Name a file."
         )
     start = time.monotonic()
-    with target.open_profile() as profile, progress_meter("Exporting", 0, quiet=target.as_json) as progress:
+    if printed:
+        stop_spinner()
+    with target.open_profile() as profile, progress_meter("Exporting", 0) as progress:
         total = 0 if printed else _item_count(profile)
         destination = cast(BinaryIO, sys.stdout.buffer) if printed else file
         done = profile.export_to(destination, vectors=vectors, seen=lambda lines: progress.update(lines, total=total))
@@ -65,7 +74,7 @@ def export(
 
 def import_archive(
     target: CommandTarget,
-    path: Annotated[Path, Argument(metavar="FILE|DIR", help="An archive, an export, or a folder of notes.")],
+    path: Annotated[Path, Argument(metavar="FILE|DIR", help="An archive, an export (.zip too), or a folder of notes.")],
     format: Annotated[
         str,
         Option(
@@ -81,24 +90,36 @@ def import_archive(
     dry_run: DryRun = False,
     no_wait: NoWait = False,
 ) -> CommandResult:
-    """Import an archive, or the export of another memory product.
+    """Import an archive, or the export of another product.
 
-    Importing the same file again changes nothing. An archive is checked completely before anything is written.
+    Exports of ChatGPT and Claude are read as they come, the .zip too. Importing the same file again changes nothing. An
+    archive is checked completely before anything is written.
     """
     start = time.monotonic()
-    with target.open_profile() as profile:
-        with progress_meter("Importing", 0, quiet=target.as_json) as progress:
-            done = profile.import_from(
-                path,
-                format=format,
-                replace=replace,
-                force=force,
-                dry_run=dry_run,
-                seen=_import_progress(progress, path),
-            )
+    with target.open_profile(create=not dry_run) as profile:
+        before = profile.stats()
+        try:
+            with progress_meter("Importing", 0) as progress:
+                seen = _import_progress(progress, path)
+                done = profile.import_from(
+                    path, format=format, replace=replace, force=force, dry_run=dry_run, seen=seen
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            stored = count(profile.stats().messages - before.messages, "message")
+            raise Interrupted(
+                f"Interrupted. {stored} of it are stored. Run the same command again to import the rest; nothing is "
+                f"stored twice. {waiting_work(profile)}"
+            ) from None
         if not (dry_run or no_wait):
-            wait_for_digestion(profile, quiet=target.as_json)
-    return CommandResult(done, _import_report(done, time.monotonic() - start))
+            wait_for_digestion(profile)
+        after = profile.stats()
+    sessions = after.sessions - before.sessions
+    distilled = max(0, after.memories + after.superseded - before.memories - before.superseded - done.memories)
+    document = {name: getattr(done, name) for name in done.__dataclass_fields__}
+    return CommandResult(
+        document | {"sessions": sessions, "distilled": distilled, "pending": after.pending},
+        (*_import_report(done, sessions, distilled, after.pending), Remark(f"In {time.monotonic() - start:.1f} s.")),
+    )
 
 
 def backup(
@@ -123,10 +144,13 @@ def backup(
     keyring = chosen.keyring or chosen.folder / "keyring"
     if not (chosen.folder / "catalogue.db").exists():
         raise NotFound(f"There is no data folder at {chosen.folder}.", field="data")
-    with progress_meter("Profiles", 0, quiet=target.as_json) as progress:
-        done = archive_backup.create_backup(
-            chosen.folder, keyring, path, with_keys=with_keys, seen=lambda n, of: progress.update(n, total=of)
-        )
+    try:
+        with progress_meter("Profiles", 0) as progress:
+            done = archive_backup.create_backup(
+                chosen.folder, keyring, path, with_keys=with_keys, seen=lambda n, of: progress.update(n, total=of)
+            )
+    except KeyboardInterrupt:
+        raise Interrupted(f"Interrupted. {path} is not complete; the same command begins it anew.") from None
     warning = KEYS_INSIDE_WARNING if with_keys else KEYS_OUTSIDE_NOTICE.format(keyring=keyring)
     if with_keys and not target.as_json:
         print(warning, file=sys.stderr)
@@ -147,7 +171,7 @@ def verify(
         return _verify_backup(target, path)
     from holdfast.archive.file import Archive, open_for_reading
 
-    with open_for_reading(path) as file, progress_meter("Lines", 0, quiet=target.as_json) as progress:
+    with open_for_reading(path) as file, progress_meter("Lines", 0) as progress:
         found = Archive(file).check(seen=lambda lines: progress.update(lines, total=lines))
     counts, header = found.counts, found.header
     items = _counted_items(counts["messages"], counts["memories"])
@@ -169,7 +193,7 @@ def _verify_backup(target: CommandTarget, path: Path) -> CommandResult:
 
     chosen = Settings.read(data=target.data)
     keyring = None if chosen.store is not None else chosen.keyring or chosen.folder / "keyring"
-    with progress_meter("Files", 0, quiet=target.as_json) as progress:
+    with progress_meter("Files", 0) as progress:
         found = verify_backup(path, keyring, seen=lambda n, of: progress.update(n, total=of))
     document = {"ok": not found.problems} | {name: getattr(found, name) for name in found.__dataclass_fields__}
     return CommandResult(document, _backup_report(found), exit=Damaged.exit if found.problems else 0)
@@ -186,9 +210,16 @@ def _backup_report(found: VerifiedBackup) -> tuple[Block, ...]:
     return files, f"{count(found.opened, 'profile')} opened: {_counted_items(found.messages, found.memories)}."
 
 
-def _import_report(done: Imported, seconds: float) -> tuple[Block, ...]:
+def _import_report(done: Imported, sessions: int, distilled: int, pending: int) -> tuple[Block, ...]:
+    """What was imported, in how many new conversations, and what was distilled from it."""
     verb = "Would import" if done.dry_run else "Imported"
-    blocks: list[Block] = [f"{verb} {_counted_items(done.messages, done.memories)}; {done.known:,} already known."]
+    of_sessions = f" in {count(sessions, 'conversation')}" if sessions else ""
+    items = f"{count(done.messages, 'message')}{of_sessions} and {count(done.memories, 'memory')}"
+    blocks: list[Block] = [f"{verb} {items}; {done.known:,} already known."]
+    if distilled:
+        blocks.append(f"Made {count(distilled, 'memory')} from the messages.")
+    if pending:
+        blocks.append(f"{count(pending, 'message')} waiting to be digested.")
     if done.documents:
         blocks.append(f"{count(done.documents, 'document')}.")
     if done.settings or done.usage:
@@ -199,7 +230,6 @@ def _import_report(done: Imported, seconds: float) -> tuple[Block, ...]:
     more = len(done.conflicts) - MAX_NAMED_PROBLEMS
     blocks += [Remark(f"and {more:,} more conflicts; --json lists them all.")] if more > 0 else []
     blocks += [f"! {problem}" for problem in done.problems]
-    blocks.append(Remark(f"In {seconds:.1f} s."))
     return tuple(blocks)
 
 

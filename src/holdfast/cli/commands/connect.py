@@ -65,7 +65,7 @@ def connect(
     write: Annotated[bool, Option("--write", help="Write the settings; otherwise only show them.")] = False,
     undo: Annotated[bool, Option("--undo", help="Restore the client's settings.")] = False,
 ) -> CommandResult:
-    """Set up a client to use this Holdfast: show the settings, or write them.
+    """Set up a coding agent or chat app to use this memory.
 
     Nothing changes without --write or --undo. A copy of each changed file is kept beside it.
     """

@@ -45,7 +45,7 @@ def token(
         raise InvalidInput(f"scope is {quoted_value(scope)}; use one of {', '.join(SCOPES)}.", field="scope")
     namespace = None if scope == "everywhere" else target.namespace
     profile = target.profile if scope == "profile" else None
-    with target.open_folder() as holdfast:
+    with target.open_folder(create=True) as holdfast:
         credential, secret = holdfast.access.issue(
             "url" if url else "key", label, _split_names(rights), namespace=namespace, profile=profile, agent=agent,
             reads=reads if reads in ("all", "own") else _split_names(reads),
@@ -70,7 +70,10 @@ def grant(
     rights: Rights = "read",
     withdraw: Annotated[bool, Option("--withdraw", help="Withdraw the rights in this profile.")] = False,
 ) -> CommandResult:
-    """Grant a credential rights in this profile; they replace an earlier grant here."""
+    """Grant a credential rights in this profile.
+
+    They replace an earlier grant here.
+    """
     with target.open_folder() as holdfast:
         if withdraw:
             if not holdfast.access.withdraw(id, target.namespace, target.profile):
@@ -88,7 +91,10 @@ def revoke(target: CommandTarget, id: CredentialId) -> CommandResult:
 
 
 def access(target: CommandTarget) -> CommandResult:
-    """List every credential with rights in this profile, why it has them, and who granted them."""
+    """List who has rights in this profile, and why.
+
+    Every credential with its rights, and who granted them.
+    """
     with target.open_folder() as holdfast:
         found = holdfast.access.reaching(target.namespace, target.profile)
         acts = holdfast.access.acts_on(target.namespace, target.profile)

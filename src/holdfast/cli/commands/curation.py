@@ -49,9 +49,10 @@ def edit(
     filter: Filter = None,
     dry_run: DryRun = False,
 ) -> CommandResult:
-    """Write a new version of a memory, or of every memory that matches --kind and --filter.
+    """Write a new version of one memory, or of all that match.
 
-    The old version stays in the history. `holdfast undo` reverts the change.
+    Without an id, of every memory that matches --kind and --filter. The old version stays in the history.
+    `holdfast undo` reverts the change.
     """
     fields = {} if metadata is None else parse_json(metadata, "metadata", "metadata")
     change: dict[str, Any] = {"kind": as_kind, "metadata": fields or None, "ttl": parse_span(ttl)}
@@ -122,7 +123,10 @@ def review(
     content: Content = None,
     limit: Limit = 20,
 ) -> CommandResult:
-    """List the memories that need a decision, most urgent first; or answer one."""
+    """List the memories that need a decision, or answer one.
+
+    The most urgent come first.
+    """
     with target.open_profile() as profile:
         if id is not None:
             _check_answer(answer, content)
@@ -153,7 +157,10 @@ def undo(
     limit: Annotated[int, Option("--limit", metavar="N", help="List at most this many changes.")] = 20,
     dry_run: DryRun = False,
 ) -> CommandResult:
-    """Undo a remember, edit, merge, split, mark, review or audit fix. A forget cannot be undone."""
+    """Undo the last change, or an earlier one.
+
+    A change is a remember, edit, merge, split, mark, review or audit fix. A forget cannot be undone.
+    """
     with target.open_profile() as profile:
         if show:
             edits = profile.edits(limit=limit)
@@ -161,7 +168,7 @@ def undo(
         done = profile.undo(id, steps=steps, dry_run=dry_run)
     verb = "Would undo" if dry_run else "Undid"
     changes = ", ".join(f"{each.verb} of {views.minute_text(each.at)}" for each in done.edits)
-    return CommandResult(done, (f"{verb} {changes}.", *views.memory_blocks(done.memories)))
+    return CommandResult(done, (f"{verb} {changes}.", *views.capped(views.memory_blocks(done.memories))))
 
 
 def audit(
@@ -176,10 +183,10 @@ def audit(
     ] = None,
     dry_run: DryRun = False,
 ) -> CommandResult:
-    """Find duplicates, contradictions, past tasks, memories without a source, texts that are not memories, memories
-    that their messages do not prove, and secrets.
+    """Find duplicates, contradictions and other faults; fix them.
 
-    --fix corrects one of these; `holdfast undo` reverts the fix.
+    It also finds past tasks, memories without a source, texts that are not memories, memories that their messages do
+    not prove, and secrets. --fix corrects one of these; `holdfast undo` reverts the fix.
     """
     with target.open_profile() as profile:
         found = profile.audit(fix=fix, dry_run=dry_run)
@@ -189,7 +196,7 @@ def audit(
 def _edit_result(done: Edited) -> CommandResult:
     would = "Nothing to change." if not done.memories else f"Would change {count(len(done.memories), 'memory')}."
     last = Remark(f"To undo: holdfast undo {done.undo}") if done.undo is not None else Remark(would)
-    return CommandResult(done, (*views.memory_blocks(done.memories), last))
+    return CommandResult(done, (*views.capped(views.memory_blocks(done.memories)), last))
 
 
 def _review_entry(entry: Review) -> Entry:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast.cli.options import CommandTarget, Metadata, add_command
+from holdfast.cli.options import CommandTarget, Metadata, Yes, add_command, confirm
 from holdfast.cli.output import views
-from holdfast.cli.output.progress import progress_meter, wait_for_digestion
+from holdfast.cli.output.progress import Interrupted, progress_meter, wait_for_digestion
 from holdfast.cli.output.render import Block, CommandResult, Entry, Remark, print_result
 from holdfast.cli.output.views import count
 from holdfast.cli.parameters import Argument, Commands, Option
@@ -53,8 +53,8 @@ def add_documents(
             f"There is nothing to read in {', '.join(sources)}. Hidden and empty files and data folders are skipped.",
             field="sources", fix="Name a file, a URL, or a folder with files in it.",
         )  # fmt: skip
-    with target.open_profile() as profile:
-        results = _add_sources(profile, inputs, name, fields, wait=not no_wait, quiet=target.as_json)
+    with target.open_profile(create=True) as profile:
+        results = _add_sources(profile, inputs, name, fields, wait=not no_wait)
         pairs = [*zip(inputs, results, strict=True)]
         done = [document for _, document in pairs if not isinstance(document, InvalidInput)]
         refused = {_source_name(source): str(error) for source, error in pairs if isinstance(error, InvalidInput)}
@@ -80,22 +80,32 @@ def documents(
     forget: Annotated[
         bool, Option("--forget", help="Remove it for good, with the memories that come only from it.")
     ] = False,
+    yes: Yes = False,
 ) -> CommandResult:
-    """List documents and their progress; or show, retry, save or forget one."""
+    """List documents and their progress, or manage one.
+
+    With an id: show it, or read it again, save its original or forget it. On a terminal, --forget asks first.
+    """
     if id is None:
         if retry or save or forget:
             raise InvalidInput("Which document? Give its id.", field="id")
         with target.open_profile() as profile:
             found = profile.documents()
-        return CommandResult({"documents": found}, _document_entries(found) or (Remark("There are no documents."),))
+        entries = views.capped(_document_entries(found)) or (Remark("There are no documents."),)
+        return CommandResult({"documents": found}, entries)
     with target.open_profile() as profile:
         if forget:
+            name = profile.document(id).name
+            asks = sys.stdin.isatty() and not target.as_json
+            if asks and not confirm(f"Forget {name!r} and what comes only from it, for good?", yes=yes, as_json=False):
+                return CommandResult(None, (Remark("Nothing was forgotten."),))
             gone = profile.forget_document(id)
             items = f"{count(len(gone.messages), 'passage')} and {count(len(gone.memories), 'memory')}"
-            return CommandResult(gone, (f"Forgot the document, with {items}.",))
+            return CommandResult(gone, (f"Forgot the document {name!r}, with {items}.",))
         if retry:
             profile.retry_document(id)
-            profile.settle()
+            _wait_until_read(profile, [profile.document(id)])
+            wait_for_digestion(profile)
         if save is not None:
             _write_file(save, profile.original(id))
         document = profile.document(id)
@@ -105,32 +115,38 @@ def documents(
 
 
 def _add_sources(
-    profile: Profile, inputs: list[str | Path | bytes], name: str | None, metadata: Any, *, wait: bool, quiet: bool
+    profile: Profile, inputs: list[str | Path | bytes], name: str | None, metadata: Any, *, wait: bool
 ) -> list[Document | InvalidInput]:
     """Add each source; of several, also return the errors. All are stored before the first one is waited for."""
     if name is not None and len(inputs) != 1:
         raise InvalidInput("--name needs exactly one document.", field="name")
     taken: list[Document | InvalidInput] = []
-    with progress_meter("Adding", len(inputs), quiet=quiet) as adding:
-        for source in inputs:
-            try:
-                taken.append(profile.add(source, name=name, metadata=metadata))
-            except InvalidInput as error:
-                if len(inputs) == 1:
-                    raise
-                taken.append(error)
-            adding.update(len(taken))
-    if not wait:
-        return taken
-    _wait_until_read(profile, [each for each in taken if not isinstance(each, InvalidInput)], quiet=quiet)
-    wait_for_digestion(profile, quiet=quiet)
+    try:
+        with progress_meter("Adding", len(inputs)) as adding:
+            for source in inputs:
+                try:
+                    taken.append(profile.add(source, name=name, metadata=metadata))
+                except InvalidInput as error:
+                    if len(inputs) == 1:
+                        raise
+                    taken.append(error)
+                adding.update(len(taken))
+        if not wait:
+            return taken
+        _wait_until_read(profile, [each for each in taken if not isinstance(each, InvalidInput)])
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"Interrupted. {len(taken):,} of {count(len(inputs), 'document')} are stored; the next command on this "
+            "profile, or a server, goes on reading them. Adding the same again changes nothing."
+        ) from None
+    wait_for_digestion(profile)
     return [each if isinstance(each, InvalidInput) else profile.document(each.id) for each in taken]
 
 
-def _wait_until_read(profile: Profile, added: list[Document], *, quiet: bool) -> None:
+def _wait_until_read(profile: Profile, added: list[Document]) -> None:
     """Wait until each document is read, has failed, or waits for its next attempt."""
     several = len(added) > 1
-    with progress_meter("Reading", len(added) if several else 100, quiet=quiet) as reading:
+    with progress_meter("Reading", len(added) if several else 100) as reading:
         for n, document in enumerate(added):
             asked = time.monotonic()
             while (now := profile.document(document.id)).state == "waiting" and now.error is None:
@@ -189,7 +205,7 @@ def _watch_files(
 
 def _add_again(profile: Profile, path: Path, metadata: Any, known: dict[Path, Document], target: CommandTarget) -> None:
     try:
-        (document,) = _add_sources(profile, [path], None, metadata, wait=True, quiet=target.as_json)
+        (document,) = _add_sources(profile, [path], None, metadata, wait=True)
         assert not isinstance(document, InvalidInput)
     except HoldfastError as error:  # it may be half written or already deleted; the next scan tries again
         print(f"{path}: {error}", file=sys.stderr)

@@ -38,7 +38,7 @@ def graph(
         list[str] | None, Option("--name", metavar="NAME", help="split: a name of the new entity; repeatable.")
     ] = None,
 ) -> CommandResult:
-    """Show the people and things that memories mention, and the links between them.
+    """Show the people and things in memories, and their links.
 
     show [NAME]: an entity's links, or the most mentioned entities. path A B: how two entities are connected.
     merge INTO NAME…: make several names one entity. split ENTITY NEW: move names or memories to a new entity.

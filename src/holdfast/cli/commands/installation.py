@@ -1,6 +1,6 @@
 """The commands about the data folder and this installation.
 
-profiles, namespaces, stats, usage, doctor, demo, version.
+profiles, namespaces, stats, usage, doctor, demo, completion, version.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from holdfast.cli.output.views import count
 from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
 
+MAX_NAMES = 100
+"""How many names are shown. Chosen by hand; not measured."""
 LEVEL_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
 
@@ -27,8 +29,7 @@ def profiles(target: CommandTarget) -> CommandResult:
         except NotFound:  # a namespace comes with its first profile
             found = []
     rows = tuple((each.name, views.minute_text(each.created_at)) for each in found)
-    blocks: tuple[Block, ...] = (Table(rows, ("profile", "created")),) if rows else (Remark("No profiles yet."),)
-    return CommandResult({"profiles": found}, blocks)
+    return CommandResult({"profiles": found}, _name_table(rows, "profile"))
 
 
 def namespaces(
@@ -48,7 +49,7 @@ def namespaces(
     if name is None:
         raise InvalidInput(f"Which namespace? Give: holdfast namespaces {action} NAME", field="name")
     if action == "create":
-        with target.open_folder() as holdfast:
+        with target.open_folder(create=True) as holdfast:
             created = holdfast.create_namespace(name)
         return CommandResult(created, (f"Created namespace {name!r}.",))
     question = f"Delete namespace {name!r} with every profile in it and destroy their keys?"
@@ -70,7 +71,10 @@ def usage(
     target: CommandTarget,
     month: Annotated[str | None, Option("--month", metavar="YYYY-MM", help="Only this month.")] = None,
 ) -> CommandResult:
-    """Show the usage of language models: calls and tokens by month, model and task."""
+    """Show what language models were used for, and the cost.
+
+    Calls, tokens and money by month, model and task.
+    """
     with target.open_profile() as profile:
         spent = profile.usage(month)
     return CommandResult({"usage": spent}, views.usage_blocks(spent))
@@ -83,7 +87,7 @@ def doctor(
         Option("--accept-loss", help="Keep what is left of damaged files; copies of them go to damaged/."),
     ] = False,
 ) -> CommandResult:
-    """Check the installation and the data, and say how to fix problems.
+    """Check the installation and the data; say how to fix problems.
 
     Checks libraries, model, keys, every file and waiting work. Changes nothing by itself. Exit status 1 when a check
     failed.
@@ -116,6 +120,20 @@ def demo(target: CommandTarget) -> CommandResult:
     return run_demo(None if target.data is None else Path(target.data), quiet=target.as_json)
 
 
+def completion(
+    _: CommandTarget, shell: Annotated[str, Argument(metavar="bash|zsh|fish", help="The shell.")]
+) -> CommandResult:
+    """Print the script that completes commands in a shell.
+
+    bash: eval "$(holdfast completion bash)" in ~/.bashrc. zsh: the same with zsh in ~/.zshrc, after compinit. fish:
+    holdfast completion fish > ~/.config/fish/completions/holdfast.fish
+    """
+    from holdfast.cli.completion import completion_script
+
+    script = completion_script(shell)
+    return CommandResult({"shell": shell, "script": script}, (script,))
+
+
 def version(_: CommandTarget) -> CommandResult:
     """Show the version."""
     return CommandResult({"version": __version__}, (f"holdfast {__version__}",))
@@ -128,6 +146,7 @@ def add_to(app: Commands) -> None:
     add_command(app, "usage", usage)
     add_command(app, "doctor", doctor)
     add_command(app, "demo", demo)
+    add_command(app, "completion", completion)
     add_command(app, "version", version)
 
 
@@ -135,5 +154,10 @@ def _list_namespaces(target: CommandTarget) -> CommandResult:
     with target.open_folder() as holdfast:
         found = holdfast.namespaces()
     rows = tuple((each.name, views.minute_text(each.created_at)) for each in found)
-    blocks: tuple[Block, ...] = (Table(rows, ("namespace", "created")),) if rows else (Remark("No namespaces yet."),)
-    return CommandResult({"namespaces": found}, blocks)
+    return CommandResult({"namespaces": found}, _name_table(rows, "namespace"))
+
+
+def _name_table(rows: tuple[tuple[str, str], ...], what: str) -> tuple[Block, ...]:
+    if not rows:
+        return (Remark(f"No {what}s yet."),)
+    return Table(rows[:MAX_NAMES], (what, "created")), *views.more_hint(len(rows) - MAX_NAMES)

@@ -88,7 +88,7 @@ def _run_on_kind(
         raise InvalidInput("Which schema? Give --schema FILE.", field="schema")
     given = _load_json(schema, "schema")
     back = None if reverse is None else _load_json(reverse, "reverse")
-    with target.open_profile() as profile:
+    with target.open_profile(create=True) as profile:
         registered = profile.register_kind(kind, given, version=version, reverse=back)
     line = f"Registered version {version} of {kind}; new values must match version {registered.current}."
     next_step = Remark(f"To migrate: holdfast kinds migrate {kind} --to {version}")

@@ -66,18 +66,17 @@ def messages(
     blocks: tuple[Block, ...] = tuple(
         Entry(
             message.content,
-            f"{message.speaker or message.role} · {views.minute_text(message.said_at)} · {message.session_id} · "
-            f"{message.id}",
+            f"{message.speaker or message.role} · said {views.minute_text(message.said_at)} · session "
+            f"{message.session_id} · {message.id}",
             "•",
         )
         for message in page
     ) or (Remark("No messages."),)
-    more = (Remark(f"More: --cursor {page.cursor}"),) if page.cursor else ()
-    return CommandResult(page, (*blocks, *more))
+    return CommandResult(page, (*blocks, *views.next_page_hint(page.cursor)))
 
 
 def jobs(target: CommandTarget, limit: Limit = 20, cursor: Cursor = None) -> CommandResult:
-    """List the jobs that digest messages, newest first, with their progress."""
+    """List the jobs that digest messages, newest first."""
     with target.open_profile() as profile:
         page = profile.jobs(limit=limit, cursor=cursor)
     rows = tuple(
@@ -87,8 +86,7 @@ def jobs(target: CommandTarget, limit: Limit = 20, cursor: Cursor = None) -> Com
     blocks: tuple[Block, ...] = (
         (Table(rows, ("job", "created", "state", "done", "failed")),) if rows else (Remark("No jobs."),)
     )
-    more = (Remark(f"More: --cursor {page.cursor}"),) if page.cursor else ()
-    return CommandResult(page, (*blocks, *more))
+    return CommandResult(page, (*blocks, *views.next_page_hint(page.cursor)))
 
 
 def add_to(app: Commands) -> None:

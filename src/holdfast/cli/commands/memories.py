@@ -1,4 +1,4 @@
-"""The commands about memories: remember, recall, search, context, list, get, history, summary, forget."""
+"""The commands about memories: remember, recall, search, context, list, get, history, summary."""
 
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ from holdfast.cli.options import (
     Metadata,
     MinRelevance,
     Writer,
-    Yes,
     add_command,
-    confirm,
     parse_filter,
     parse_span,
 )
 from holdfast.cli.output import views
-from holdfast.cli.output.render import Block, CommandResult, Entry, Markdown, Remark
+from holdfast.cli.output.progress import stop_spinner
+from holdfast.cli.output.render import Block, CommandResult, Markdown, Remark
 from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.cli.transcript import parse_json
-from holdfast.domain.errors import InvalidInput, NotFound
+from holdfast.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from holdfast.domain.types import Forgotten, Memory, Order, SearchOrder
-    from holdfast.service.sync import Profile
+    from holdfast.domain.types import Memory, Order, SearchOrder
 
 Query = Annotated[str, Argument(metavar="QUERY", help="What to look for.")]
 Session = Annotated[str | None, Option("--session", metavar="ID", help="Only this session.")]
@@ -43,15 +41,16 @@ ReferenceDate = Annotated[
 ]
 AsOf = Annotated[str | None, Option("--as-of", metavar="TIME", help="Use what was known at this ISO 8601 time.")]
 Expired = Annotated[bool, Option("--expired", help="Include expired memories that are not yet removed.")]
+Explain = Annotated[
+    bool, Option("--explain", help="Show how each was found or made, also in --json: channels, features, rules.")
+]
 Others = Annotated[
     list[str] | None,
     Option("--with", metavar="PROFILE", help="Also query this profile of the namespace; repeatable."),
 ]
+DEFAULT_HITS = 10
 SETTLE_SECONDS = 2.0
 """How long `remember` waits for the vector, so that the next command need not. Chosen by hand; not measured."""
-NOTHING_TO_FORGET = "There was nothing to forget."
-MAX_SHOWN = 20
-"""How many memories and messages a dry run of `forget` shows. Chosen by hand; not measured."""
 
 
 def remember(
@@ -72,7 +71,7 @@ def remember(
     """Write one memory."""
     text = _read_stdin() if text == "-" else text
     fields = None if metadata is None else parse_json(metadata, "metadata", "metadata")
-    with target.open_profile() as profile:
+    with target.open_profile(create=True) as profile:
         memory: Memory = profile.remember(
             text, kind=kind, key=key, metadata=fields, session_id=session, agent=agent, ttl=parse_span(ttl),
             topic=not no_topic,
@@ -100,6 +99,7 @@ def recall(
     since: Since = None,
     until: Until = None,
     exclude_session: ExcludedSession = None,
+    explain: Explain = False,
     others: Others = None,
 ) -> CommandResult:
     """Answer a question from memory, with citations.
@@ -113,13 +113,13 @@ def recall(
             reference_date=reference_date, as_of=as_of, **how,
             agent=agent, since=since, until=until, exclude_session=exclude_session,
         )  # fmt: skip
-    return CommandResult(found, views.answer_blocks(found))
+    return CommandResult(found, views.answer_blocks(found, explain=explain))
 
 
 def search(
     target: CommandTarget,
     query: Query,
-    limit: Limit = 10,
+    limit: Limit = DEFAULT_HITS,
     kind: Kind = None,
     session: Session = None,
     agent: Agent = None,
@@ -134,7 +134,7 @@ def search(
         str,
         Option(metavar="relevance|occurred|created", help="What sorts the hits; with _asc, oldest first."),
     ] = "relevance",
-    explain: Annotated[bool, Option("--explain", help="Show what found each hit and what moved its score.")] = False,
+    explain: Explain = False,
     others: Others = None,
 ) -> CommandResult:
     """Find memories and messages, best first."""
@@ -151,7 +151,9 @@ def search(
             exclude_session=exclude_session,
             **conditions,  # type: ignore[arg-type]
         )
-    return CommandResult({"hits": found}, views.hit_blocks(found, explain=explain))
+    cut = len(found) == limit == DEFAULT_HITS  # whoever gave a limit knows of it
+    more = (Remark(f"The best {limit}. More: add --limit {2 * limit}"),) if cut else ()
+    return CommandResult({"hits": found}, (*views.hit_blocks(found, explain=explain), *more))
 
 
 def context(
@@ -161,6 +163,7 @@ def context(
     as_of: AsOf = None,
     min_relevance: MinRelevance = 0.0,
     exclude_session: ExcludedSession = None,
+    explain: Annotated[bool, Option("--explain", help="Show in --json how each hit was found.")] = False,
     others: Others = None,
 ) -> CommandResult:
     """Print a block to paste into a prompt, within a token budget."""
@@ -187,6 +190,7 @@ def list_memories(
         Option(metavar="written|updated|created|occurred", help="By which time; with _asc, oldest first."),
     ] = "written",
     total: Annotated[bool, Option("--total", help="Also count the memories on all pages.")] = False,
+    explain: Explain = False,
 ) -> CommandResult:
     """List current memories, newest first."""
     with target.open_profile() as profile:
@@ -203,10 +207,9 @@ def list_memories(
             order=cast("Order", order),
             total=total,
         )
-    blocks: tuple[Block, ...] = views.memory_blocks(page.items) or (Remark("No memories."),)
+    blocks: tuple[Block, ...] = views.memory_blocks(page.items, explain=explain) or (Remark("No memories."),)
     counted = (Remark(f"{views.count(page.total, 'memory')} in all."),) if page.total is not None else ()
-    more = (Remark(f"More: --cursor {page.cursor}"),) if page.cursor else ()
-    return CommandResult(page, (*blocks, *counted, *more))
+    return CommandResult(page, (*blocks, *counted, *views.next_page_hint(page.cursor)))
 
 
 def get(
@@ -214,18 +217,21 @@ def get(
     id: Annotated[str, Argument(metavar="ID", help="The id of a memory or message.")],
     as_of: AsOf = None,
     expired: Expired = False,
+    explain: Explain = False,
 ) -> CommandResult:
     """Show one memory or message."""
     with target.open_profile() as profile:
         found = profile.get(id, as_of=as_of, expired=expired)
-    return CommandResult(found, views.item_blocks(found))
+    return CommandResult(found, views.item_blocks(found, explain=explain))
 
 
-def history(target: CommandTarget, id: Id, as_of: AsOf = None, expired: Expired = False) -> CommandResult:
+def history(
+    target: CommandTarget, id: Id, as_of: AsOf = None, expired: Expired = False, explain: Explain = False
+) -> CommandResult:
     """Show every version of a memory, newest first."""
     with target.open_profile() as profile:
         found = profile.history(id, as_of=as_of, expired=expired)
-    return CommandResult({"versions": found}, views.version_blocks(found))
+    return CommandResult({"versions": found}, views.capped(views.version_blocks(found, explain=explain)))
 
 
 def summary(target: CommandTarget, session: Session = None) -> CommandResult:
@@ -235,90 +241,10 @@ def summary(target: CommandTarget, session: Session = None) -> CommandResult:
     return CommandResult({"summary": page}, (Markdown(page) if page else Remark("Nothing known yet."),))
 
 
-def forget(
-    target: CommandTarget,
-    id: Annotated[str | None, Argument(metavar="[ID]", help="The id of a memory or message.")] = None,
-    session: Annotated[str | None, Option("--session", metavar="ID", help="Forget a whole session.")] = None,
-    person: Annotated[
-        str | None,
-        Option("--person", metavar="NAME", help="Forget what a person said and everything that names them."),
-    ] = None,
-    kind: Kind = None,
-    filter: Filter = None,
-    profile_data: Annotated[bool, Option("--profile-data", help="Delete the whole profile.")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Forget nothing; show what would be forgotten.")] = False,
-    yes: Yes = False,
-) -> CommandResult:
-    """Forget a memory, a session, a person, what matches --kind and --filter, or a whole profile, for good.
-
-    Forgetting a memory removes all its versions and takes its words out of the messages it came from.
-    """
-    by_filter = bool(kind) or filter is not None
-    if sum((id is not None, session is not None, person is not None, by_filter, profile_data)) != 1:
-        raise InvalidInput(
-            "Give one of: an id, --session, --person, --profile-data, or --kind and --filter.", field="id"
-        )
-    if profile_data:
-        if dry_run:
-            raise InvalidInput("--profile-data has no dry run.", field="dry_run", fix="See: holdfast stats")
-        return _forget_profile(target, yes)
-    conditions = parse_filter(filter)
-
-    def run(profile: Profile, dry_run: bool) -> Forgotten:
-        if id is not None:
-            return profile.forget(id, dry_run=dry_run)
-        if session is not None:
-            return profile.forget_session(session, dry_run=dry_run)
-        if person is not None:
-            return profile.forget_person(person, dry_run=dry_run)
-        return profile.forget_where(kind=kind or None, filter=conditions, dry_run=dry_run)
-
-    with target.open_profile() as profile:
-        if dry_run:
-            gone = run(profile, True)
-            return CommandResult(gone, (_forgotten_line(gone, "Would forget"), *_forgotten_entries(profile, gone)))
-        if person is not None or by_filter:
-            question = _forgotten_line(run(profile, True), "Forget")
-            if question != NOTHING_TO_FORGET and not confirm(
-                f"{question[:-1]} for good?", yes=yes, as_json=target.as_json
-            ):
-                return CommandResult(None, (Remark("Nothing was forgotten."),))
-        gone = run(profile, False)
-    return CommandResult(gone, (_forgotten_line(gone, "Forgot"),))
-
-
-def _forgotten_line(gone: Forgotten, verb: str) -> str:
-    if not gone.memories and not gone.messages:
-        return NOTHING_TO_FORGET
-    line = f"{verb} {views.count(len(gone.memories), 'memory')} and {views.count(len(gone.messages), 'message')}"
-    return f"{line}; {views.count(len(gone.shortened), 'message')} shortened." if gone.shortened else f"{line}."
-
-
-def _forgotten_entries(profile: Profile, gone: Forgotten) -> tuple[Block, ...]:
-    """The first memories and messages that would be forgotten."""
-    first = [profile.get(each, expired=True) for each in (*gone.memories, *gone.messages)[:MAX_SHOWN]]
-    more = len(gone.memories) + len(gone.messages) - len(first)
-    entries = tuple(
-        Entry(each.content, f"{getattr(each, 'kind', 'message')} · {views.day_text(each.created_at)} · {each.id}", "•")
-        for each in first
-    )
-    return (*entries, Remark(f"And {more:,} more.")) if more else entries
-
-
-def _forget_profile(target: CommandTarget, yes: bool) -> CommandResult:
-    question = f"Delete profile {target.profile!r} of namespace {target.namespace!r} and destroy its key?"
-    if not confirm(question, yes=yes, as_json=target.as_json):
-        return CommandResult(None, (Remark("Nothing was deleted."),))
-    with target.open_folder() as holdfast:
-        if not holdfast.delete_profile(target.namespace, target.profile):
-            raise NotFound(f"There is no profile {target.profile!r} in {target.namespace!r}.", field="profile")
-    gone = {"namespace": target.namespace, "profile": target.profile, "deleted": True}
-    return CommandResult(gone, (f"Deleted profile {target.profile!r} and destroyed its key.",))
-
-
 def _read_stdin() -> str:
     """The text on standard input, without the line break at its end."""
     if sys.stdin.isatty():
+        stop_spinner()
         print("Type what to remember; end with Ctrl-D.", file=sys.stderr)
     try:
         return sys.stdin.buffer.read().decode().rstrip("\r\n")
@@ -335,4 +261,3 @@ def add_to(app: Commands) -> None:
     add_command(app, "get", get)
     add_command(app, "history", history)
     add_command(app, "summary", summary)
-    add_command(app, "forget", forget)

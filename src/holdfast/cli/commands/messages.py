@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from holdfast.cli.options import CommandTarget, DryRun, MessageSession, NoWait, Writer, add_command
 from holdfast.cli.output import views
-from holdfast.cli.output.progress import progress_meter, wait_for_digestion
+from holdfast.cli.output.progress import Interrupted, progress_meter, stop_spinner, wait_for_digestion, waiting_work
 from holdfast.cli.output.render import CommandResult, Remark
 from holdfast.cli.output.views import count
 from holdfast.cli.parameters import Argument, Commands, Option
@@ -50,16 +50,17 @@ def ingest(
         )
     batches = [(known, [*some]) for known, some in messages.overlapping_batches(rows)]
     name = checked.session_id
-    with target.open_profile() as profile:
-        receipt = replace(_ingest_batches(profile, batches, name, agent, quiet=target.as_json), skipped=checked.skipped)
+    with target.open_profile(create=True) as profile:
+        receipt = replace(_ingest_batches(profile, batches, name, agent), skipped=checked.skipped)
         if not no_wait:
-            wait_for_digestion(profile, quiet=target.as_json)
+            wait_for_digestion(profile)
             # A repeated ingest changes nothing and returns the memories that came from the messages.
             repeated = [profile.ingest(batch, session_id=name, agent=agent, wait=True) for _, batch in batches]
             memories = {memory.id: memory for each in repeated for memory in each.memories}
             pending = sum(each.pending for each in repeated)
             receipt = replace(receipt, pending=pending, memories=tuple(memories.values()))
-    return CommandResult(receipt, (_receipt_line(receipt, waited=not no_wait), *views.memory_blocks(receipt.memories)))
+    shown = views.capped(views.memory_blocks(receipt.memories), hint=f"see: holdfast list --session {name}")
+    return CommandResult(receipt, (_receipt_line(receipt, waited=not no_wait), *shown))
 
 
 def redigest(
@@ -79,7 +80,7 @@ def redigest(
     with target.open_profile() as profile:
         done = profile.redigest(session, since=since, aside=aside, dry_run=dry_run)
         if not (dry_run or no_wait):
-            wait_for_digestion(profile, quiet=target.as_json)
+            wait_for_digestion(profile)
     verb = "Would digest" if dry_run else "Digested" if not no_wait else "Will digest"
     removal = "would remove" if dry_run else "removed"
     line = f"{verb} {count(done.messages, 'message')} again; {removal} {count(done.memories, 'earlier memory')}."
@@ -89,30 +90,38 @@ def redigest(
 def _read_input(file: Path) -> bytes:
     if str(file) == "-":
         if sys.stdin.isatty():
+            stop_spinner()
             print('Type "Name: text" lines; end with Ctrl-D.', file=sys.stderr)
-        return sys.stdin.buffer.read()
+        try:
+            return sys.stdin.buffer.read()
+        except KeyboardInterrupt:
+            raise Interrupted("Interrupted. Nothing was stored.") from None
     try:
         return file.read_bytes()
     except OSError as bad:
         raise InvalidInput(f"{file} cannot be read: {bad.strerror}.", field="file") from None
 
 
-def _ingest_batches(
-    profile: Profile, batches: list[tuple[int, list[Any]]], session: str, agent: Any, *, quiet: bool
-) -> Receipt:
+def _ingest_batches(profile: Profile, batches: list[tuple[int, list[Any]]], session: str, agent: Any) -> Receipt:
     """Write the batches; each begins with some messages that the batch before ended with."""
     from holdfast.domain.results import Receipt
 
     total = sum(len(batch) - known for known, batch in batches)
     written: list[Written] = []
     pending = 0
-    with progress_meter("Writing", total, quiet=quiet, at_once=len(batches) > 1) as writing:
-        writing.update(0)
-        for known, batch in batches:
-            receipt = profile.ingest(batch, session_id=session, agent=agent)
-            written += receipt.messages[known:]
-            pending += receipt.pending
-            writing.update(len(written))
+    try:
+        with progress_meter("Writing", total, at_once=len(batches) > 1) as writing:
+            writing.update(0)
+            for known, batch in batches:
+                receipt = profile.ingest(batch, session_id=session, agent=agent)
+                written += receipt.messages[known:]
+                pending += receipt.pending
+                writing.update(len(written))
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"Interrupted. At least {len(written):,} of {count(total, 'message')} are stored. Run the same command "
+            f"again to store the rest; none is stored twice. {waiting_work(profile)}"
+        ) from None
     return Receipt(session, tuple(written), pending)
 
 

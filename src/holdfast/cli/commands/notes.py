@@ -40,7 +40,7 @@ def notes(
     if (text is None) == (action in ("write", "search", "move")):
         raise InvalidInput(f"Usage: holdfast notes {action} {_arguments_text(action)}", field="text")
     where, more = os.path.abspath(path), text or ""
-    with target.open_profile() as profile:
+    with target.open_profile(create=action == "write") as profile:
         notes = Notes(profile, root="/")
         if action == "enter":
             found = notes.entering(where, tokens=tokens)

@@ -36,7 +36,7 @@ def retention(
 
     The worker applies them every hour; --dry-run shows what they would forget now.
     """
-    with target.open_folder() as holdfast:
+    with target.open_folder(create=set is not None) as holdfast:
         profile = holdfast.profile(target.namespace, target.profile)
         if set is not None:
             rules = _load_rules(set)

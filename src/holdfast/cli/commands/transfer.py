@@ -8,7 +8,7 @@ from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.cli.output.progress import ProgressMeter, progress_meter
+from holdfast.cli.output.progress import Interrupted, ProgressMeter, progress_meter, spinner
 from holdfast.cli.output.render import Block, CommandResult, Remark, print_result
 from holdfast.cli.output.views import count
 from holdfast.cli.parameters import Argument, Commands, Option
@@ -47,8 +47,11 @@ def transfer(
     if chosen[0].store == chosen[1].store and _resolved_path(chosen[0].data) == _resolved_path(chosen[1].data):
         raise InvalidInput("Source and target are the same place.", field="target")
     start = time.monotonic()
-    with progress_meter("Profiles", 0, quiet=as_json) as progress:
-        done = asyncio.run(_run_transfer(*chosen, scope, replace, progress))
+    try:
+        with spinner("holdfast transfer"), progress_meter("Profiles", 0) as progress:
+            done = asyncio.run(_run_transfer(*chosen, scope, replace, progress))
+    except KeyboardInterrupt:
+        raise Interrupted("Interrupted. What was copied stays; the same command goes on with the rest.") from None
     reply = _transfer_result(done, time.monotonic() - start)
     print_result(reply, as_json=as_json)
     return reply.exit

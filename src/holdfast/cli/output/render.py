@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.domain.json_codec import encode
+from holdfast.cli.output.progress import stop_spinner
+from holdfast.domain.json_codec import encode, public_fields
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,6 +20,18 @@ _CONTROL_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not 
     0x7F: 0x2421,
     **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
 }
+
+
+INTERNAL_FIELDS = {
+    "Hit": ("channels", "features", "reasons"),
+    "Memory": ("keywords", "queries", "extractor", "origin", "last_version"),
+    "Message": ("position", "failures"),
+}
+"""Class → fields that say how Holdfast works, not what it knows. JSON has them with --explain."""
+
+
+MAX_ENTRY_CHARS = 1000
+"""Characters of a text in a list. Chosen by hand; not measured."""
 
 
 class ReaderGone(Exception):
@@ -62,14 +75,30 @@ class CommandResult:
     exit: int = 0
 
 
-def print_result(reply: CommandResult, *, as_json: bool) -> None:
+def print_result(reply: CommandResult, *, as_json: bool, explain: bool = False) -> None:
+    """Print the JSON document, or the blocks. Internals are in the document only if `explain`."""
+    stop_spinner()
     if as_json:
-        print(json.dumps(encode(reply.document), ensure_ascii=False, indent=2, default=_other))
+        document = encode(reply.document) if explain else public_document(reply.document)
+        print(json.dumps(document, ensure_ascii=False, indent=2, default=_other))
     elif sys.stdout.isatty():
         _print_rich(reply.blocks)
     else:
         for block in reply.blocks:
             print(_plain_text(block))
+
+
+def public_document(value: Any) -> Any:
+    """The JSON form of a value without what only explains how Holdfast works."""
+    if isinstance(value, dict):
+        return {name: public_document(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [public_document(each) for each in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        hidden = INTERNAL_FIELDS.get(type(value).__name__, ())
+        shown = [field.name for field in public_fields(value) if field.name not in hidden]
+        return {name: public_document(getattr(value, name)) for name in shown}
+    return encode(value)
 
 
 def _other(value: Any) -> Any:
@@ -85,11 +114,19 @@ def one_line(text: str) -> str:
     return printable_text(" ".join(text.split()))
 
 
+def _entry_text(text: str) -> str:
+    """The text of an entry on one line, cut where it is long; its details have the id that shows the rest."""
+    line = one_line(text)
+    if len(line) <= MAX_ENTRY_CHARS:
+        return line
+    return f"{line[:MAX_ENTRY_CHARS]}… ({len(line) - MAX_ENTRY_CHARS:,} more characters: holdfast get ID)"
+
+
 def _plain_text(block: Block) -> str:
     match block:
         case Entry(text, about, mark):
             lead = f"{mark} " if mark else ""
-            return f"{lead}{one_line(text)}\n{' ' * len(lead)}{one_line(about)}"
+            return f"{lead}{_entry_text(text)}\n{' ' * len(lead)}{one_line(about)}"
         case Table(rows, columns):
             return "\n".join(_aligned_lines([columns, *rows] if columns else list(rows)))
         case Markdown(text) | Remark(text):
@@ -121,7 +158,7 @@ def _renderable(block: Block) -> RenderableType:
 
             grid = Grid.grid(padding=(0, 1))
             lead = [Text(mark, "dim")] if mark else []
-            grid.add_row(*lead, Text(one_line(text)))
+            grid.add_row(*lead, Text(_entry_text(text)))
             grid.add_row(*([Text("")] if mark else []), Text(one_line(about), "dim"))
             return grid
         case Table(rows, columns):

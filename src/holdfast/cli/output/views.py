@@ -6,21 +6,38 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from holdfast.cli.output.render import Block, Entry, Remark, Table, one_line
-from holdfast.domain.timestamps import iso_text
+from holdfast.cli.output.render import INTERNAL_FIELDS, Block, Entry, Remark, Table, one_line
+from holdfast.domain.timestamps import iso_text, now
+from holdfast.domain.types import Message
 
 if TYPE_CHECKING:
     from holdfast.domain.results import Answer, Document, Hit, Stats
-    from holdfast.domain.types import Memory, Message
+    from holdfast.domain.types import Memory
     from holdfast.domain.usage import Spent
 
 NOTHING_KNOWN = "Nothing known about that."
 NOTHING_KNOWN_YET = "Nothing known about that yet. Some messages are still being digested."
+MAX_SHOWN = 20
+"""How many results are shown where a command has no --limit. Chosen by hand; not measured."""
 NO_MODEL_CALLS = "No language model has been called yet."
 
 
 def count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+
+
+def capped(blocks: tuple[Block, ...], limit: int | None = None, *, hint: str = "--json shows all") -> tuple[Block, ...]:
+    """The first blocks, and how to see the others."""
+    limit = MAX_SHOWN if limit is None else limit
+    return (*blocks[:limit], *more_hint(len(blocks) - limit, hint))
+
+
+def more_hint(left: int, hint: str = "--json shows all") -> tuple[Block, ...]:
+    return (Remark(f"And {left:,} more; {hint}."),) if left > 0 else ()
+
+
+def next_page_hint(cursor: str | None) -> tuple[Block, ...]:
+    return (Remark(f"More: the same with --cursor {cursor}"),) if cursor else ()
 
 
 def minute_text(at: datetime) -> str:
@@ -74,12 +91,32 @@ def hit_details(hit: Hit) -> str:
         None if hit.origin is None else f"from {hit.origin}",
         document_reference(hit),
         hit.key,
-        day_text(hit.timestamp or hit.created_at),
+        _hit_date(hit),
         f"session {hit.session_id}" if hit.session_id and "document" not in hit.metadata else None,
         "not digested yet" if hit.pending else None,
         f"score {hit.score:.2f}",
         hit.id,
     )
+
+
+def _hit_date(hit: Hit) -> str:
+    if "document" in hit.metadata:
+        return f"added {day_text(hit.created_at)}"
+    if hit.message_id:
+        return f"said {day_text(hit.timestamp or hit.created_at)}"
+    return _event_text(hit.timestamp) if hit.timestamp else f"written {day_text(hit.created_at)}"
+
+
+def _event_text(at: datetime) -> str:
+    return f"{'happens' if at > now() else 'happened'} {day_text(at)}"
+
+
+def item_dates(item: Memory | Message) -> str:
+    """The date of an item, and what it is the date of."""
+    if isinstance(item, Message):
+        return f"said {day_text(item.said_at)}"
+    written = f"written {day_text(item.updated_at)}"
+    return f"{_event_text(item.occurred_at)} · {written}" if item.occurred_at else written
 
 
 def document_reference(hit: Hit) -> str | None:
@@ -106,55 +143,77 @@ def document_details(document: Document) -> str:
         f"version {document.version}" if document.version > 1 else None,
         document.error,
         f"next attempt at {minute_text(document.retry_at)}" if document.retry_at else None,
-        day_text(document.created_at),
+        f"added {day_text(document.created_at)}",
         document.id,
     )
 
 
-def answer_blocks(found: Answer) -> tuple[Block, ...]:
+def answer_blocks(found: Answer, *, explain: bool = False) -> tuple[Block, ...]:
     """The answer, then the hits that it cites."""
     if not found.answer:
         return (Remark(NOTHING_KNOWN_YET if found.pending else NOTHING_KNOWN),)
     by_id = {(hit.id, hit.origin): hit for hit in found.hits}
     citations = [(citation.hit, citation.origin) for citation in found.citations]
-    return (found.answer, Remark(""), *hit_blocks(by_id[each] for each in citations if each in by_id))
+    cited = [by_id[each] for each in citations if each in by_id]
+    return (found.answer, Remark(""), *hit_blocks(cited, explain=explain))
 
 
-def memory_blocks(found: Iterable[Memory]) -> tuple[Block, ...]:
-    return tuple(Entry(memory.content, memory_details(memory), "•") for memory in found)
+def memory_blocks(found: Iterable[Memory], *, explain: bool = False) -> tuple[Block, ...]:
+    return tuple(Entry(memory.content, memory_details(memory, explain=explain), "•") for memory in found)
 
 
-def memory_details(memory: Memory) -> str:
-    return _joined_parts(memory.kind, memory.key, day_text(memory.occurred_at or memory.created_at), memory.id)
+def memory_details(memory: Memory, *, explain: bool = False) -> str:
+    return _joined_parts(
+        memory.kind, memory.key, item_dates(memory), _making_text(memory) if explain else None, memory.id
+    )
+
+
+def _making_text(memory: Memory) -> str:
+    """What made a memory, and how sure it was."""
+    return f"made by {memory.extractor}, confidence {memory.confidence:.2f}"
 
 
 def _version_state(version: Memory) -> str:
     return "current" if version.current else "retired" if version.retired else "superseded"
 
 
-def version_blocks(found: Iterable[Memory]) -> tuple[Block, ...]:
+def version_blocks(found: Iterable[Memory], *, explain: bool = False) -> tuple[Block, ...]:
     return tuple(
         Entry(
             version.content,
-            _joined_parts(_version_state(version), minute_text(version.updated_at), version.id),
+            _joined_parts(
+                _version_state(version),
+                f"written {minute_text(version.updated_at)}",
+                _making_text(version) if explain else None,
+                version.id,
+            ),
             f"v{version.version}",
         )
         for version in found
     )
 
 
-def item_blocks(found: Memory | Message) -> tuple[Block, ...]:
-    """The content, then every other field that is not empty and not for programs only."""
+DATE_NAMES = {
+    "created_at": "first written", "updated_at": "written", "occurred_at": "happens", "occurred_until": "until",
+    "expires_at": "expires", "reviewed_at": "reviewed", "timestamp": "said",
+}  # fmt: skip
+"""Field → what its date is the date of."""
+
+
+def item_blocks(found: Memory | Message, *, explain: bool = False) -> tuple[Block, ...]:
+    """The content, then every other field that is not empty; internals if `explain`."""
+    names = DATE_NAMES | {"created_at": "stored"} if isinstance(found, Message) else DATE_NAMES
+    hidden = () if explain else INTERNAL_FIELDS[type(found).__name__]
     rows = []
     for name in type(found).__slots__:
         value = getattr(found, name)
-        if value in (None, (), {}, "") or name in ("content", "last_version"):
+        if value in (None, (), {}, "") or name == "content" or name in hidden:
             continue
         if isinstance(value, datetime):
             value = iso_text(value)
         elif isinstance(value, tuple):
             value = "; ".join(map(str, value))
-        rows.append((name, str(value)))
+        rows.append((names.get(name, name), str(value)))
     return (found.content, Remark(""), Table(tuple(rows)))
 
 

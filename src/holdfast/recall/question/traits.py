@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from holdfast.text.lazy_pattern import lazy_pattern
 from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 
 _AMOUNT = rf"(?:\d|\b(?:{A_COMMON_NUMBER}|hundred)\b)"
-NUMBER = re.compile(_AMOUNT, re.I)
+NUMBER = lazy_pattern(_AMOUNT, re.I)
 _COLOURS = (
     "red|blue|green|yellow|black|white|grey|gray|brown|pink|purple|orange|beige|teal|navy|silver|golden|turquoise|olive|"
     "cream|ivory|tan|maroon"
@@ -36,7 +37,7 @@ OWN_KEYS = {"home": ("home-city", "address"), "job": ("job-title", "employer")}
 
 
 def _trait(name: str, asked: str, told: str, key: str = "") -> Trait:
-    return Trait(name, re.compile(asked, re.I), re.compile(told, re.I), re.compile(key) if key else None)
+    return Trait(name, lazy_pattern(asked, re.I), lazy_pattern(told, re.I), lazy_pattern(key) if key else None)
 
 
 TRAITS = (

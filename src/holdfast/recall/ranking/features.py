@@ -123,7 +123,7 @@ def _maxsim(question: Question, proposals: Proposals) -> Column:
 def _named_speakers(question: Question, items: CandidateColumns) -> list[int]:
     """The places of the speakers that the question names."""
     words = set(question.words)
-    spoken = np.unique(items.speaker).tolist()
+    spoken = sorted(set(items.speaker.tolist()))
     return [n for n in spoken if n >= 0 and not words.isdisjoint(tokens.tokens(items.speakers[n]))]
 
 

@@ -271,7 +271,8 @@ def translate_errors(path: Path, label: FileLabel | None = None) -> Iterator[Non
     except apsw.FullError as bad:
         raise StorageFull(f"No space left for {path}; nothing was written.", fix="Free some space and repeat.") from bad
     except (apsw.PermissionsError, PermissionError) as bad:
-        raise ReadOnly(f"{whose}{path} cannot be written ({bad}).", fix=_PERMISSION_ADVICE) from bad
+        reason = getattr(bad, "strerror", None) or bad
+        raise ReadOnly(f"{whose}{path} cannot be written ({reason}).", fix=_PERMISSION_ADVICE) from bad
     except apsw.CantOpenError as bad:
         if not path.exists() and not _is_writable(path):
             raise ReadOnly(f"{path.parent} cannot be written.", fix=_PERMISSION_ADVICE) from bad
@@ -291,7 +292,7 @@ def translate_errors(path: Path, label: FileLabel | None = None) -> Iterator[Non
             ) from bad
         if bad.errno == errno.EROFS:
             raise ReadOnly(f"{path} is on a read-only file system.") from bad
-        raise StorageError(f"{whose}{path}: {bad}", fix=_DISK_ADVICE) from bad
+        raise StorageError(f"{whose}{path}: {bad.strerror or bad}.", fix=_DISK_ADVICE) from bad
 
 
 def _is_writable(path: Path) -> bool:

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
@@ -46,7 +45,7 @@ Migration = tuple[int, str, str, str]
 def migrations(family: str) -> tuple[Migration, ...]:
     """(number, name, sha256, sql) of every migration of a family, in order."""
     found = []
-    for entry in resources.files(__package__).joinpath("migrations", family).iterdir():
+    for entry in (Path(__file__).parent / "migrations" / family).iterdir():
         if entry.name.endswith(".sql"):
             sql = entry.read_text("utf-8")
             found.append((int(entry.name[:4]), entry.name, hashlib.sha256(sql.encode()).hexdigest(), sql))

@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from holdfast.domain.errors import Busy, Damaged, NotFound
+from holdfast.domain.errors import Busy, Damaged, InvalidInput, NotFound
 from holdfast.storage.keyring import load_master_key
 from holdfast.storage.sqlite.connection import translate_errors
 from holdfast.storage.sqlite.server_address import LOCK_FILE
@@ -55,6 +55,8 @@ def check_catalogue_exists(folder: Path) -> None:
 
 def _make_private_folder(path: Path) -> None:
     """Make the folder for its owner alone; a new one, since an existing one's permissions are its owner's choice."""
+    if path.exists() and not path.is_dir():
+        raise InvalidInput(f"{path} is a file, not a data folder.", field="data", fix="Name a folder.")
     if not path.exists():
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o700)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from holdfast.text.dates.spans import Span, Window, midnight
+from holdfast.text.lazy_pattern import lazy_pattern
 from holdfast.text.lexicon.change import RESCHEDULING_VERBS
 from holdfast.text.lexicon.sentences import ENDS
 
@@ -35,11 +36,11 @@ _PAST_CUES = "|".join(
         r"(?!need\b|indeed\b|speed\b|feed\b|seed\b)[a-z]{2,}ed",
     )
 )
-_CUE = re.compile(rf"\b(?:(?P<ahead>{_FUTURE_CUES})|(?P<behind>{_PAST_CUES}))\b", re.I)
-_NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})[-/](\d{1,2})[-/](?:\d{4}|\d\d)(?![\d/-])")
+_CUE = lazy_pattern(rf"\b(?:(?P<ahead>{_FUTURE_CUES})|(?P<behind>{_PAST_CUES}))\b", re.I)
+_NUMERIC = lazy_pattern(r"(?<![\d/.-])(\d{1,2})[-/](\d{1,2})[-/](?:\d{4}|\d\d)(?![\d/-])")
 MAX_SENTENCE_GAP_CHARS = 200
 """Two positions that are further apart are never in the same sentence. Chosen by hand; not measured."""
-_SENTENCE_END = re.compile(rf"[{ENDS};\n]")
+_SENTENCE_END = lazy_pattern(rf"[{ENDS};\n]")
 
 
 @dataclass(frozen=True, slots=True)

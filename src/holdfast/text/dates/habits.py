@@ -11,27 +11,28 @@ import re
 from holdfast.text.dates.context import same_sentence
 from holdfast.text.dates.recurrence import recurs_yearly
 from holdfast.text.dates.vocabulary import A_WEEKDAY, UP_TO
+from holdfast.text.lazy_pattern import lazy_pattern
 
-_GAP_OR_EACH = re.compile(r"(?:every|each)\b|.*\b(?:of|in)\s+(?:each|every)\s+month$", re.I | re.S)
+_GAP_OR_EACH = lazy_pattern(r"(?:every|each)\b|.*\b(?:of|in)\s+(?:each|every)\s+month$", re.I | re.S)
 """The texts of windows that stand for the next of many: "every other Monday", "the first Friday of every month"."""
 _AND = rf"(?:{UP_TO}|\s*[,/&]\s*(?:and\s+)?|\s+or\s+)(?:on\s+)?"
-_SEVERAL_DAYS = re.compile(rf"\b(?:from\s+)?{A_WEEKDAY}\b(?:{_AND}{A_WEEKDAY}\b)+", re.I)
-_WEEKDAYS = re.compile(rf"(?:from\s+)?{A_WEEKDAY}(?:{_AND}{A_WEEKDAY})*", re.I)
-_STANDING = re.compile(
+_SEVERAL_DAYS = lazy_pattern(rf"\b(?:from\s+)?{A_WEEKDAY}\b(?:{_AND}{A_WEEKDAY}\b)+", re.I)
+_WEEKDAYS = lazy_pattern(rf"(?:from\s+)?{A_WEEKDAY}(?:{_AND}{A_WEEKDAY})*", re.I)
+_STANDING = lazy_pattern(
     r"\b(?:open|closed|shut|hours|working days|(?:i|we|you|they) (?:only )?(?:work|teach|train|swim|fast)|"
     r"(?:works|teaches|trains|runs))\b[^.;!?\n]*$",
     re.I,
 )
 """What is so on several days of the week is so in every week: opening hours, working days."""
-_ONCE = re.compile(r"(?:\b(?:will|was|were|going to|had|did|been|won['’]t)\b|['’]ll\b)[^.;!?\n]*$", re.I)
+_ONCE = lazy_pattern(r"(?:\b(?:will|was|were|going to|had|did|been|won['’]t)\b|['’]ll\b)[^.;!?\n]*$", re.I)
 _CLOCK = r"\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm)?"
-_HOURS_AFTER = re.compile(rf",?\s+(?:from\s+)?{_CLOCK}\s*(?:-|–|to|till|until)\s*{_CLOCK}\b", re.I)
-_REGULARLY = re.compile(
+_HOURS_AFTER = lazy_pattern(rf",?\s+(?:from\s+)?{_CLOCK}\s*(?:-|–|to|till|until)\s*{_CLOCK}\b", re.I)
+_REGULARLY = lazy_pattern(
     r"\b(?:usually|normally|typically|generally|regularly|weekly|fortnightly|biweekly|most weeks|"
     r"(?:every|each) (?:week|fortnight|other week|second week|(?:two|2|three|3|four|4) weeks))\b",
     re.I,
 )
-_ONE_WEEK = re.compile(r",?\s+(?:(?:of|in)\s+)?(?:this|next|last|the\s+(?:coming|following)|coming)\b|,?\s+\d", re.I)
+_ONE_WEEK = lazy_pattern(r",?\s+(?:(?:of|in)\s+)?(?:this|next|last|the\s+(?:coming|following)|coming)\b|,?\s+\d", re.I)
 _MAX_BEFORE = 60
 
 

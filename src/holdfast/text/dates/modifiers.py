@@ -21,21 +21,22 @@ from holdfast.text.dates.spans import (
     years_span,
 )
 from holdfast.text.dates.vocabulary import A_COUNT, A_PART_OF_DAY, PARTS_OF_DAY, count_range
+from holdfast.text.lazy_pattern import lazy_pattern
 
-_PART = re.compile(r"\b(early|mid|late|(?:the )?(?:start|beginning|middle|end) of)[\s-]+(?:in\s+)?$", re.I)
-_AROUND_TODAY = re.compile(r"\b(earlier|later)\s+(?:in\s+)?$", re.I)
-_PART_OF_DAY_BEFORE = re.compile(rf"\b(?:the )?({A_PART_OF_DAY}) of\s+(?:the\s+)?$", re.I)
-_PART_OF_DAY_AFTER = re.compile(
+_PART = lazy_pattern(r"\b(early|mid|late|(?:the )?(?:start|beginning|middle|end) of)[\s-]+(?:in\s+)?$", re.I)
+_AROUND_TODAY = lazy_pattern(r"\b(earlier|later)\s+(?:in\s+)?$", re.I)
+_PART_OF_DAY_BEFORE = lazy_pattern(rf"\b(?:the )?({A_PART_OF_DAY}) of\s+(?:the\s+)?$", re.I)
+_PART_OF_DAY_AFTER = lazy_pattern(
     rf"(?:\s+(?:in the )?|,\s+(?={A_PART_OF_DAY}\s*(?:[.,;!?\n]|$)))({A_PART_OF_DAY})\b", re.I
 )
-_UNIT_OF = re.compile(r"\b(?:the )?(week|weekend|month) (?:of|starting|beginning)\s+(?:the\s+)?$", re.I)
-_BESIDE = re.compile(
+_UNIT_OF = lazy_pattern(r"\b(?:the )?(week|weekend|month) (?:of|starting|beginning)\s+(?:the\s+)?$", re.I)
+_BESIDE = lazy_pattern(
     rf"\b(?:the )?(?:({A_COUNT}) )?(day|night|week|weekend|month|year)s? (before|after|from)\s+(?:the\s+)?$", re.I
 )
-_EDGE = re.compile(r"\b(since|until|till|up to|through|before|after|ever since)\s+(?:the\s+)?$", re.I)
+_EDGE = lazy_pattern(r"\b(since|until|till|up to|through|before|after|ever since)\s+(?:the\s+)?$", re.I)
 
 _UNTIL = ("until", "till", "through", "up to")
-_STAY = re.compile(r",?\s+(?:(?:and|then|,)\s+(?:[\w'’]+\s+){0,5}|(?:staying|lasting|running|there|away)\s+)?", re.I)
+_STAY = lazy_pattern(r",?\s+(?:(?:and|then|,)\s+(?:[\w'’]+\s+){0,5}|(?:staying|lasting|running|there|away)\s+)?", re.I)
 
 
 def window_at_hours(w: Window, text: str) -> Window:
@@ -87,7 +88,7 @@ def _narrowed_span(w: Window, text: str, today: datetime) -> tuple[Span, int]:
     return span, first
 
 
-_BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
+_BARE_DAY = lazy_pattern(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
 
 
 def _weekend_of(w: Window) -> Span:

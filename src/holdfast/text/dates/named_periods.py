@@ -18,6 +18,7 @@ from holdfast.text.dates.vocabulary import (
     alternation,
     as_key,
 )
+from holdfast.text.lazy_pattern import lazy_pattern
 from holdfast.text.lexicon import word_list
 from holdfast.text.lexicon.calendar import (
     MONTH_INDEX,
@@ -29,16 +30,16 @@ from holdfast.text.lexicon.calendar import (
 
 _FIRM = word_list("in since until till by before after during early mid late around of")
 _LOOSE = word_list("from between to and on last next through year over")
-_PREPOSITION = re.compile(rf"\b({alternation([*_FIRM, *_LOOSE])})(?:\s+the)?[\s-]*$", re.I)
-_RECURRING_OR_NAMED = re.compile(r"\b(?:every|each|other|alternate|second|a|any|black|good)\s+$", re.I)
-_HABIT = re.compile(r"\b(?:every|each)\s+$", re.I)
-_WORD_BEFORE = re.compile(r"\b[a-z]+,?\s+$")
-_DAY_BEFORE = re.compile(rf"\b{A_WEEKDAY}\s*[-–—/]\s*$", re.I)
-_DATE_FOLLOWS = re.compile(r",?\s+(?:(?:next|this|last)\s+week|(?:the\s+)?\d)", re.I)
-_DEGREES = re.compile(
+_PREPOSITION = lazy_pattern(rf"\b({alternation([*_FIRM, *_LOOSE])})(?:\s+the)?[\s-]*$", re.I)
+_RECURRING_OR_NAMED = lazy_pattern(r"\b(?:every|each|other|alternate|second|a|any|black|good)\s+$", re.I)
+_HABIT = lazy_pattern(r"\b(?:every|each)\s+$", re.I)
+_WORD_BEFORE = lazy_pattern(r"\b[a-z]+,?\s+$")
+_DAY_BEFORE = lazy_pattern(rf"\b{A_WEEKDAY}\s*[-–—/]\s*$", re.I)
+_DATE_FOLLOWS = lazy_pattern(r",?\s+(?:(?:next|this|last)\s+week|(?:the\s+)?\d)", re.I)
+_DEGREES = lazy_pattern(
     r"\b(?:(?:will|ll|might|may|could|to) be|highs?|lows?|temperatures?|degrees)\b[\w\s]{0,20}$", re.I
 )
-_WEEKLY_HABIT = re.compile(r"\b(?:never|always)\b[\w\s]*$", re.I)
+_WEEKLY_HABIT = lazy_pattern(r"\b(?:never|always)\b[\w\s]*$", re.I)
 """What is never or always done on a Friday is not done on one particular Friday."""
 _UNITS = word_list("week weekend month quarter year decade")
 _UNIT_SHIFT = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0}

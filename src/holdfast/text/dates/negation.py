@@ -13,22 +13,23 @@ from dataclasses import replace
 from holdfast.text.dates.context import same_sentence
 from holdfast.text.dates.habits import is_recurring
 from holdfast.text.dates.spans import OPEN_START, OPEN_STOP, Window
+from holdfast.text.lazy_pattern import lazy_pattern
 from holdfast.text.lexicon.change import INSTEAD_OF, RESCHEDULING_VERBS
 
 _CANNOT = (
     r"(?:can['’]?t|cannot|can not|couldn['’]?t|could not|won['’]?t|will not|(?:am|are|is|['’]m|['’]re) not able to)"
 )
 _DO = r"(?:make|do|come|attend|meet|manage|be (?:there|available|around|free))"
-_INSTEAD_OF = re.compile(
+_INSTEAD_OF = lazy_pattern(
     rf"\b(?:{INSTEAD_OF}|in place of|(?<!if )(?<!why )not)(?: (?:on|in|at|for|until|by))?(?: the)?\s+$", re.I
 )
-_MOVED_FROM = re.compile(
+_MOVED_FROM = lazy_pattern(
     rf"\b(?:{RESCHEDULING_VERBS}|moving|move|push|changed|switched|brought|delayed)\b"
     r"(?: [\w'’-]+){0,6}? from(?: the)?\s+$",
     re.I,
 )
-_IMPOSSIBLE = re.compile(rf"\b{_CANNOT}(?: [\w'’]+){{0,2}}? {_DO}\b[^,;]*$", re.I)
-_NO_GOOD = re.compile(
+_IMPOSSIBLE = lazy_pattern(rf"\b{_CANNOT}(?: [\w'’]+){{0,2}}? {_DO}\b[^,;]*$", re.I)
+_NO_GOOD = lazy_pattern(
     r"(?: (?:morning|afternoon|evening|night))?(?:"
     r" (?:doesn['’]?t|does not|won['’]?t|will not|isn['’]?t going to|is not going to|didn['’]?t)"
     r" (?:\w+ )?(?:work|suit|fit)\b"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from holdfast.text.lazy_pattern import lazy_pattern
 from holdfast.text.redaction.normalised_text import any_of, word_set
 
 _WORDS = {
@@ -73,8 +74,8 @@ class _WordFinder:
             self._by_start.setdefault(shorter, []).append((sort, word))
         edge = "(?<![^\\W_])" if set(words) <= set(bounded) else ""
         ascii_starts = [start for start in self._by_start if start.isascii()]
-        self._ascii_starts = re.compile(f"{edge}(?=({any_of(ascii_starts)}))") if ascii_starts else None
-        self._starts = re.compile(f"{edge}(?=({any_of(self._by_start)}))")
+        self._ascii_starts = lazy_pattern(f"{edge}(?=({any_of(ascii_starts)}))") if ascii_starts else None
+        self._starts = lazy_pattern(f"{edge}(?=({any_of(self._by_start)}))")
         self._bounded = bounded
         self._compiled: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 
@@ -144,7 +145,7 @@ def without_labels(low: str) -> str:
     return low
 
 
-BORDERLESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+BORDERLESS = lazy_pattern(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts that set no blank between words."""
 NO_LABEL_BEFORE = word_set(
     "forgot forgotten reset no is has have show hide toggle wrong invalid missing next page continuation cursor",
@@ -160,7 +161,7 @@ NO_LABEL_BEFORE = word_set(
     "dns rsa_public lock",
 )
 """Words right before a label that make it another thing: "zip code", "primary key", "page token"."""
-SUFFIX = re.compile(
+SUFFIX = lazy_pattern(
     r"(?:[_.-](?:prod|production|dev|staging|stage|test|live|base|value|string|str|plain|plaintext|text|raw|b64"
     r"|base64|local"
     r"|data|default|admin|root|new|old|current|primary|secondary|main|db|ci|qa|uat|eu|us"

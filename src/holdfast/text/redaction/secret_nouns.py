@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from holdfast.text.lazy_pattern import lazy_pattern
+
 _BEGINNINGS = {
     "password": (
         "passwor passw pasw psswo "
@@ -112,10 +114,10 @@ _BY_WORD = _sorts_by_word(_WHOLE)
 _BY_PART = _sorts_by_word(_INNER)
 BORDERLESS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Scripts that set no blank between words."""
-_WORDS = re.compile(rf"[{BORDERLESS}]+|[^\s\d!-&(-,./:-@\[-`{{-~…。、，！？{BORDERLESS}]+")
-_ODD_WORD = re.compile(r"\d{3}|\w-\d|\w[!@#$%^&*_+]\w|[a-z][A-Z]|[A-Z][a-z]+-[A-Z]|\d\W?[^\W\d_]|[^\W\d_]\d|\d[ -]\d")
-_MIXED_WORD = re.compile(r"[^\W\d_]{4}\d\d|\d[^\W\d_]{2,}\d|[^\W\d_]{2}\d[^\W\d_]")
-_PASSWORD_SHAPE = re.compile(
+_WORDS = lazy_pattern(rf"[{BORDERLESS}]+|[^\s\d!-&(-,./:-@\[-`{{-~…。、，！？{BORDERLESS}]+")
+_ODD_WORD = lazy_pattern(r"\d{3}|\w-\d|\w[!@#$%^&*_+]\w|[a-z][A-Z]|[A-Z][a-z]+-[A-Z]|\d\W?[^\W\d_]|[^\W\d_]\d|\d[ -]\d")
+_MIXED_WORD = lazy_pattern(r"[^\W\d_]{4}\d\d|\d[^\W\d_]{2,}\d|[^\W\d_]{2}\d[^\W\d_]")
+_PASSWORD_SHAPE = lazy_pattern(
     r"(?<![\w./:@#-])(?=[^\s/:]{0,30}\d)(?=[^\s/:]{0,30}[^\W\d_])(?=[^\s/:]{0,30}[!@$%^&*+?~_.#-]\S)"
     r"[^\W\d_][^\s/:@()\"'`,;<>={}\[\]]{6,30}(?![^\s.,;!?)\"'])"
 )

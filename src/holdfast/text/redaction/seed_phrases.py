@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from holdfast.text.lazy_pattern import lazy_pattern
 from holdfast.text.redaction.normalised_text import Span, word_set
 
 SIGNS = (
     "phrase", "mnemonic", "seed", "wallet", " words", "-word", "12-", "24-", "2 word", "4 word", "ledger", "trezor",
     "metamask", "frase", "fraz", "фраз", "助记词", "wörter", "mots ", "palabras", "palavras", "parole", "woorden",
 )  # fmt: skip
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     r"\b(?:(?:seed|recovery|mnemonic|backup|secret|wallet|restore|metamask|ledger"
     r"|trezor)[ -](?:recovery )?(?:phrases?|words?|seed)"
     r"|mnemonics?(?: phrase)?|seed|(?:12|24|twelve|twenty-four)[ -]words?(?: phrase)?|phrase de récupération"
@@ -21,11 +22,11 @@ _NAMED = re.compile(
     r"|are|to|was|goes|ist|est|es)\b|\s-)\s{0,8}",
     re.I,
 )
-_WORDS = re.compile(r"[\"'`(\[]{0,2}(?:\d{1,2}[.):]?\s{1,2})?[a-z]{3,8}(?:[\"',]{0,2}[\s,]{1,3}(?:and\s)?[\"']?(?:"
+_WORDS = lazy_pattern(r"[\"'`(\[]{0,2}(?:\d{1,2}[.):]?\s{1,2})?[a-z]{3,8}(?:[\"',]{0,2}[\s,]{1,3}(?:and\s)?[\"']?(?:"
     r"\d{1,2}[.):]?\s{0,2})?[a-z]{3,8}){10,23}(?![A-Za-z])", re.I)  # fmt: skip
 
 
-_RUN = re.compile(r"(?<![\w'-])[a-z]{3,8}(?:(?:,? |\s?\n\s?)(?:\d{1,2}[.):]? ?)?[a-z]{3,8}(?![\w'-])){10,40}")
+_RUN = lazy_pattern(r"(?<![\w'-])[a-z]{3,8}(?:(?:,? |\s?\n\s?)(?:\d{1,2}[.):]? ?)?[a-z]{3,8}(?![\w'-])){10,40}")
 _SENTENCE_WORDS = word_set(
     "the and that this for with you your are was were have has had not but from they them their what when where which",
     "who how why will would can could should may must did does its it's about into than then there here because only",
