@@ -8,14 +8,12 @@ from __future__ import annotations
 import gc
 import io
 import json
-import logging
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.cli.output.render import ReaderGone
 from holdfast.domain.errors import HoldfastError, InvalidInput
 
 if TYPE_CHECKING:
@@ -56,8 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _exit_status(given: list[str]) -> int:
+    from holdfast.cli.output.render import ReaderGone
+    from holdfast.cli.output.warnings import configure_warnings
+
     as_json = "--json" in given[: given.index("--") if "--" in given else None]
-    _configure_warnings(as_json)
+    configure_warnings(as_json)
     try:
         status = _run_command(given)
         sys.stdout.flush()
@@ -108,24 +109,6 @@ def _print_error(error: HoldfastError, as_json: bool) -> None:
         print(json.dumps({"error": details}, ensure_ascii=False), file=sys.stderr)
     else:
         print(f"error: {message}", file=sys.stderr)
-
-
-class _OneLineFormatter(logging.Formatter):
-    def __init__(self, as_json: bool) -> None:
-        super().__init__()
-        self._as_json = as_json
-
-    def format(self, record: logging.LogRecord) -> str:
-        failure = record.exc_info[1] if record.exc_info else None
-        message = record.getMessage() + (f": {type(failure).__name__}: {failure}" if failure else "")
-        message = " ".join(message.split())
-        return json.dumps({"warning": message}, ensure_ascii=False) if self._as_json else f"warning: {message}"
-
-
-def _configure_warnings(as_json: bool) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_OneLineFormatter(as_json))
-    logging.getLogger("holdfast").handlers = [handler]
 
 
 def _set_utf8_output() -> None:

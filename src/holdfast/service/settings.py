@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -203,6 +202,8 @@ def _seconds(value: object) -> float:
 def _from_file(path: object, known: set[str]) -> dict[str, object]:
     if not path:
         return {}
+    import tomllib  # few have a settings file, and every hook of an agent would load it
+
     try:
         found = tomllib.loads(Path(str(path)).expanduser().read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as bad:

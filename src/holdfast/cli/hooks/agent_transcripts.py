@@ -61,6 +61,16 @@ def parse_transcript(lines: Iterable[str | bytes]) -> AgentTranscript:
     return AgentTranscript(tuple(turns), agents[-1] if agents else None)
 
 
+def parse_messages(messages: Iterable[Any]) -> tuple[TranscriptTurn, ...]:
+    """The turns in a list of messages with role, content and perhaps a timestamp."""
+    turns = (
+        _parse_turn(each.get("role"), each.get("content"), each.get("timestamp"))
+        for each in messages
+        if isinstance(each, dict)
+    )
+    return tuple(turn for turn in turns if turn is not None)
+
+
 def spoken_text(text: str) -> str:
     """The text that a person or the assistant wrote, without inserted blocks; empty if nothing is left."""
     asked = _USER_QUERY.fullmatch(_INSERTED_BLOCK.sub("", text))
