@@ -21,6 +21,7 @@ MAX_PERSONAL_SHARE = 0.4
 """The most of a session's start that is about the user; the rest is about the project. Chosen by hand; not measured."""
 RemainingSeconds = Callable[[], float]
 """Returns the seconds that are left."""
+LAST_SESSION_TITLE = "## Last session"
 UNKNOWN, UNREADABLE = (404,), (403, 404)
 """Statuses for a place that nobody has written to, and for one that the token may not read."""
 MIN_SUMMARY_TOKENS = 20
@@ -183,7 +184,9 @@ class TokenTransport:
         if self._personal is None:
             return self._summary(self._profile, tokens, UNKNOWN)
         user = self._summary(self._personal, int(tokens * MAX_PERSONAL_SHARE), UNREADABLE)
+        user = user.partition(LAST_SESSION_TITLE)[0].strip()  # of another project, perhaps
         project = self._summary(self._profile, tokens - len(user.encode()) // 4, UNKNOWN)
+        project = "\n".join(line for line in project.splitlines() if not line.startswith("- ") or line not in user)
         parts = ("# About the user", user), ("# About this project", project)
         return "\n\n".join(f"{title}\n\n{text}" for title, text in parts if text)
 
