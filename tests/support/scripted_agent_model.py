@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 ANSWER = "Noted, understood."
-USAGE = {"input_tokens": 10, "output_tokens": 5}
+LONG_CONVERSATION_TOKENS = 90_000
 
 
 class ScriptedModel:
@@ -21,10 +21,12 @@ class ScriptedModel:
         self.url = url
         self.requests: list[str] = []
         """The bodies of the requests, as text."""
+        self.long_answers = 0
+        """To how many more requests the model says that the conversation has become long."""
 
-    def prompts_with(self, text: str) -> list[str]:
-        """The requests in which this text stands."""
-        return [body for body in self.requests if text in body]
+    def input_tokens(self) -> int:
+        self.long_answers -= 1
+        return LONG_CONVERSATION_TOKENS if self.long_answers >= 0 else 10
 
 
 @contextmanager
@@ -46,26 +48,27 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", 0))).decode("utf-8", "replace")
         asked = json.loads(body or "{}")
         self.server.model.requests.append(json.dumps(asked, ensure_ascii=False))  # type: ignore[attr-defined]
-        path = self.path.partition("?")[0]
-        if path.endswith("/count_tokens") or path.endswith(":countTokens"):
+        path, tokens = self.path.partition("?")[0], self.server.model.input_tokens()  # type: ignore[attr-defined]
+        if path.endswith(("/count_tokens", ":countTokens")):
             self._send_json({"input_tokens": 10, "totalTokens": 10})
         elif path.endswith("/messages"):
-            self._send(_anthropic_events() if asked.get("stream") else None, _anthropic_message())
+            self._send(_anthropic_events(tokens) if asked.get("stream") else None, _anthropic_message(tokens))
         elif path.endswith("/responses"):
-            self._send(_responses_events(), {})
+            self._send(_responses_events(tokens), {})
         elif path.endswith("/chat/completions"):
-            self._send(_chat_events() if asked.get("stream") else None, _chat_message())
+            self._send(_chat_events(tokens) if asked.get("stream") else None, _chat_message(tokens))
         elif ":streamGenerateContent" in path:
-            self._send([(None, _gemini_message())], {})
+            self._send([(None, _gemini_message(tokens))], {})
         elif ":generateContent" in path:
-            self._send_json(_gemini_message())
+            self._send_json(_gemini_message(tokens))
         else:
             self._send_json({})
 
     def do_GET(self) -> None:
         self._send_json({"data": [], "models": []})
 
-    do_HEAD = do_GET
+    def do_HEAD(self) -> None:
+        self.do_GET()
 
     def _send(self, events: list[tuple[str | None, Any]] | None, whole: dict[str, Any]) -> None:
         if events is None:
@@ -93,30 +96,32 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-def _anthropic_message() -> dict[str, Any]:
+def _anthropic_message(tokens: int) -> dict[str, Any]:
     return {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "stop_reason": "end_turn",
-        "stop_sequence": None, "content": [{"type": "text", "text": ANSWER}], "usage": USAGE,
+        "stop_sequence": None, "content": [{"type": "text", "text": ANSWER}],
+        "usage": {"input_tokens": tokens, "output_tokens": 5},
     }  # fmt: skip
 
 
-def _anthropic_events() -> list[tuple[str | None, Any]]:
+def _anthropic_events(tokens: int) -> list[tuple[str | None, Any]]:
     text = {"type": "text_delta", "text": ANSWER}
+    end = {"stop_reason": "end_turn", "stop_sequence": None}
     events = [
-        {"type": "message_start", "message": {**_anthropic_message(), "content": [], "stop_reason": None}},
+        {"type": "message_start", "message": {**_anthropic_message(tokens), "content": [], "stop_reason": None}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 0, "delta": text},
         {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": USAGE},
+        {"type": "message_delta", "delta": end, "usage": {"output_tokens": 5}},
         {"type": "message_stop"},
     ]
     return [(str(event["type"]), event) for event in events]
 
 
-def _responses_events() -> list[tuple[str | None, Any]]:
+def _responses_events(tokens: int) -> list[tuple[str | None, Any]]:
     part = {"type": "output_text", "text": ANSWER, "annotations": []}
     item = {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed", "content": [part]}
-    usage = {**USAGE, "total_tokens": 15, "input_tokens_details": None, "output_tokens_details": None}
+    usage = {"input_tokens": tokens, "output_tokens": 5, "total_tokens": tokens + 5}
     events = [
         {"type": "response.created", "response": {"id": "resp_1"}},
         {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
@@ -127,18 +132,18 @@ def _responses_events() -> list[tuple[str | None, Any]]:
     return [(str(event["type"]), event) for event in events]
 
 
-def _chat_message() -> dict[str, Any]:
+def _chat_message(tokens: int) -> dict[str, Any]:
     message = {"role": "assistant", "content": ANSWER}
-    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    usage = {"prompt_tokens": tokens, "completion_tokens": 5, "total_tokens": tokens + 5}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return {"id": "c1", "object": "chat.completion", "model": "scripted", "choices": [choice], "usage": usage}
 
 
-def _chat_events() -> list[tuple[str | None, Any]]:
+def _chat_events(tokens: int) -> list[tuple[str | None, Any]]:
     head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
     text = {"index": 0, "delta": {"role": "assistant", "content": ANSWER}, "finish_reason": None}
     end = {"index": 0, "delta": {}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    usage = {"prompt_tokens": tokens, "completion_tokens": 5, "total_tokens": tokens + 5}
     return [
         (None, {**head, "choices": [text]}),
         (None, {**head, "choices": [end], "usage": usage}),
@@ -146,7 +151,7 @@ def _chat_events() -> list[tuple[str | None, Any]]:
     ]
 
 
-def _gemini_message() -> dict[str, Any]:
+def _gemini_message(tokens: int) -> dict[str, Any]:
     candidate = {"content": {"role": "model", "parts": [{"text": ANSWER}]}, "finishReason": "STOP", "index": 0}
-    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+    usage = {"promptTokenCount": tokens, "candidatesTokenCount": 5, "totalTokenCount": tokens + 5}
     return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
