@@ -107,7 +107,7 @@ def _anthropic_message(tokens: int) -> dict[str, Any]:
 def _anthropic_events(tokens: int) -> list[tuple[str | None, Any]]:
     text = {"type": "text_delta", "text": ANSWER}
     end = {"stop_reason": "end_turn", "stop_sequence": None}
-    events = [
+    events: list[dict[str, Any]] = [
         {"type": "message_start", "message": {**_anthropic_message(tokens), "content": [], "stop_reason": None}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 0, "delta": text},
@@ -122,7 +122,7 @@ def _responses_events(tokens: int) -> list[tuple[str | None, Any]]:
     part = {"type": "output_text", "text": ANSWER, "annotations": []}
     item = {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed", "content": [part]}
     usage = {"input_tokens": tokens, "output_tokens": 5, "total_tokens": tokens + 5}
-    events = [
+    events: list[dict[str, Any]] = [
         {"type": "response.created", "response": {"id": "resp_1"}},
         {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
         {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "delta": ANSWER},
