@@ -34,6 +34,7 @@ def connect(
         bool,
         Option("--hooks", help="Also add hooks, so that the client remembers by itself, and a background process."),
     ] = False,
+    write: Annotated[bool, Option("--write", help="Write the settings: the default, when a client is named.")] = False,
     dry_run: DryRun = False,
     undo: Annotated[bool, Option("--undo", help="Restore the settings of the client; without one, of all.")] = False,
 ) -> CommandResult:
@@ -43,8 +44,10 @@ def connect(
     """
     if client is not None and client not in CLIENTS:
         raise InvalidInput(f"{quoted_value(client)} is not a known client; use one of {CLIENT_NAMES}.", field="client")
-    if undo and (dry_run or hooks):
-        raise InvalidInput("--undo cannot be combined with --dry-run or --hooks.", field="undo")
+    if undo and (dry_run or hooks or write):
+        raise InvalidInput("--undo cannot be combined with --dry-run, --hooks or --write.", field="undo")
+    if write and (dry_run or client is None):
+        raise InvalidInput("--write needs a client, and no --dry-run.", field="write")
     if url is not None and not is_secret_url(url):
         raise InvalidInput(
             "That is not a secret URL.",

@@ -17,7 +17,9 @@ from holdfast.domain.limits import MAX_CONTENT_BYTES
 SPOKEN_ROLES = ("user", "assistant")
 MEMORY_TAG = "holdfast-memory"
 """The tag around the memory that a hook gives the agent; text inside it is never ingested."""
-_INSERTED_BLOCK = re.compile(rf"<({MEMORY_TAG}|system-reminder|system_reminder|hook_context|timestamp)\b[^>]*>.*?</\1>", re.S)
+_INSERTED_BLOCK = re.compile(
+    rf"<({MEMORY_TAG}|system-reminder|system_reminder|hook_context|timestamp)\b[^>]*>.*?</\1>", re.S
+)
 _USER_QUERY = re.compile(r"\s*<user_query>(.*)</user_query>\s*", re.S)
 _AGENT_TEXT = re.compile(
     r"\s*(?:<(?:command-|local-command|bash-|task-notification|environment_context|user_instructions|INSTRUCTIONS"
