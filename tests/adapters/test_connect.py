@@ -18,6 +18,9 @@ from hypothesis import strategies as st
 
 from holdfast.cli import main
 from holdfast.cli.hooks import clients, config_file, user_service
+from holdfast.cli.hooks.hook_state import HookState
+from holdfast.cli.hooks.memory_check import memory_findings
+from holdfast.service.settings import Settings
 from support.paths import ROOT
 
 URL = "http://127.0.0.1:8420/s/hf_verysecret"
@@ -441,3 +444,23 @@ def test_comments_and_commas_survive(text: str) -> None:
     assert config_file.parse_json_with_comments(gone).value == config_file.parse_json_with_comments(text).value
     for comment in ("/* , */", "// x, y", "// top", "// end"):
         assert (comment in gone) == (comment in text)
+
+
+def test_the_doctor_says_whether_memory_is_on(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path / "cache"))
+
+    def findings() -> list[tuple[str, str]]:
+        return [(each.level, each.what) for each in memory_findings(str(tmp_path / "data"))]
+
+    assert findings() == [("ok", "No coding agent is connected; `holdfast connect` lists those on this machine")]
+    run("vscode")
+    assert findings() == [("ok", "VS Code is connected, without hooks: it remembers when asked to")]
+    run("gemini", "--hooks")
+    assert ("ok", "Gemini CLI is connected, with hooks") in findings()
+    assert findings()[-1] == ("warn", "Memory is off: no background process or server runs")
+    HookState(Settings(cache=str(tmp_path / "cache"))).note_failure("the disk is full")
+    assert findings()[-1] == ("warn", "A conversation was not stored: the disk is full")
+    run("gemini", "--hooks", "--url", "http://127.0.0.1:9/s/secret")
+    assert findings()[2][1].startswith("Memory is off: the server does not answer")

@@ -90,6 +90,7 @@ def _own_settings(agent: CodingAgent) -> dict[str, str]:
     options = {"baseURL": f"{agent.model.url}/v1", "apiKey": "x"}
     models = {"scripted": {"name": "Scripted", "limit": {"context": 50_000, "output": 1_000}}}
     provider = {"npm": "@ai-sdk/openai-compatible", "name": "Scripted", "options": options, "models": models}
+    opencode = {"$schema": "https://opencode.ai/config.json", "provider": {"scripted": provider}}
     scripted = f'{{ name = "scripted", base_url = "{agent.model.url}/v1", wire_api = "responses" }}'
     texts = {
         "claude-code": {".claude/settings.json": '{"includeCoAuthoredBy": false}\n'},
@@ -98,7 +99,7 @@ def _own_settings(agent: CodingAgent) -> dict[str, str]:
             f'model = "scripted"\nmodel_provider = "scripted"\nmodel_providers.scripted = {scripted}\n'
         },
         "gemini": {".gemini/settings.json": '{"security": {"auth": {"selectedType": "gemini-api-key"}}}'},
-        "opencode": {".config/opencode/opencode.json": json.dumps({"provider": {"scripted": provider}}, indent=4)},
+        "opencode": {".config/opencode/opencode.json": json.dumps(opencode, indent=4)},
     }
     return texts[agent.name]
 
@@ -171,7 +172,8 @@ def _compact(agent: CodingAgent) -> None:
     """Go on in a session that is compacted first; Gemini CLI does so on a terminal only."""
     agent.ask(ASKED)
     if agent.name == "claude-code":
-        agent.ask("/compact", go_on=True)
+        _, asked = agent.ask("/compact", go_on=True)
+        assert asked  # for the summary
     agent.model.long_answers = 1 if agent.name == "opencode" else 0
     if agent.name == "codex":
         config = agent.home / ".codex" / "config.toml"
@@ -183,6 +185,7 @@ def _compact(agent: CodingAgent) -> None:
     else:
         _, asked = agent.ask(WENT_ON, go_on=agent.name != "gemini")
     assert any(MEMORY in body for body in asked)
+    assert len(asked) > 1 or agent.name in ("claude-code", "gemini")  # the other one is for the summary
 
 
 def _settings_files(agent: CodingAgent) -> list[Path]:
