@@ -99,7 +99,7 @@ def run_hook(arguments: Sequence[str], *, exit_process: bool = False) -> int:
     try:
         limit = float(os.environ.get("HOLDFAST_HOOK_SECONDS") or ANSWER_SECONDS)
         if exit_process:
-            _start_alarm(limit - (time.monotonic() - start), limit)
+            _start_alarm(event, limit - (time.monotonic() - start), limit)
         output = _event_output(event, options, start, limit, detached=exit_process)
         _stop_alarm()
         if output:
@@ -118,13 +118,18 @@ def run_hook(arguments: Sequence[str], *, exit_process: bool = False) -> int:
     return 0
 
 
-def _start_alarm(seconds: float, limit: float) -> None:
-    """Interrupt whatever still runs after so long, also the agent's input that never ends."""
+def _start_alarm(event: str, seconds: float, limit: float) -> None:
+    """End the process after so long, whatever still runs, also when the agent's input never ends."""
     if not hasattr(signal, "setitimer"):  # Windows: only the connection has a time limit
         return
 
     def end(*_: object) -> None:
-        raise MemoryOff(f"it took longer than {limit * 1000:.0f} ms (HOLDFAST_HOOK_SECONDS)")
+        slow = MemoryOff(f"it took longer than {limit * 1000:.0f} ms (HOLDFAST_HOOK_SECONDS)")
+        if os.environ.get("HOLDFAST_HOOK_DEBUG"):
+            _print_debug(str(slow))
+        with suppress(OSError):
+            os.write(1, f"{formatted_output(event, notice=_off_notice(slow))}\n".encode())
+        os._exit(0)
 
     signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
@@ -211,31 +216,32 @@ def _answer_output(call: HookCall, left: RemainingSeconds) -> str:
     """Memory for a new session or a prompt, and a line about a conversation that could not be stored."""
     variables = call.variables()
     state = HookState(Settings.read(data=variables.get("HOLDFAST_DATA")))
+    prompt = spoken_text(call.text("prompt"))
+    if call.event == "sessionstart":
+        state.owe_summary(call.session())  # its first prompt gets it, if this hook does not come to an end
+        text = _session_memory(call, state, open_transport(call, variables, left))
+    elif len(prompt) < MIN_PROMPT_CHARS or prompt.startswith(("/", "!", "#")):
+        text = ""
+    else:
+        transport = open_transport(call, variables, left)
+        owed = _session_memory(call, state, transport) if state.owes_summary(call.session()) else ""
+        text = f"{owed}\n\n{_prompt_memory(call, prompt, transport)}".strip()
     failure = state.take_failure()
     notice = f"Holdfast: the last conversation was not stored: {failure}. See: holdfast doctor" if failure else ""
-    if call.event == "sessionstart":
-        try:
-            text = _session_memory(call, open_transport(call, variables, left))
-        except (MemoryOff, OSError):
-            state.owe_summary(call.session())  # its first prompt gets it
-            raise
-        return formatted_output(call.name, text, notice)
-    prompt = spoken_text(call.text("prompt"))
-    if len(prompt) < MIN_PROMPT_CHARS or prompt.startswith(("/", "!", "#")):
-        return formatted_output(call.name, notice=notice)
-    transport = open_transport(call, variables, left)
-    owed = _session_memory(call, transport) if state.owes_summary(call.session()) else ""
+    return formatted_output(call.name, text, notice)
+
+
+def _session_memory(call: HookCall, state: HookState, transport: HookTransport) -> str:
+    tokens = int(call.tokens or START_TOKENS)
+    text = fitting_lines(transport.summary(tokens), tokens)
+    state.settle_summary(call.session())
+    return text
+
+
+def _prompt_memory(call: HookCall, prompt: str, transport: HookTransport) -> str:
     tokens = int(call.tokens or PROMPT_TOKENS)
     how = PromptContext(tokens, float(call.min_relevance or PROMPT_MIN_RELEVANCE), call.session())
-    found = fitting_lines(transport.context(truncated_text(prompt, MAX_QUERY_BYTES), how), tokens)
-    if owed:
-        state.settle_summary(call.session())
-    return formatted_output(call.name, f"{owed}\n\n{found}".strip(), notice)
-
-
-def _session_memory(call: HookCall, transport: HookTransport) -> str:
-    tokens = int(call.tokens or START_TOKENS)
-    return fitting_lines(transport.summary(tokens), tokens)
+    return fitting_lines(transport.context(truncated_text(prompt, MAX_QUERY_BYTES), how), tokens)
 
 
 def formatted_output(event: str, text: str = "", notice: str = "") -> str:
