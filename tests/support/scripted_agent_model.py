@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from uuid import uuid4
 
 ANSWER = "Noted, understood."
 LONG_CONVERSATION_TOKENS = 90_000
@@ -98,8 +99,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _anthropic_message(tokens: int) -> dict[str, Any]:
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "stop_reason": "end_turn",
-        "stop_sequence": None, "content": [{"type": "text", "text": ANSWER}],
+        "id": f"msg_{uuid4().hex}", "type": "message", "role": "assistant", "model": "scripted",
+        "stop_reason": "end_turn", "stop_sequence": None, "content": [{"type": "text", "text": ANSWER}],
         "usage": {"input_tokens": tokens, "output_tokens": 5},
     }  # fmt: skip
 

@@ -172,8 +172,9 @@ def _compact(agent: CodingAgent) -> None:
     """Go on in a session that is compacted first; Gemini CLI does so on a terminal only."""
     agent.ask(ASKED)
     if agent.name == "claude-code":
-        _, asked = agent.ask("/compact", go_on=True)
-        assert asked  # for the summary
+        agent.ask(ASKED, go_on=True)  # one turn is too little to compact
+        printed, asked = agent.ask("/compact", go_on=True)
+        assert asked, printed  # for the summary
     agent.model.long_answers = 1 if agent.name == "opencode" else 0
     if agent.name == "codex":
         config = agent.home / ".codex" / "config.toml"
