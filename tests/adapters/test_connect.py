@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import plistlib
 import stat
 import sys
 import tomllib
@@ -16,7 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.cli import main
-from holdfast.cli.hooks import clients, config_file
+from holdfast.cli.hooks import clients, config_file, user_service
+from holdfast.cli.hooks.hook_state import HookState
+from holdfast.cli.hooks.memory_check import memory_findings
+from holdfast.service.settings import Settings
 from support.example_counts import example_count
 from support.paths import ROOT
 
@@ -25,6 +29,8 @@ FILES = {
     "claude-code": ".claude.json",
     "codex": ".codex/config.toml",
     "cursor": ".cursor/mcp.json",
+    "gemini": ".gemini/settings.json",
+    "opencode": ".config/opencode/opencode.json",
     "claude-desktop": ".config/Claude/claude_desktop_config.json",
     "vscode": ".config/Code/User/mcp.json",
 }
@@ -43,10 +49,14 @@ Run = Callable[..., CliResult]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith(("HOLDFAST_", "CLAUDE", "CODEX", "XDG_"))]:
+    for name in [name for name in os.environ if name.startswith(("HOLDFAST_", "CLAUDE", "CODEX", "GEMINI", "XDG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(clients, "home", lambda: tmp_path)
+    monkeypatch.setattr(user_service, "home", lambda: tmp_path)
+    monkeypatch.setattr(user_service, "start_background", lambda data: None)
+    monkeypatch.setattr(user_service, "_succeeds", lambda command: False)
+    monkeypatch.setenv("PATH", "")
     return tmp_path
 
 
@@ -69,8 +79,8 @@ def folder_contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", list(FILES))
-def test_without_write_nothing_is_changed(run: Run, home: Path, name: str) -> None:
-    shown = run(name)
+def test_a_dry_run_changes_nothing(run: Run, home: Path, name: str) -> None:
+    shown = run(name, "--dry-run")
     assert (shown.code, shown.err) == (0, "")
     assert str(home / FILES[name]) in shown.out
     assert "Nothing was changed" in shown.out
@@ -79,20 +89,31 @@ def test_without_write_nothing_is_changed(run: Run, home: Path, name: str) -> No
 
 @pytest.mark.parametrize("name", list(FILES))
 def test_a_client_that_starts_programs_starts_ours(run: Run, home: Path, name: str) -> None:
-    assert run(name, "--write", "--data", "/srv/memory", "--namespace", "team").code == 0
+    assert run(name, "--data", "/srv/memory", "--namespace", "team").code == 0
     ours = entry(home, name)
-    assert Path(ours["command"]).is_absolute()
-    assert "mcp" in ours["args"]
-    assert (ours["args"][-2:] == ["--profile", "."]) == clients.CLIENTS[name].projects
-    assert ours["env"]["HOLDFAST_DATA"] == "/srv/memory"
-    assert ours["env"]["HOLDFAST_NAMESPACE"] == "team"
+    command = ours["command"] if name == "opencode" else [ours["command"], *ours["args"]]
+    assert Path(command[0]).is_absolute()
+    beside = ["--profile", ".", "--with", "default"] if clients.CLIENTS[name].projects else []
+    assert command[command.index("mcp") + 1 :] == beside
+    passed = ours["environment" if name == "opencode" else "env"]
+    assert passed["HOLDFAST_DATA"] == "/srv/memory"
+    assert passed["HOLDFAST_NAMESPACE"] == "team"
+    assert clients.entry_variables(name)["HOLDFAST_DATA"] == "/srv/memory"
+
+
+def test_the_personal_profile_can_be_another_or_none(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for personal, beside in (("me", ["--profile", ".", "--with", "me"]), ("off", ["--profile", "."])):
+        monkeypatch.setenv("HOLDFAST_PERSONAL", personal)
+        run("cursor")
+        assert entry(home, "cursor")["args"][-len(beside) :] == beside
+        assert entry(home, "cursor")["env"]["HOLDFAST_PERSONAL"] == personal
 
 
 @pytest.mark.parametrize("name", WITH_URL)
 def test_a_url_is_written_and_its_secret_not_shown(run: Run, home: Path, name: str) -> None:
     for ending in ("", "/", "/mcp"):
-        written = run(name, "--write", "--url", URL + ending)
-        assert entry(home, name)["url"] == f"{URL}/mcp"
+        written = run(name, "--url", URL + ending)
+        assert entry(home, name)[clients.CLIENTS[name].remote] == f"{URL}/mcp"
         assert "verysecret" not in written.out + written.err
     assert "verysecret" not in run(name, "--url", URL, "--json").out
     assert (home / FILES[name]).stat().st_mode & 0o077 == 0
@@ -101,27 +122,94 @@ def test_a_url_is_written_and_its_secret_not_shown(run: Run, home: Path, name: s
 
 def test_the_url_may_come_from_the_environment(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLDFAST_URL", URL)
-    assert json.loads(run("cursor", "--write", "--json").out)["files"][0]["changes"] is True
+    assert json.loads(run("cursor", "--json").out)["files"][0]["changes"] is True
     assert entry(home, "cursor")["url"] == f"{URL}/mcp"
 
 
-@pytest.mark.parametrize("name", WITH_HOOKS)
+@pytest.mark.parametrize("name", [name for name in WITH_HOOKS if clients.CLIENTS[name].events])
 def test_hooks_are_added_once_beside_those_of_others(run: Run, home: Path, name: str) -> None:
     file = clients.CLIENTS[name].hooks()  # type: ignore[misc]
-    event = "stop" if name == "cursor" else "Stop"
+    event = clients.CLIENTS[name].events[2]
     theirs = {"command": "say done"} if name == "cursor" else {"hooks": [{"type": "command", "command": "say done"}]}
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"hooks": {event: [theirs]}, "model": "best"}))
     before = folder_contents(home)
     for _ in range(2):
-        assert run(name, "--write", "--hooks", "--url", URL).code == 0
+        assert run(name, "--hooks", "--url", URL).code == 0
     held = json.loads(file.read_text())
     assert held["model"] == "best"
     assert held["hooks"][event] == [theirs, clients.hook_entry(name, event)]
-    assert len(held["hooks"]) == 5
+    assert tuple(sorted(held["hooks"])) == tuple(sorted(clients.CLIENTS[name].events))
     assert all(len(each) == 1 + (key == event) for key, each in held["hooks"].items())
     run(name, "--undo")
     assert folder_contents(home) == before
+
+
+def test_the_plugin_of_opencode_is_written_and_removed(run: Run, home: Path) -> None:
+    plugin = home / ".config" / "opencode" / "plugin" / "holdfast.js"
+    for _ in range(2):
+        assert run("opencode", "--hooks").code == 0
+        assert json.dumps(clients.program_command()) in plugin.read_text()
+    run("opencode", "--undo")
+    assert folder_contents(home) == {}
+    plugin.write_text("export const Theirs = 1;\n")
+    assert "plugin of somebody else" in run("opencode", "--hooks").err
+    assert folder_contents(home) == {".config/opencode/plugin/holdfast.js": b"export const Theirs = 1;\n"}
+
+
+def test_without_a_client_all_are_listed_with_what_would_change(run: Run, home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text('model = "best"\n')
+    (home / ".cursor").mkdir()
+    run("cursor")
+    before = folder_contents(home)
+    listed = run()
+    assert (listed.code, folder_contents(home)) == (0, before)
+    assert "Codex (codex): not connected\n--- " in listed.out
+    assert "+[mcp_servers.holdfast]" in listed.out
+    assert "best" not in listed.out  # only the lines that change
+    assert "Cursor (cursor): connected\n" in listed.out
+    assert "OpenCode (opencode): not found" in listed.out
+    found = {each["client"]: each for each in json.loads(run("--hooks", "--json").out)["clients"]}
+    assert (found["codex"]["installed"], len(found["codex"]["diffs"])) == (True, 2)
+    assert (found["cursor"]["connected"], found["cursor"]["hooks"], len(found["cursor"]["diffs"])) == (True, False, 1)
+
+
+def test_undo_without_a_client_restores_all(run: Run, home: Path) -> None:
+    (home / ".gemini").mkdir()
+    (home / ".gemini" / "settings.json").write_text('{"theme":"dark"}')
+    before = folder_contents(home)
+    for name in clients.CLIENTS:
+        run(name, *(["--hooks"] if name in WITH_HOOKS and name != "gemini" else []))
+    assert len(folder_contents(home)) > len(before)
+    run("--undo")
+    assert folder_contents(home) == before
+    assert "No client is connected" in run("--undo").out
+
+
+def test_hooks_bring_a_user_service_where_there_is_a_service_manager(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = home / ".config" / "systemd" / "user" / "holdfast.service"
+    assert "hooks start it again" in run("cursor", "--hooks").out
+    assert not unit.exists()
+    ran: list[tuple[str, ...]] = []
+    monkeypatch.setattr(user_service, "_succeeds", lambda command: ran.append(command) or True)
+    assert str(unit) in run("cursor", "--hooks", "--data", "/srv/my memory").out
+    assert "background --data '/srv/my memory'\n" in unit.read_text()
+    assert ran[-1] == ("systemctl", "--user", "enable", "--now", "holdfast.service")
+    run("gemini", "--hooks")
+    run("gemini", "--undo")
+    assert unit.exists()  # Cursor still has hooks
+    run("cursor", "--undo")
+    assert folder_contents(home) == {}
+    assert ran[-1] == ("systemctl", "--user", "disable", "--now", "holdfast.service")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    run("cursor", "--hooks")
+    plist = plistlib.loads((home / "Library" / "LaunchAgents" / "dev.holdfast.background.plist").read_bytes())
+    assert plist["ProgramArguments"] == [*clients.program_command(), "background"]
+    run("cursor", "--undo")
+    assert folder_contents(home) == {}
 
 
 BEFORE = {
@@ -129,6 +217,8 @@ BEFORE = {
     "codex": '# mine\nmodel = "best"  # keep\r\n\r\n[mcp_servers.other]\r\ncommand = "x"\r\n\r\n'
     "# about tui\r\n[tui]\r\na = 1\r\n",
     "cursor": '{"mcpServers": {}}',
+    "gemini": '{"security": {"auth": {"selectedType": "gemini-api-key"}}}',
+    "opencode": '{\n  // mine\n  "model": "best"\n}\n',
     "claude-desktop": '\ufeff{\n  "theme": "dark"\n}',
     "vscode": '{\n  // servers\n  "servers": {\n    "other": { "url": "https://x/mcp" }, // theirs\n  },\n'
     '  "inputs": [],\n}\n',
@@ -143,11 +233,11 @@ def test_what_was_there_stays_and_undo_restores_every_byte(run: Run, home: Path,
     file.chmod(0o640)
     before = folder_contents(home)
     for _ in range(2):
-        assert run(name, "--write").code == 0
+        assert run(name).code == 0
     after = file.read_bytes().decode()
     for line in BEFORE[name].replace('{"mcpServers": {}}', '{"mcpServers": {').splitlines():
         assert line.rstrip(" }]") in after, f"{line!r} is lost"
-    assert run(name, "--write").out.startswith("Already set up in")
+    assert run(name).out.startswith("Already set up in")
     assert "restored" in run(name, "--undo").out
     assert folder_contents(home) == before
     assert file.stat().st_mode & 0o777 == 0o640
@@ -156,8 +246,8 @@ def test_what_was_there_stays_and_undo_restores_every_byte(run: Run, home: Path,
 
 @pytest.mark.parametrize("name", list(FILES))
 def test_a_file_that_was_not_there_is_removed_again(run: Run, home: Path, name: str) -> None:
-    run(name, "--write")
-    run(name, "--write", "--profile", "other")
+    run(name)
+    run(name, "--profile", "other")
     run(name, "--undo")
     assert folder_contents(home) == {}
     assert "no such file" in run(name, "--undo").out
@@ -168,7 +258,7 @@ def test_when_others_changed_the_file_only_our_entry_goes(run: Run, home: Path, 
     file = home / FILES[name]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(BEFORE[name].encode())
-    run(name, "--write")
+    run(name)
     text = file.read_bytes().decode()
     if name == "codex":
         file.write_bytes((text + "\n[later]\nb = 2\n").encode())
@@ -191,8 +281,8 @@ def test_another_url_replaces_ours_and_undo_goes_back_to_the_beginning(run: Run,
     file = home / FILES["codex"]
     file.parent.mkdir()
     file.write_text('model = "best"\n')
-    run("codex", "--write", "--url", URL)
-    run("codex", "--write", "--url", URL.replace("very", "other"))
+    run("codex", "--url", URL)
+    run("codex", "--url", URL.replace("very", "other"))
     assert "othersecret" in entry(home, "codex")["url"]
     run("codex", "--undo")
     assert file.read_text() == 'model = "best"\n'
@@ -216,7 +306,7 @@ def test_a_broken_file_is_named_and_left_alone(run: Run, home: Path, name: str, 
     file = home / FILES[name]
     file.parent.mkdir()
     file.write_text(text)
-    for arguments in ([], ["--write"], ["--write", "--url", URL, "--json"]):
+    for arguments in ([], ["--dry-run"], ["--url", URL, "--json"]):
         refused = run(name, *arguments)
         assert (refused.code, refused.out) == (2, "")
         assert str(file) in refused.err
@@ -228,7 +318,7 @@ def test_bytes_that_are_no_text_are_left_alone(run: Run, home: Path) -> None:
     file = home / FILES["cursor"]
     file.parent.mkdir()
     file.write_bytes(b"\xff\xfe{\x00}\x00")
-    assert "not valid UTF-8" in run("cursor", "--write").err
+    assert "not valid UTF-8" in run("cursor").err
     assert file.read_bytes() == b"\xff\xfe{\x00}\x00"
 
 
@@ -239,7 +329,7 @@ def test_a_device_or_pipe_in_place_of_the_file_is_refused_and_stays(run: Run, ho
     os.mkfifo(pipe)
     if linked:
         (home / ".claude.json").symlink_to(pipe)
-    for arguments in ([], ["--write"], ["--undo"]):
+    for arguments in ([], ["--dry-run"], ["--undo"]):
         refused = run("claude-code", *arguments)
         assert (refused.code, "is not a regular file" in refused.err) == (2, True)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -249,7 +339,7 @@ def test_a_link_stays_a_link(run: Run, home: Path) -> None:
     (home / "dotfiles").mkdir()
     (home / "dotfiles" / "claude.json").write_text("{}")
     (home / ".claude.json").symlink_to(home / "dotfiles" / "claude.json")
-    run("claude-code", "--write")
+    run("claude-code")
     assert (home / ".claude.json").is_symlink()
     assert entry(home, "claude-code")["type"] == "stdio"
 
@@ -262,7 +352,7 @@ def test_a_link_stays_a_link(run: Run, home: Path) -> None:
         (["cursor", "--url", "file:///s/secret"], "url"),
         (["claude-desktop", "--url", URL], "url"),
         (["vscode", "--hooks"], "hooks"),
-        (["cursor", "--undo", "--write"], "undo"),
+        (["cursor", "--undo", "--dry-run"], "undo"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_field(run: Run, home: Path, arguments: list[str], field: str) -> None:
@@ -355,3 +445,23 @@ def test_comments_and_commas_survive(text: str) -> None:
     assert config_file.parse_json_with_comments(gone).value == config_file.parse_json_with_comments(text).value
     for comment in ("/* , */", "// x, y", "// top", "// end"):
         assert (comment in gone) == (comment in text)
+
+
+def test_the_doctor_says_whether_memory_is_on(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path / "cache"))
+
+    def findings() -> list[tuple[str, str]]:
+        return [(each.level, each.what) for each in memory_findings(str(tmp_path / "data"))]
+
+    assert findings() == [("ok", "No coding agent is connected; `holdfast connect` lists those on this machine")]
+    run("vscode")
+    assert findings() == [("ok", "VS Code is connected, without hooks: it remembers when asked to")]
+    run("gemini", "--hooks")
+    assert ("ok", "Gemini CLI is connected, with hooks") in findings()
+    assert findings()[-1] == ("warn", "Memory is off: no background process or server runs")
+    HookState(Settings(cache=str(tmp_path / "cache"))).note_failure("the disk is full")
+    assert findings()[-1] == ("warn", "A conversation was not stored: the disk is full")
+    run("gemini", "--hooks", "--url", "http://127.0.0.1:9/s/secret")
+    assert findings()[2][1].startswith("Memory is off: the server does not answer")

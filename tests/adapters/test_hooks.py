@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
-import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,8 +20,12 @@ import holdfast.api.mcp.server  # noqa: F401  (a server loads it with its first 
 from holdfast import AsyncHoldfast, Holdfast
 from holdfast.cli import main
 from holdfast.cli.hooks.agent_transcripts import parse_transcript
+from holdfast.cli.hooks.background import running_server, stop_background
+from holdfast.cli.hooks.personal import personal_text
 from holdfast.cli.hooks.project import project_profile
 from holdfast.cli.hooks.run import fitting_lines
+from holdfast.domain.errors import NotFound
+from holdfast.service.settings import Settings
 from holdfast.storage.sqlite.server_address import ServerAddress, announce
 from holdfast.testing import HashingEmbedder
 from support.cli import PATIENT_HOLDFAST
@@ -45,6 +47,7 @@ CLAUDE = [
     {"type": "user", "message": {"role": "user", "content": "<local-command-stdout>not said</local-command-stdout>"}},
     {"type": "assistant", "isSidechain": True, "message": {"role": "assistant", "content": "not said"}},
     {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Noted: Thursdays."}]}},
+    {"type": "assistant", "message": {"role": "assistant", "model": "<synthetic>", "content": "not said"}},
 ]
 CODEX = [
     {"type": "session_meta", "payload": {"id": "s"}},
@@ -76,6 +79,15 @@ CODEX = [
             "content": [{"type": "output_text", "text": "Noted: Thursdays."}],
         },
     },
+    {
+        "type": "response_item",
+        "payload": {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "A summary that nobody said."}],
+        },
+    },
+    {"type": "compacted", "payload": {"message": "Go on from here: A summary that nobody said."}},
 ]
 CURSOR = [
     {
@@ -87,6 +99,7 @@ CURSOR = [
         "message": {"content": [{"type": "text", "text": "Noted: Thursdays."}, {"type": "tool_use", "name": "Shell"}]},
     },
 ]
+GEMINI_PROMPT = "<hook_context>&lt;holdfast-memory&gt; not said</hook_context>\n\nWe deploy on Thursdays."
 SAID = [("user", "We deploy on Thursdays."), ("assistant", "Noted: Thursdays.")]
 
 
@@ -102,7 +115,7 @@ class Ran(NamedTuple):
 
 
 def hook(event: str, payload: Any = None, *options: str, hurried: bool = False, **environment: str) -> Ran:
-    """One event; in a hurry, with the limits of time that it has for an agent."""
+    """One event; in a hurry, as an agent runs it: with a time limit, and storing in a process of its own."""
     start = time.monotonic()
     ran = subprocess.run(
         [sys.executable, *(("-m", "holdfast") if hurried else ("-c", PATIENT_HOLDFAST)), "hook", event, *options],
@@ -116,7 +129,13 @@ def hook(event: str, payload: Any = None, *options: str, hurried: bool = False, 
 
 def clean(**environment: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "CLAUDE", "CURSOR"))}
-    return {**kept, "PYTHONPATH": str(SOURCE), "HOLDFAST_EMBEDDER": "potion", **environment}
+    return {
+        **kept,
+        "PYTHONPATH": str(SOURCE),
+        "HOLDFAST_EMBEDDER": "potion",
+        "HOLDFAST_HOOK_SECONDS": "300",
+        **environment,
+    }
 
 
 class Site(NamedTuple):
@@ -226,6 +245,15 @@ def test_only_what_people_and_agents_said_is_read(lines: list[Any], agent: str) 
     assert read.agent == agent
 
 
+async def test_gemini_tells_each_turn_in_its_json(site: Site) -> None:
+    turn = {"session_id": "s1", "prompt": GEMINI_PROMPT, "prompt_response": "Noted: Thursdays."}
+    await site.hook("AfterAgent", turn, "--client", "gemini")
+    assert await site.said() == SAID
+    asked = await site.hook("BeforeAgent", {"session_id": "s2", "prompt": "When do we deploy?"})
+    assert json.loads(asked.out)["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
+    assert "Thursdays" in asked.context
+
+
 def test_a_transcript_may_hold_anything() -> None:
     odd = [
         "",
@@ -292,33 +320,122 @@ async def test_a_clients_own_settings_say_where_holdfast_is(site: Site, tmp_path
     assert await site.said() == SAID
 
 
+def settle(what: Callable[[], bool]) -> None:
+    """Wait for another process to have done its work."""
+    deadline = time.monotonic() + 300
+    while not what():
+        assert time.monotonic() < deadline, "the other process did not do its work"
+        time.sleep(0.1)
+
+
 @pytest.fixture
-def loggers_again() -> Iterator[None]:
-    """A hook silences its whole process, which here is that of the tests."""
-    yield
-    logging.disable(logging.NOTSET)
+def own_folder(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A data folder that no process has open; a background process that a hook starts there is ended."""
+    place = {"HOLDFAST_DATA": str(tmp_path / "data"), "HOLDFAST_PROFILE": "work", "XDG_CACHE_HOME": str(tmp_path)}
+    yield place
+    stop_background(tmp_path / "data")
 
 
-@pytest.mark.usefixtures("loggers_again")
-def test_a_folder_that_nobody_has_open_is_used_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_hook_starts_the_background_process_and_the_first_prompt_makes_up_for_it(
+    tmp_path: Path, own_folder: dict[str, str]
 ) -> None:
-    for name in ("HOLDFAST_URL", "HOLDFAST_NAMESPACE", "CLAUDE_PROJECT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOLDFAST_EMBEDDER", "potion")
-    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("HOLDFAST_PROFILE", "ana")
-    monkeypatch.setenv("HOLDFAST_HOOK_DEBUG", "1")
+    with Holdfast.open(tmp_path / "data", embedder="potion") as holdfast:
+        holdfast.profile("default", "work").remember("We deploy on Thursdays")
+    session = {"session_id": "s1"}
+    started = hook("SessionStart", session, hurried=True, **own_folder)
+    assert "memory is off, it is starting" in json.loads(started.out)["systemMessage"]
+    settle(lambda: running_server(Settings(data=tmp_path / "data")) is not None)
+    asked = hook("UserPromptSubmit", {**session, "prompt": "Write a haiku about autumn."}, **own_folder)
+    assert "We deploy on Thursdays" in asked.context  # the summary that the start of the session went without
+    assert hook("UserPromptSubmit", {**session, "prompt": "Write a haiku about autumn."}, **own_folder).out == ""
+    assert stop_background(tmp_path / "data")
+    assert not stop_background(tmp_path / "data")
 
-    def run(event: str, payload: Any) -> str:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(payload).encode())))
-        assert main(["hook", event]) == 0
-        return capsys.readouterr().out
 
-    run("Stop", {"session_id": "s1", "transcript_path": transcript(tmp_path, CLAUDE)})
-    assert "Thursdays" in run("SessionStart", {})
-    with Holdfast.open(tmp_path / "data"):
-        assert run("SessionStart", {}) == ""
+def test_storing_goes_on_after_the_hook_and_waits_for_the_background_process(
+    tmp_path: Path, own_folder: dict[str, str]
+) -> None:
+    ended = {"session_id": "s1", "transcript_path": transcript(tmp_path, CLAUDE)}
+    ran = hook("Stop", ended, hurried=True, **own_folder)
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+    def is_stored() -> bool:
+        server = running_server(Settings(data=tmp_path / "data"))
+        if server is None:
+            return False
+        with Holdfast.connect(*server) as holdfast:
+            try:
+                return len(holdfast.profile("default", "work").messages()) == len(SAID)
+            except NotFound:
+                return False
+
+    settle(is_stored)
+
+
+def test_a_conversation_that_could_not_be_stored_is_told_with_the_next_hook(tmp_path: Path) -> None:
+    said = {"session_id": "s1", "transcript_path": transcript(tmp_path, CLAUDE)}
+    place = {"HOLDFAST_URL": NOWHERE, "XDG_CACHE_HOME": str(tmp_path)}
+    assert hook("Stop", said, hurried=True, **place).out == ""
+    settle((tmp_path / "holdfast" / "hook-failure.txt").exists)
+    told = json.loads(hook("UserPromptSubmit", {"prompt": "yes"}, **place).out)["systemMessage"]
+    assert "the last conversation was not stored: ConnectionRefusedError" in told
+    assert hook("UserPromptSubmit", {"prompt": "yes"}, **place).out == ""
+
+
+async def test_what_a_user_says_about_themselves_is_known_next_door(site: Site, tmp_path: Path) -> None:
+    said = [{"role": "user", "content": text} for text in ("We deploy on Thursdays.", "I prefer pnpm to npm.")]
+    keyed = {"HOLDFAST_URL": site.url, "HOLDFAST_TOKEN": site.admin, "HOLDFAST_NAMESPACE": "team"}
+    (tmp_path / "here").mkdir()
+    (tmp_path / "next door").mkdir()
+    ended = {"session_id": "s1", "cwd": str(tmp_path / "here"), "messages": said}
+    await site.hook("Stop", ended, **keyed)
+    assert await site.said("team", "default") == [("user", "I prefer pnpm to npm.")]
+
+    async def ask(folder: str, **more: str) -> str:
+        asked = {
+            "session_id": "s2",
+            "cwd": str(tmp_path / folder),
+            "prompt": "Do I prefer pnpm, and when do we deploy?",
+        }
+        return (await site.hook("UserPromptSubmit", asked, "--min-relevance", "0", **keyed, **more)).out
+
+    assert "pnpm" in await ask("next door")
+    assert "Thursdays" not in await ask("next door")
+    assert "Thursdays" in await ask("here")
+    assert (await ask("here")).count("I prefer pnpm to npm.") == 1  # not once for each profile
+    assert await ask("next door", HOLDFAST_PERSONAL="off") == ""
+    started = await site.hook("SessionStart", {"cwd": str(tmp_path / "next door")}, **keyed)
+    assert "# About the user" in started.context
+    assert "Thursdays" not in started.context
+
+
+async def test_a_token_for_the_project_alone_still_gives_the_project(site: Site) -> None:
+    await site.holdfast.profile("team", "work").remember("The staging database is called Heron")
+    _, token = await site.holdfast.access.issue("key", "test", ["read"], namespace="team", profile="work")
+    keyed = {
+        "HOLDFAST_URL": site.url,
+        "HOLDFAST_TOKEN": token,
+        "HOLDFAST_NAMESPACE": "team",
+        "HOLDFAST_PROFILE": "work",
+    }
+    asked = {"session_id": "s", "prompt": "What is the staging database called?"}
+    assert "Heron" in (await site.hook("UserPromptSubmit", asked, **keyed)).context
+    assert "Heron" in (await site.hook("SessionStart", {}, **keyed)).context
+
+
+@pytest.mark.parametrize(
+    ("text", "personal"),
+    [
+        ("We deploy on Thursdays. I prefer pnpm.", "I prefer pnpm."),
+        ("My timezone is CET.\nI'm a backend developer", "My timezone is CET. I'm a backend developer"),
+        ("I never use semicolons. Fix the tests. Call me Bo.", "I never use semicolons. Call me Bo."),
+        ("I prefer this approach. I use it here. We prefer npm.", ""),
+        ("I want to fix the tests. Why do I always get an error?", ""),
+        ("I run the tests and they fail now. I like that.", ""),
+    ],
+)
+def test_only_lasting_statements_about_oneself_are_personal(text: str, personal: str) -> None:
+    assert personal_text(text) == personal
 
 
 NOWHERE = "http://127.0.0.1:9/s/secret"
@@ -341,22 +458,34 @@ NOWHERE = "http://127.0.0.1:9/s/secret"
         ("SessionStart", {}, {"HOLDFAST_EMBEDDER": "crystal-ball"}),
     ],
 )
-def test_whatever_goes_wrong_the_agent_goes_on(event: str, payload: Any, environment: dict[str, str]) -> None:
-    ran = hook(event, payload, **environment)
-    assert (ran.code, ran.out, ran.err) == (0, "", "")
+def test_whatever_goes_wrong_the_agent_goes_on_and_its_user_is_told(
+    tmp_path: Path, event: str, payload: Any, environment: dict[str, str]
+) -> None:
+    ran = hook(event, payload, XDG_CACHE_HOME=str(tmp_path), **environment)
+    assert (ran.code, ran.err) == (0, "")
+    if event == "NoSuchEvent":
+        assert ran.out == ""
+    else:
+        assert json.loads(ran.out)["systemMessage"].startswith("Holdfast: memory is off, ")
+        assert "secret" not in ran.out.replace("secret URL", "")
 
 
 def test_debugging_says_in_one_line_what_went_wrong() -> None:
     ran = hook("SessionStart", {}, HOLDFAST_URL=NOWHERE, HOLDFAST_HOOK_DEBUG="1")
-    assert (ran.code, ran.out) == (0, "")
+    assert (ran.code, json.loads(ran.out).keys()) == (0, {"systemMessage"})
     assert ran.err.startswith("holdfast hook: ConnectionRefusedError")
     assert ran.err.count("\n") == 1
 
 
 async def test_a_refused_secret_is_no_error_and_off_is_off(site: Site) -> None:
     await site.holdfast.profile("team", "ana").remember("The staging database is called Heron")
-    assert (await site.hook("SessionStart", {}, HOLDFAST_URL=f"{site.url}/s/wrong-secret")).out == ""
-    assert (await site.hook("SessionStart", {}, HOLDFAST_HOOKS="off")).out == ""
+    refused = await site.hook("SessionStart", {}, HOLDFAST_URL=f"{site.url}/s/wrong-secret")
+    assert "refuses this token or secret URL" in json.loads(refused.out)["systemMessage"]
+    off = await site.hook("SessionStart", {}, HOLDFAST_HOOKS="off")
+    assert json.loads(off.out) == {"systemMessage": "Holdfast: memory is off (HOLDFAST_HOOKS)."}
+    assert (await site.hook("UserPromptSubmit", {"prompt": "Where is Heron?"}, HOLDFAST_HOOKS="off")).out == ""
+    cursor = json.loads((await site.hook("sessionStart", {}, HOLDFAST_HOOKS="off")).out)
+    assert cursor == {"user_message": "Holdfast: memory is off (HOLDFAST_HOOKS)."}
     assert "Heron" in (await site.hook("SessionStart", {})).out
 
 
@@ -374,25 +503,26 @@ def silent(silent_socket: socket.socket) -> str:
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop"])
-def test_a_server_that_never_answers_holds_nobody_up(silent: str, event: str) -> None:
+def test_a_server_that_never_answers_holds_nobody_up(silent: str, tmp_path: Path, event: str) -> None:
     said = {"prompt": "Where do I live now?", "last_assistant_message": "Something said"}
-    ran = hook(event, said, hurried=True, HOLDFAST_URL=silent)
-    assert (ran.code, ran.out, ran.err) == (0, "", "")
-    assert ran.seconds < 120  # it gives up after 2 s; the rest is for a busy machine
+    ran = hook(event, said, hurried=True, HOLDFAST_URL=silent, HOLDFAST_HOOK_SECONDS="", XDG_CACHE_HOME=str(tmp_path))
+    assert (ran.code, ran.err) == (0, "")
+    assert "memory is off" in ran.out or event == "Stop"
+    assert ran.seconds < 120  # it gives up after 0.15 s; the rest is for a busy machine
 
 
-def start_waiting_hook(silent: str, **stdin: Any) -> subprocess.Popen[bytes]:
+def start_waiting_hook(silent: str, seconds: str = "60", **stdin: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "holdfast", "hook", "SessionStart"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=clean(HOLDFAST_URL=silent),
+        env=clean(HOLDFAST_URL=silent, HOLDFAST_HOOK_SECONDS=seconds),
         **stdin,
     )
 
 
 def test_input_that_never_ends_holds_nobody_up(silent: str) -> None:
-    hung = start_waiting_hook(silent, stdin=subprocess.PIPE)
+    hung = start_waiting_hook(silent, "0.15", stdin=subprocess.PIPE)
     assert hung.wait(400) == 0
 
 

@@ -20,6 +20,13 @@ NODE = 22
 """The oldest Node that wrangler runs on."""
 MCP_NODE = 24
 MCP_TOOLS = ("@modelcontextprotocol/conformance@0.2.0-alpha.12", "@modelcontextprotocol/inspector@2.12.0")
+AGENT_NODE = 20
+CODING_AGENTS = (
+    "@anthropic-ai/claude-code@2.1.197",
+    "@openai/codex@0.169.0",
+    "@google/gemini-cli@0.61.0",
+    "opencode-ai@1.18.33",
+)
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +46,13 @@ def mcp_modules(pytestconfig: pytest.Config) -> Path:
     """node_modules with MCP's conformance suite and inspector; kept between runs."""
     assert pytestconfig.cache is not None
     return _node_modules(pytestconfig.cache.mkdir("mcp-tools"), list(MCP_TOOLS), MCP_NODE)
+
+
+@pytest.fixture(scope="session")
+def agent_modules(pytestconfig: pytest.Config) -> Path:
+    """node_modules with coding agents; kept between runs."""
+    assert pytestconfig.cache is not None
+    return _node_modules(pytestconfig.cache.mkdir("coding-agents"), list(CODING_AGENTS), AGENT_NODE)
 
 
 @pytest.fixture(scope="session")

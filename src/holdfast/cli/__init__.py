@@ -8,15 +8,12 @@ from __future__ import annotations
 import gc
 import io
 import json
-import logging
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from holdfast.cli.output.progress import ERASE_LINE, Interrupted
-from holdfast.cli.output.render import ReaderGone
 from holdfast.domain.errors import HoldfastError, InvalidInput, StorageError
 
 if TYPE_CHECKING:
@@ -62,8 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _exit_status(given: list[str]) -> int:
+    from holdfast.cli.output.progress import Interrupted
+    from holdfast.cli.output.render import ReaderGone
+    from holdfast.cli.output.warnings import configure_warnings
+
     as_json = "--json" in given[: given.index("--") if "--" in given else None]
-    _configure_warnings(as_json)
+    configure_warnings(as_json)
     try:
         status = _run_command(given)
         sys.stdout.flush()
@@ -144,33 +145,6 @@ def _print_error(error: HoldfastError, as_json: bool) -> None:
         print(json.dumps({"error": details}, ensure_ascii=False), file=sys.stderr)
     else:
         print(f"error: {message}", file=sys.stderr)
-
-
-class _OneLineFormatter(logging.Formatter):
-    def __init__(self, as_json: bool) -> None:
-        super().__init__()
-        self._as_json = as_json
-
-    def format(self, record: logging.LogRecord) -> str:
-        failure = record.exc_info[1] if record.exc_info else None
-        message = record.getMessage() + (f": {type(failure).__name__}: {failure}" if failure else "")
-        message = " ".join(message.split())
-        return json.dumps({"warning": message}, ensure_ascii=False) if self._as_json else f"warning: {message}"
-
-
-class _LineHandler(logging.StreamHandler[TextIO]):
-    """Writes whole lines also where a spinner is on the terminal."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if self.stream.isatty():
-            self.stream.write(ERASE_LINE)
-        super().emit(record)
-
-
-def _configure_warnings(as_json: bool) -> None:
-    handler = _LineHandler()
-    handler.setFormatter(_OneLineFormatter(as_json))
-    logging.getLogger("holdfast").handlers = [handler]
 
 
 def _set_utf8_output() -> None:

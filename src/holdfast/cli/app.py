@@ -28,6 +28,7 @@ COMMANDS = {
     "commands.serve": ("serve",),
     "commands.mcp": ("mcp",),
     "commands.connect": ("connect", "hook"),
+    "commands.background": ("background",),
 }
 """The commands of each file."""
 

@@ -224,19 +224,35 @@ class SharedProxy:
             given = given | {"after": LAST_EVENT}
 
 
+class FolderTraffic:
+    """How much a hosted folder is used by other processes."""
+
+    def __init__(self) -> None:
+        self.servers: list[Any] = []
+        """The server, once there was a connection."""
+
+    @property
+    def requests(self) -> int:
+        """Requests so far, and one more for each open connection."""
+        return sum(each.server_state.total_requests + len(each.server_state.connections) for each in self.servers)
+
+
 @asynccontextmanager
-async def host_folder(holdfast: AsyncHoldfast, folder: Path) -> AsyncIterator[None]:
+async def host_folder(
+    holdfast: AsyncHoldfast, folder: Path, *, background: bool = False
+) -> AsyncIterator[FolderTraffic]:
     """Serve the folder to other processes of the same user while the block runs."""
     listening = _listening_socket()
+    traffic = FolderTraffic()
     if listening is None:
-        yield
+        yield traffic
         return
     port = listening.getsockname()[1]
-    server: list[Any] = []
+    server = traffic.servers
     serving = asyncio.create_task(_serve_on_demand(holdfast, listening, port, server), name="holdfast-folder-server")
-    announce(folder, ServerAddress(f"http://{LOOPBACK}:{port}", holdfast.access.lent()))
+    announce(folder, ServerAddress(f"http://{LOOPBACK}:{port}", holdfast.access.lent()), background=background)
     try:
-        yield
+        yield traffic
     finally:
         withdraw(folder)
         if server:

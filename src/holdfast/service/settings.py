@@ -202,7 +202,7 @@ def _seconds(value: object) -> float:
 def _from_file(path: object, known: set[str]) -> dict[str, object]:
     if not path:
         return {}
-    import tomllib  # few processes have a settings file
+    import tomllib  # few have a settings file, and every hook of an agent would load it
 
     try:
         found = tomllib.loads(Path(str(path)).expanduser().read_text("utf-8"))

@@ -1,57 +1,26 @@
-"""The command that sets up a client to use this Holdfast, and the command that the client's hooks run.
-
-`connect` shows what it would write; --write writes it; --undo reverts it. It never changes a file that it cannot parse.
-Before the first change it puts a copy beside the file. --undo restores that copy if nobody else has changed the file
-since; otherwise it removes only our own entries.
-"""
+"""The command that sets up clients to use this Holdfast, and the command that their hooks run."""
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
-from holdfast.cli.hooks import config_file
-from holdfast.cli.hooks.clients import (
-    CLIENTS,
-    CURSOR_EVENTS,
-    ENTRY_NAME,
-    EVENTS,
-    Client,
-    hook_entry,
-    is_our_hook,
-    is_secret_url,
-    masked_secrets,
-    server_entry,
-)
-from holdfast.cli.options import CommandTarget, add_command
+from holdfast.cli.hooks import settings_files
+from holdfast.cli.hooks.clients import CLIENTS, Client, connected_entry, is_secret_url
+from holdfast.cli.hooks.settings_files import SettingsPlan
+from holdfast.cli.options import CommandTarget, DryRun, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark
 from holdfast.cli.parameters import Argument, Commands, Option
-from holdfast.domain.errors import InvalidInput, ReadOnly, quoted_value
+from holdfast.domain.errors import InvalidInput, quoted_value
 
-BACKUP_SUFFIX = ".holdfast-backup"
-BYTE_ORDER_MARK = "\ufeff"
-
-
-@dataclass(frozen=True, slots=True)
-class SettingsPlan:
-    """The change to one file."""
-
-    file: Path
-    change: Callable[[str], str]
-    revert: Callable[[str], str]
-    shows: str
-    """The entry in the form that a person would write."""
+CLIENT_NAMES = ", ".join(CLIENTS)
 
 
 def connect(
     target: CommandTarget,
-    client: Annotated[str, Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")],
+    client: Annotated[
+        str | None, Argument(metavar="[CLIENT]", help=f"One of {CLIENT_NAMES}; without one, show all of them.")
+    ] = None,
     url: Annotated[
         str | None,
         Option(
@@ -61,40 +30,58 @@ def connect(
             help="A secret URL; without one, the client runs `holdfast mcp`.",
         ),
     ] = None,
-    hooks: Annotated[bool, Option("--hooks", help="Also add hooks, so that the client remembers by itself.")] = False,
-    write: Annotated[bool, Option("--write", help="Write the settings; otherwise only show them.")] = False,
-    undo: Annotated[bool, Option("--undo", help="Restore the client's settings.")] = False,
+    hooks: Annotated[
+        bool,
+        Option("--hooks", help="Also add hooks, so that the client remembers by itself, and a background process."),
+    ] = False,
+    write: Annotated[bool, Option("--write", help="Write the settings: the default, when a client is named.")] = False,
+    dry_run: DryRun = False,
+    undo: Annotated[bool, Option("--undo", help="Restore the settings of the client; without one, of all.")] = False,
 ) -> CommandResult:
     """Set up a coding agent or chat app to use this memory.
 
-    Nothing changes without --write or --undo. A copy of each changed file is kept beside it.
+    Without a client, list the clients of this machine and what would change. A copy of each changed file is kept beside it, and --undo restores it.
     """
-    if client not in CLIENTS:
-        raise InvalidInput(
-            f"{quoted_value(client)} is not a known client; use one of {', '.join(CLIENTS)}.", field="client"
-        )
-    if undo and (write or hooks):
-        raise InvalidInput("--undo cannot be combined with --write or --hooks.", field="undo")
+    if client is not None and client not in CLIENTS:
+        raise InvalidInput(f"{quoted_value(client)} is not a known client; use one of {CLIENT_NAMES}.", field="client")
+    if undo and (dry_run or hooks or write):
+        raise InvalidInput("--undo cannot be combined with --dry-run, --hooks or --write.", field="undo")
+    if write and (dry_run or client is None):
+        raise InvalidInput("--write needs a client, and no --dry-run.", field="write")
     if url is not None and not is_secret_url(url):
         raise InvalidInput(
             "That is not a secret URL.",
             field="url",
             fix="It looks like http://127.0.0.1:8420/s/…; `holdfast serve` prints one.",
         )
-    known = CLIENTS[client]
-    if url is not None and not known.remote:
+    if undo:
+        return _undone_result([client] if client else [name for name in CLIENTS if _is_connected(name)])
+    passed = _passed_settings(target)
+    if client is None:
+        return _listing(url, passed, hooks)
+    _check_client(CLIENTS[client], url, hooks)
+    plans = settings_files.settings_plans(client, CLIENTS[client], url, passed, hooks)
+    diffs = [settings_files.planned_diff(plan) for plan in plans]
+    if not dry_run:
+        for plan in plans:
+            settings_files.apply_plan(plan)
+    background = ""
+    if hooks and url is None and not dry_run:
+        from holdfast.cli.hooks.user_service import ensure_background
+
+        background = ensure_background(passed)
+    return _connected_result(client, plans, diffs, background, written=not dry_run)
+
+
+def _check_client(client: Client, url: str | None, hooks: bool) -> None:
+    if url is not None and not client.remote:
         raise InvalidInput(
-            f"{known.title} can only start programs; its settings take no URL.",
+            f"{client.title} can only start programs; its settings take no URL.",
             field="url",
             fix="Leave out --url: `holdfast mcp` finds this machine's server. Add others in the app, as connectors.",
         )
-    if hooks and known.hooks is None:
-        raise InvalidInput(f"{known.title} has no hooks.", field="hooks", fix="Leave out --hooks.")
-    if undo:
-        return _undo_plans(client, known)
-    plans = [_server_plan(known, url, _passed_settings(target)), *([_hook_plan(client, known)] if hooks else [])]
-    done = [(plan, _apply_plan(plan) if write else _would_change(plan)) for plan in plans]
-    return _connect_result(client, known, done, written=write)
+    if hooks and client.hooks is None:
+        raise InvalidInput(f"{client.title} has no hooks.", field="hooks", fix="Leave out --hooks.")
 
 
 def _passed_settings(target: CommandTarget) -> dict[str, str]:
@@ -102,192 +89,65 @@ def _passed_settings(target: CommandTarget) -> dict[str, str]:
     given = {"HOLDFAST_DATA": target.data or os.environ.get("HOLDFAST_DATA")}
     given |= {"HOLDFAST_NAMESPACE": target.namespace if target.namespace != "default" else None}
     given |= {"HOLDFAST_PROFILE": target.profile if target.profile != "default" else None}
+    given |= {"HOLDFAST_PERSONAL": os.environ.get("HOLDFAST_PERSONAL")}
     return {name: value for name, value in given.items() if value}
 
 
-def _server_plan(client: Client, url: str | None, environment: dict[str, str]) -> SettingsPlan:
-    file, path = client.file(), (client.servers_key, ENTRY_NAME)
-    ours = server_entry(client, url, environment)
-    if file.suffix == ".toml":
-        return SettingsPlan(
-            file,
-            lambda text: (
-                text if config_file.toml_table(text, path) == ours else config_file.with_toml_table(text, path, ours)
-            ),
-            lambda text: config_file.without_toml_table(text, path),
-            config_file.with_toml_table("", path, ours).strip(),
-        )
-    return SettingsPlan(
-        file,
-        lambda text: text if config_file.value_at(text, path) == ours else config_file.with_value(text, path, ours),
-        lambda text: config_file.without_children(text, path[:1], lambda child: child.key == ENTRY_NAME),
-        json.dumps({client.servers_key: {ENTRY_NAME: ours}}, indent=2),
+def _is_connected(name: str) -> bool:
+    return connected_entry(CLIENTS[name]) is not None or settings_files.has_hooks(name, CLIENTS[name])
+
+
+def _listing(url: str | None, passed: dict[str, str], hooks: bool) -> CommandResult:
+    blocks: list[Block] = []
+    found: list[dict[str, Any]] = []
+    for name, client in CLIENTS.items():
+        installed, on = client.is_installed(), _is_connected(name)
+        with_hooks = settings_files.has_hooks(name, client)
+        state = f"connected{', with hooks' * with_hooks}" if on else "not connected" if installed else "not found"
+        blocks.append(f"{client.title} ({name}): {state}")
+        diffs = []
+        if installed:
+            of_client = url if client.remote else None
+            plans = settings_files.settings_plans(name, client, of_client, passed, hooks)
+            diffs = [diff for diff in map(settings_files.planned_diff, plans) if diff]
+        blocks += [Remark(diff) for diff in diffs]
+        found.append({"client": name, "installed": installed, "connected": on, "hooks": with_hooks, "diffs": diffs})
+    blocks.append(
+        Remark("Nothing was changed. `holdfast connect CLIENT` does it, --hooks adds hooks, --undo reverts it.")
     )
+    return CommandResult({"clients": found}, tuple(blocks))
 
 
-def _hook_plan(name: str, client: Client) -> SettingsPlan:
-    assert client.hooks is not None
-    events = CURSOR_EVENTS if name == "cursor" else EVENTS
-    version = {"version": 1} if name == "cursor" else {}
+def _undone_result(names: list[str]) -> CommandResult:
+    undone = []
+    for name in names:
+        client = CLIENTS[name]
+        plans = settings_files.settings_plans(name, client, None, {}, settings_files.has_hooks(name, client))
+        undone += [{"client": name, "file": str(p.file), "what": settings_files.restore_file(p)} for p in plans]
+    lines: list[Block] = [f"{each['file']}: {each['what']}." for each in undone]
+    if not any(settings_files.has_hooks(name, client) for name, client in CLIENTS.items()):
+        from holdfast.cli.hooks.user_service import remove_service
 
-    def change(text: str) -> str:
-        for key, value in version.items():
-            text = (
-                text if config_file.value_at(text, (key,)) is not None else config_file.with_value(text, (key,), value)
-            )
-        for event in events:
-            there, ours = config_file.value_at(text, ("hooks", event)), hook_entry(name, event)
-            mine = [item for item in there if is_our_hook(item)] if isinstance(there, list) else []
-            if mine != [ours]:
-                text = config_file.without_children(text, ("hooks", event), lambda child: is_our_hook(child.node.value))
-                text = config_file.with_item(text, ("hooks", event), ours)
-        return text
-
-    def revert(text: str) -> str:
-        for event in events:
-            text = config_file.without_children(text, ("hooks", event), lambda child: is_our_hook(child.node.value))
-            if config_file.value_at(text, ("hooks", event)) == []:
-                text = config_file.without_children(text, ("hooks",), lambda child, event=event: child.key == event)  # type: ignore[misc]
-        return text
-
-    shows = json.dumps({**version, "hooks": {event: [hook_entry(name, event)] for event in events}}, indent=2)
-    return SettingsPlan(client.hooks(), change, revert, shows)
+        removed = remove_service()
+        lines += [f"{removed}: removed; the background process is stopped."] if removed else []
+    return CommandResult({"undone": undone}, tuple(lines or [Remark("No client is connected.")]))
 
 
-def _would_change(plan: SettingsPlan) -> bool:
-    """Whether the plan would change its file."""
-    before = _read_text(plan.file)
-    return _changed_text(plan, before or "", plan.change) != (before or "")
-
-
-def _apply_plan(plan: SettingsPlan) -> bool:
-    file = _link_target(plan.file)
-    before = _read_text(file)
-    after = _changed_text(plan, before or "", plan.change)
-    if after == before:
-        return False
-    if (
-        _changed_text(plan, before or "", plan.revert) == (before or "") or not _backup_file(file).exists()
-    ):  # not ours yet
-        _replace_file(_backup_file(file), before or "", like=file)
-    _replace_file(file, after, like=file, seen=before)
-    return True
-
-
-def _undo_plans(name: str, client: Client) -> CommandResult:
-    plans = [_server_plan(client, None, {}), *([_hook_plan(name, client)] if client.hooks else [])]
-    files = [{"file": str(plan.file), "what": _restore_file(plan)} for plan in plans]
-    lines = tuple(f"{each['file']}: {each['what']}." for each in files)
-    return CommandResult({"client": name, "undone": files}, lines)
-
-
-def _restore_file(plan: SettingsPlan) -> str:
-    file = _link_target(plan.file)
-    now, before = _read_text(file), _read_text(_backup_file(file))
-    if now is None:
-        return "no such file"
-    cleaned = _changed_text(plan, now, plan.revert)
-    if cleaned == now:
-        return "has no entry for Holdfast"
-    if before is not None and _is_untouched(plan, before, now):
-        if before:
-            _replace_file(file, before, like=_backup_file(file), seen=now)
-        else:
-            file.unlink()
-        what = "restored" if before else "removed; it did not exist before"
-    else:
-        _replace_file(file, cleaned, like=file, seen=now)
-        what = "removed the entry for Holdfast; kept other changes made since"
-    with suppress(OSError):
-        _backup_file(file).unlink()
-    return what
-
-
-def _is_untouched(plan: SettingsPlan, before: str, now: str) -> bool:
-    """Whether the file differs from the copy only by our own entries, whatever they contain."""
-    try:
-        return _changed_text(plan, now, plan.revert) == _changed_text(
-            plan, _changed_text(plan, before, plan.change), plan.revert
-        )
-    except InvalidInput:
-        return False
-
-
-def _changed_text(plan: SettingsPlan, text: str, change: Callable[[str], str]) -> str:
-    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-    try:
-        return mark + change(text.removeprefix(mark))
-    except config_file.ConfigEditError as broken:
-        raise InvalidInput(
-            f"{plan.file} cannot be changed safely: {broken}. Nothing was changed.",
-            field="client",
-            fix="Repair the file, or add this by hand: " + " ".join(masked_secrets(plan.shows).split()),
-        ) from None
-
-
-def _link_target(file: Path) -> Path:
-    """The target of a link: replacing the link would turn it into a file."""
-    return file.resolve()
-
-
-def _backup_file(file: Path) -> Path:
-    return file.with_name(file.name + BACKUP_SUFFIX)
-
-
-def _read_text(file: Path) -> str | None:
-    if file.exists() and not file.is_file():
-        raise InvalidInput(f"{file} is not a regular file. Nothing was changed.", field="client")
-    try:
-        return file.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{file} is not valid UTF-8. Nothing was changed.", field="client") from None
-    except OSError as bad:
-        raise ReadOnly(f"{file} cannot be read: {bad.strerror}.") from bad
-
-
-def _replace_file(file: Path, text: str, *, like: Path, seen: str | None = None) -> None:
-    """Write the file atomically. Only its owner may read a new file, or one that has a secret URL in it."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as out:
-                out.write(text.encode())
-                out.flush()
-                os.fsync(out.fileno())
-            if like.exists():
-                os.chmod(temporary, like.stat().st_mode & (0o700 if masked_secrets(text) != text else 0o777))
-            if file.suffix != BACKUP_SUFFIX and _read_text(file) != seen:
-                raise InvalidInput(
-                    f"Another program has just changed {file}. Nothing was changed.", field="client", fix="Try again."
-                )
-            os.replace(temporary, file)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-    except OSError as bad:
-        raise ReadOnly(f"{file} cannot be written: {bad.strerror}.", fix="Nothing was changed.") from bad
-
-
-def _connect_result(
-    name: str, client: Client, done: list[tuple[SettingsPlan, bool]], *, written: bool
+def _connected_result(
+    name: str, plans: list[SettingsPlan], diffs: list[str], background: str, *, written: bool
 ) -> CommandResult:
     blocks: list[Block] = []
-    files: list[dict[str, Any]] = []
-    for plan, differs in done:
-        verb = ("Wrote" if written else "Would write") if differs else "Already set up in"
-        blocks.append(f"{verb} {plan.file}:" if differs else f"{verb} {plan.file}.")
-        if differs:
-            blocks.append(masked_secrets(plan.shows))
-        files.append({"file": str(plan.file), "changes": differs, "entry": masked_secrets(plan.shows)})
-    if written:
-        blocks.append(Remark(client.next_step))
-    else:
-        blocks.append(Remark("Nothing was changed. Add --write to write this; --undo reverts it later."))
-    return CommandResult({"client": name, "written": written, "files": files}, tuple(blocks))
+    for plan, diff in zip(plans, diffs, strict=True):
+        verb = "Wrote" if written else "Would write"
+        blocks += [f"{verb} {plan.file}:", diff] if diff else [f"Already set up in {plan.file}."]
+    blocks += [background] if background else []
+    step = CLIENTS[name].next_step if written else "Nothing was changed. Leave out --dry-run to write this."
+    blocks.append(Remark(step))
+    files = [
+        {"file": str(plan.file), "changes": bool(diff), "diff": diff} for plan, diff in zip(plans, diffs, strict=True)
+    ]
+    document = {"client": name, "written": written, "files": files, "background": background}
+    return CommandResult(document, tuple(blocks))
 
 
 def hook_command(
@@ -297,7 +157,7 @@ def hook_command(
     ] = None,
     tokens: Annotated[int | None, Option("--tokens", metavar="N", help="Print at most this many tokens.")] = None,
 ) -> int:
-    """Run as a coding agent's hook: read its JSON from stdin, never fail, end within three seconds."""
+    """Run as a coding agent's hook: read its JSON from stdin, never fail, answer within 150 ms or leave memory out."""
     from holdfast.cli.hooks.run import run_hook
 
     return run_hook([event, *(["--client", client] if client else []), *(["--tokens", str(tokens)] if tokens else [])])

@@ -89,13 +89,14 @@ def doctor(
 ) -> CommandResult:
     """Check the installation and the data; say how to fix problems.
 
-    Checks libraries, model, keys, every file and waiting work. Changes nothing by itself. Exit status 1 when a check
-    failed.
+    Checks libraries, model, keys, every file, waiting work, and whether coding agents have their memory. Changes
+    nothing by itself. Exit status 1 when a check failed.
     """
+    from holdfast.cli.hooks.memory_check import memory_findings
     from holdfast.service import doctor as examination
 
     salvaged = examination.accept_loss(target.data) if accept_loss else []
-    found = [*salvaged, *examination.findings(target.data)]
+    found = [*salvaged, *examination.findings(target.data), *memory_findings(target.data)]
     failed = sum(finding.level == "fail" for finding in found)
     warned = sum(finding.level == "warn" for finding in found)
     blocks: list[Block] = []

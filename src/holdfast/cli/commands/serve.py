@@ -29,6 +29,7 @@ def serve(
     from threadpoolctl import threadpool_limits
 
     from holdfast.api.rest.server import serve as serving
+    from holdfast.cli.hooks.background import stop_background
     from holdfast.service.holdfast import AsyncHoldfast
     from holdfast.service.settings import Settings, refuse_hidden_store
 
@@ -37,6 +38,8 @@ def serve(
     if not quiet:
         _log_requests()
     _export_spans()
+    if chosen.store is None:
+        stop_background(chosen.folder)
     _allow_many_connections()
 
     async def run() -> None:

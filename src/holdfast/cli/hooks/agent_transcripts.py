@@ -17,7 +17,9 @@ from holdfast.domain.limits import MAX_CONTENT_BYTES
 SPOKEN_ROLES = ("user", "assistant")
 MEMORY_TAG = "holdfast-memory"
 """The tag around the memory that a hook gives the agent; text inside it is never ingested."""
-_INSERTED_BLOCK = re.compile(rf"<({MEMORY_TAG}|system-reminder|system_reminder|timestamp)\b[^>]*>.*?</\1>", re.S)
+_INSERTED_BLOCK = re.compile(
+    rf"<({MEMORY_TAG}|system-reminder|system_reminder|hook_context|timestamp)\b[^>]*>.*?</\1>", re.S
+)
 _USER_QUERY = re.compile(r"\s*<user_query>(.*)</user_query>\s*", re.S)
 _AGENT_TEXT = re.compile(
     r"\s*(?:<(?:command-|local-command|bash-|task-notification|environment_context|user_instructions|INSTRUCTIONS"
@@ -51,7 +53,10 @@ def parse_transcript(lines: Iterable[str | bytes]) -> AgentTranscript:
     agents: list[str] = []
     for line in lines:
         agent, kind, turn = _parse_line(line)
-        if turn is not None and agent is not None:
+        if kind == "summary":  # the agent wrote it for itself, as its last turn before compaction
+            if turn is not None and turns and turns[-1].content in turn.content:
+                turns.pop()
+        elif turn is not None and agent is not None:
             agents.append(agent)
             (typed if kind == "typed" else turns).append(turn)
             if kind == "typed":
@@ -59,6 +64,16 @@ def parse_transcript(lines: Iterable[str | bytes]) -> AgentTranscript:
     if typed:
         turns = [turn for turn in turns if turn.role != "user" or any(turn is each for each in typed)]
     return AgentTranscript(tuple(turns), agents[-1] if agents else None)
+
+
+def parse_messages(messages: Iterable[Any]) -> tuple[TranscriptTurn, ...]:
+    """The turns in a list of messages with role, content and perhaps a timestamp."""
+    turns = (
+        _parse_turn(each.get("role"), each.get("content"), each.get("timestamp"))
+        for each in messages
+        if isinstance(each, dict)
+    )
+    return tuple(turn for turn in turns if turn is not None)
 
 
 def spoken_text(text: str) -> str:
@@ -87,6 +102,8 @@ def _parse_line(line: str | bytes) -> tuple[str | None, str, TranscriptTurn | No
     message = record.get("message")
     if not isinstance(message, dict) or any(record.get(mark) for mark in _SKIP_MARKS):
         return None, "", None
+    if message.get("model") == "<synthetic>":  # Claude Code answers its own commands so
+        return None, "", None
     if record.get("type") in SPOKEN_ROLES:
         return "claude-code", "", _parse_turn(record["type"], message.get("content"), at)
     return "cursor", "", _parse_turn(record.get("role"), message.get("content"), at)
@@ -95,6 +112,8 @@ def _parse_line(line: str | bytes) -> tuple[str | None, str, TranscriptTurn | No
 def _parse_codex(type: Any, payload: dict[str, Any], at: str | None) -> tuple[str, str, TranscriptTurn | None]:
     if type == "event_msg" and payload.get("type") == "user_message":
         return "codex", "typed", _parse_turn("user", payload.get("message"), at)
+    if type == "compacted":
+        return "codex", "summary", _parse_turn("assistant", payload.get("message"), at)
     item = payload.get("item")
     if payload.get("type") == "item_completed" and isinstance(item, dict) and item.get("type") == "UserMessage":
         return "codex", "typed", _parse_turn("user", item.get("content"), at)

@@ -5,7 +5,6 @@ This module reads git's files itself, because starting git would take longer tha
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from pathlib import Path
@@ -39,6 +38,8 @@ def project_profile(folder: Path) -> str:
         address = _repository_name(_remote_url(_git_config(git)))
         if address:
             return address
+    import hashlib  # few projects need it, and every hook would load it
+
     digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:8]
     name = root.name.encode("utf-8", "replace").decode()[:40] or "folder"
     return f"{name}-{digest}"

@@ -1,12 +1,13 @@
-"""Transports from a hook to a profile: a secret URL, a server with a token, or the data folder itself.
+"""Transports from a hook to its profiles: a secret URL, or a server with a token.
 
-The HTTP transports use only the standard library: a hook runs with every prompt, and imports are most of its running
-time.
+They use only the standard library, and http.client only for HTTPS: a hook runs with every prompt, and imports are most
+of its running time.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,8 +17,17 @@ MCP_VERSION = "2026-07-28"
 _META = "io.modelcontextprotocol/"
 MAX_RESPONSE_BYTES = 1 << 22
 """Bytes of a response that are read. Chosen by hand; not measured."""
+MAX_PERSONAL_SHARE = 0.4
+"""The most of a session's start that is about the user; the rest is about the project. Chosen by hand; not measured."""
 RemainingSeconds = Callable[[], float]
 """Returns the seconds that are left."""
+LAST_SESSION_TITLE = "## Last session"
+UNKNOWN, UNREADABLE = (404,), (403, 404)
+"""Statuses for a place that nobody has written to, and for one that the token may not read."""
+MIN_SUMMARY_TOKENS = 20
+HttpAnswer = tuple[int, str, bytes]
+"""Status, content type and body."""
+_ORIGIN = re.compile(r", of [^,\]]*(?=[,\]])")
 
 
 class TransportError(Exception):
@@ -26,6 +36,17 @@ class TransportError(Exception):
     def __init__(self, status: int, body: str) -> None:
         super().__init__(f"{status} {body}")
         self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a hook stores."""
+
+    messages: list[dict[str, Any]]
+    personal: list[dict[str, Any]]
+    """What of it is about the user, for the personal profile."""
+    session: str | None
+    agent: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +70,7 @@ class HookTransport(Protocol):
 
     def context(self, query: str, how: PromptContext) -> str: ...
 
-    def ingest(self, messages: list[dict[str, Any]], session: str | None, agent: str | None) -> None: ...
+    def ingest(self, talk: Conversation) -> None: ...
 
 
 class HttpEndpoint:
@@ -61,33 +82,58 @@ class HttpEndpoint:
         self._headers = headers or {}
 
     def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
+        data = b"" if body is None else json.dumps(body).encode()
+        types = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+        exchange = self._exchange_https if self._address.scheme == "https" else self._exchange_http
+        status, kind, answer = exchange(
+            method, self._address.path + path, data, {**types, **self._headers, **(headers or {})}
+        )
+        text = answer.decode("utf-8", "replace")
+        if status >= 300:
+            raise TransportError(status, text[:200])
+        return json.loads(_last_event(text) if kind.startswith("text/event-stream") else text)
+
+    def _exchange_https(self, method: str, path: str, data: bytes, headers: dict[str, str]) -> HttpAnswer:
         import http.client
 
-        secure = self._address.scheme == "https"
-        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        connection = kind(self._address.hostname or "", self._address.port, timeout=max(self._left(), 0.05))
+        connection = http.client.HTTPSConnection(self._address.hostname or "", self._address.port, timeout=self._wait())
         try:
-            data = None if body is None else json.dumps(body).encode()
-            types = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-            connection.request(method, self._address.path + path, data, {**types, **self._headers, **(headers or {})})
+            connection.request(method, path, data, headers)
             response = connection.getresponse()
-            text = response.read(MAX_RESPONSE_BYTES).decode("utf-8", "replace")
-            if response.status >= 300:
-                raise TransportError(response.status, text[:200])
-            streamed = response.headers.get("content-type", "").startswith("text/event-stream")
-            return json.loads(_last_event(text) if streamed else text)
+            return response.status, response.headers.get("content-type", ""), response.read(MAX_RESPONSE_BYTES)
         finally:
             connection.close()
 
-    def listens(self) -> bool:
-        """Whether a server accepts connections at this address."""
+    def _exchange_http(self, method: str, path: str, data: bytes, headers: dict[str, str]) -> HttpAnswer:
+        """One exchange of HTTP/1.0, in which the end of the answer is the end of the connection."""
         import socket
 
-        try:
-            socket.create_connection((self._address.hostname or "", self._address.port or 80), 0.3).close()
-        except OSError:
-            return False
-        return True
+        lines = {"host": self._address.netloc.rpartition("@")[2], "content-length": str(len(data)), **headers}
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        address = (self._address.hostname or "", self._address.port or 80)
+        with socket.create_connection(address, self._wait()) as connection:
+            connection.sendall(f"{method} {path} HTTP/1.0\r\n{head}\r\n".encode() + data)
+            received = bytearray()
+            while len(received) < MAX_RESPONSE_BYTES:
+                connection.settimeout(self._wait())
+                piece = connection.recv(1 << 16)
+                if not piece:
+                    break
+                received += piece
+        return _parse_answer(bytes(received))
+
+    def _wait(self) -> float:
+        return max(self._left(), 0.001)
+
+
+def _parse_answer(received: bytes) -> HttpAnswer:
+    head, end, body = received.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    status = first.split(" ")[1:2]
+    if not end or not first.startswith("HTTP/") or not status or not status[0].isdigit():
+        raise TransportError(502, "The server's answer is not HTTP.")
+    fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return int(status[0]), fields.get("content-type", ""), body
 
 
 def _last_event(stream: str) -> str:
@@ -107,8 +153,9 @@ class SecretUrlTransport:
     def context(self, query: str, how: PromptContext) -> str:
         return str(self._call("get_context", {"query": query, **how.arguments}).get("context", ""))
 
-    def ingest(self, messages: list[dict[str, Any]], session: str | None, agent: str | None) -> None:
-        self._call("ingest", {"messages": messages, **({"session_id": session} if session else {})}, agent)
+    def ingest(self, talk: Conversation) -> None:
+        session = {"session_id": talk.session} if talk.session else {}
+        self._call("ingest", {"messages": talk.messages, **session}, talk.agent)
 
     def _call(self, tool: str, arguments: dict[str, Any], agent: str | None = None) -> dict[str, Any]:
         meta = {f"{_META}protocolVersion": MCP_VERSION, f"{_META}clientCapabilities": {}}
@@ -124,54 +171,71 @@ class SecretUrlTransport:
 
 
 class TokenTransport:
-    """A profile on a server, by token. The first write creates the namespace if the token has the right to."""
+    """The project's profile and the personal one beside it on a server, by token. The first write creates the
+    namespace if the token has the right to."""
 
-    def __init__(self, web: HttpEndpoint, namespace: str, profile: str) -> None:
+    def __init__(self, web: HttpEndpoint, namespace: str, profile: str, personal: str | None) -> None:
         self._web = web
         self._namespace = namespace
-        self._path = f"/v1/namespaces/{quote(namespace, safe='')}/profiles/{quote(profile, safe='')}"
+        self._profile = profile
+        self._personal = personal if personal != profile else None
 
     def summary(self, tokens: int) -> str:
-        return str(self._web.request("GET", f"{self._path}/summary")["summary"])
+        if self._personal is None:
+            return self._summary(self._profile, tokens, UNKNOWN)
+        user = self._summary(self._personal, int(tokens * MAX_PERSONAL_SHARE), UNREADABLE)
+        user = user.partition(LAST_SESSION_TITLE)[0].strip()  # of another project, perhaps
+        project = self._summary(self._profile, tokens - len(user.encode()) // 4, UNKNOWN)
+        project = "\n".join(line for line in project.splitlines() if not line.startswith("- ") or line not in user)
+        parts = ("# About the user", user), ("# About this project", project)
+        return "\n\n".join(f"{title}\n\n{text}" for title, text in parts if text)
 
     def context(self, query: str, how: PromptContext) -> str:
-        return str(self._web.request("POST", f"{self._path}/context", {"query": query, **how.arguments})["text"])
+        asked = {"query": query, **how.arguments}
+        if self._personal is not None:
+            path = f"/v1/namespaces/{quote(self._namespace, safe='')}/context"
+            profiles = [self._profile, self._personal]
+            together = self._read("POST", path, {**asked, "profiles": profiles}, UNREADABLE)
+            if together is not None:
+                return _without_repeated_lines(str(together["text"]))
+        alone = self._read("POST", f"{self._path(self._profile)}/context", asked, UNKNOWN)
+        return "" if alone is None else str(alone["text"])
 
-    def ingest(self, messages: list[dict[str, Any]], session: str | None, agent: str | None) -> None:
-        body = {"messages": messages, "session_id": session, "agent": agent}
+    def ingest(self, talk: Conversation) -> None:
+        self._ingest(self._profile, talk.messages, talk)
+        if self._personal is not None and talk.personal:
+            self._ingest(self._personal, talk.personal, talk)
+
+    def _summary(self, profile: str, tokens: int, absent: tuple[int, ...]) -> str:
+        path = f"{self._path(profile)}/summary?tokens={max(tokens, MIN_SUMMARY_TOKENS)}"
+        found = self._read("GET", path, None, absent)
+        return "" if found is None else str(found["summary"]).strip()
+
+    def _read(self, method: str, path: str, body: Any, absent: tuple[int, ...]) -> dict[str, Any] | None:
+        """The answer, or None where its status says that there is nothing to read."""
         try:
-            self._web.request("POST", f"{self._path}/ingest", body)
+            found: dict[str, Any] = self._web.request(method, path, body)
         except TransportError as error:
-            if error.status != 404:
+            if error.status not in absent:
+                raise
+            return None
+        return found
+
+    def _ingest(self, profile: str, messages: list[dict[str, Any]], talk: Conversation) -> None:
+        body = {"messages": messages, "session_id": talk.session, "agent": talk.agent}
+        try:
+            self._web.request("POST", f"{self._path(profile)}/ingest", body)
+        except TransportError as error:
+            if error.status not in UNKNOWN:
                 raise
             self._web.request("POST", "/v1/namespaces", {"name": self._namespace})
-            self._web.request("POST", f"{self._path}/ingest", body)
+            self._web.request("POST", f"{self._path(profile)}/ingest", body)
+
+    def _path(self, profile: str) -> str:
+        return f"/v1/namespaces/{quote(self._namespace, safe='')}/profiles/{quote(profile, safe='')}"
 
 
-class FolderTransport:
-    """The data folder itself, when no other process has it open. Opening it is slower than connecting to a server."""
-
-    def __init__(self, data: str | None, namespace: str, profile: str, left: RemainingSeconds) -> None:
-        self._data = data
-        self._names = namespace, profile
-        self._left = left
-
-    def summary(self, tokens: int) -> str:
-        from holdfast.service.sync import Holdfast
-
-        with Holdfast.open(self._data) as holdfast:
-            return holdfast.profile(*self._names).summary()
-
-    def context(self, query: str, how: PromptContext) -> str:
-        from holdfast.service.sync import Holdfast
-
-        with Holdfast.open(self._data) as holdfast:
-            return holdfast.profile(*self._names).context(query, **how.arguments).text
-
-    def ingest(self, messages: list[dict[str, Any]], session: str | None, agent: str | None) -> None:
-        from holdfast.service.sync import Holdfast
-
-        with Holdfast.open(self._data) as holdfast:
-            profile = holdfast.profile(*self._names)
-            profile.ingest(messages, session_id=session, agent=agent)
-            profile.settle(max(self._left() - 0.3, 0.0))  # no other process would digest the messages
+def _without_repeated_lines(text: str) -> str:
+    """Each line once: what users say about themselves stands in the project's profile and in the personal one."""
+    lines = {_ORIGIN.sub("", line, count=1): None for line in text.splitlines()}
+    return "\n".join(lines)

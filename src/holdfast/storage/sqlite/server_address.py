@@ -23,12 +23,20 @@ class ServerAddress(NamedTuple):
     token: str
 
 
-def announce(folder: Path, address: ServerAddress) -> None:
-    """Write the address file atomically."""
+class _Announcement(NamedTuple):
+    address: ServerAddress
+    process: int
+    background: bool
+
+
+def announce(folder: Path, address: ServerAddress, *, background: bool = False) -> None:
+    """Write the address file atomically. A background process makes way for a server that its user starts."""
+    folder.mkdir(parents=True, exist_ok=True)
     fresh = folder / f"{ADDRESS_FILE}.new"
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w") as out:
-        json.dump({"url": address.url, "token": address.token, "process": os.getpid()}, out)
+        announced = {"url": address.url, "token": address.token, "process": os.getpid(), "background": background}
+        json.dump(announced, out)
     fresh.replace(folder / ADDRESS_FILE)
 
 
@@ -40,14 +48,22 @@ def withdraw(folder: Path) -> None:
 def load_address(folder: Path) -> ServerAddress | None:
     """The last announced address; its server may be gone."""
     announced = _load_announcement(folder)
-    return None if announced is None else announced[0]
+    return None if announced is None else announced.address
 
 
 def load_live_address(folder: Path) -> ServerAddress | None:
     """The address of the process that has the folder open now. An older one is ignored: another program may have taken
     its port and must not get the token."""
     announced = _load_announcement(folder)
-    return announced[0] if announced is not None and announced[1] == last_owner(folder) else None
+    return announced.address if announced is not None and announced.process == last_owner(folder) else None
+
+
+def background_process(folder: Path) -> int | None:
+    """The id of the background process that has the folder open."""
+    announced = _load_announcement(folder)
+    if announced is None or not announced.background or announced.process != last_owner(folder):
+        return None
+    return announced.process
 
 
 def last_owner(folder: Path) -> int | None:
@@ -58,9 +74,10 @@ def last_owner(folder: Path) -> int | None:
         return None
 
 
-def _load_announcement(folder: Path) -> tuple[ServerAddress, int] | None:
+def _load_announcement(folder: Path) -> _Announcement | None:
     try:
-        announced = json.loads((folder / ADDRESS_FILE).read_text())
-        return ServerAddress(str(announced["url"]), str(announced["token"])), int(announced["process"])
+        found = json.loads((folder / ADDRESS_FILE).read_text())
+        address = ServerAddress(str(found["url"]), str(found["token"]))
+        return _Announcement(address, int(found["process"]), found.get("background") is True)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -1,0 +1,61 @@
+"""Checks for `holdfast doctor` whether coding agents have their memory: the clients' settings, and the server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from holdfast.cli.hooks import clients
+from holdfast.cli.hooks.background import running_server
+from holdfast.cli.hooks.clients import CLIENTS
+from holdfast.cli.hooks.hook_state import HookState
+from holdfast.cli.hooks.settings_files import has_hooks
+from holdfast.cli.hooks.transports import HttpEndpoint, TransportError
+from holdfast.domain.errors import HoldfastError
+from holdfast.service.doctor import HealthFinding
+from holdfast.service.settings import Settings
+
+MAX_ANSWER_SECONDS = 20.0
+"""How long a server that has just started may take; hooks wait for less. Chosen by hand; not measured."""
+
+
+def memory_findings(data: str | None) -> Iterator[HealthFinding]:
+    """Whether memory is on, for each client that is connected to this Holdfast."""
+    connected = [name for name, client in CLIENTS.items() if clients.connected_entry(client) or _has_hooks(name)]
+    if not connected:
+        yield HealthFinding("ok", "No coding agent is connected; `holdfast connect` lists those on this machine")
+        return
+    try:
+        settings = Settings.read(data=data)
+    except HoldfastError:  # the other checks tell about it
+        return
+    for name in connected:
+        how = "with hooks" if _has_hooks(name) else "without hooks: it remembers when asked to"
+        yield HealthFinding("ok", f"{CLIENTS[name].title} is connected, {how}")
+    if any(map(_has_hooks, connected)):
+        yield _server_finding(settings, connected)
+    if failure := HookState(settings).last_failure():
+        yield HealthFinding("warn", f"A conversation was not stored: {failure}", "The next one stores it, if it can.")
+
+
+def _has_hooks(name: str) -> bool:
+    with suppress(HoldfastError):
+        return has_hooks(name, CLIENTS[name])
+    return False
+
+
+def _server_finding(settings: Settings, connected: list[str]) -> HealthFinding:
+    urls = {clients.entry_variables(name).get("HOLDFAST_URL", "") for name in connected}
+    start = time.monotonic()
+    endpoint = next((clients.secret_base_url(url) for url in urls if url), None)
+    server = running_server(settings) if endpoint is None else None
+    if endpoint is None and server is None:
+        fix = "A hook starts it with the next session; `holdfast connect CLIENT --hooks` starts it now."
+        return HealthFinding("warn", "Memory is off: no background process or server runs", fix)
+    web = HttpEndpoint(endpoint or (server.url if server else ""), lambda: MAX_ANSWER_SECONDS)
+    try:
+        web.request("POST", "/mcp/prompts/remember_context", {}) if endpoint else web.request("GET", "/healthz")
+    except (OSError, ValueError, TransportError) as bad:
+        return HealthFinding("warn", f"Memory is off: the server does not answer: {bad}", "Start it again.")
+    return HealthFinding("ok", f"Memory is on: the server answers in {(time.monotonic() - start) * 1000:.0f} ms")
