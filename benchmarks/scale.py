@@ -106,7 +106,7 @@ async def fill_profile(profile: LocalProfile, count: int, start: int = 0) -> Non
 async def build_index(vault: PostgresVault) -> None:
     """Until the giant has its index, which is built in the background and not measured."""
     held = "SELECT 1 FROM profile WHERE near_index IS NOT NULL"
-    while not await vault._base.read(None, lambda db: query(db, held)):  # noqa: ASYNC110  (another process builds it)
+    while not await vault._database.read(None, lambda db: query(db, held)):  # noqa: ASYNC110  (another process builds it)
         await asyncio.sleep(1)
 
 

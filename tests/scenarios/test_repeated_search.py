@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from holdfast import AsyncHoldfast, Hit
+from holdfast.domain.types import Floats
 from holdfast.service.profile.local import LocalProfile
 from holdfast.testing import HashingEmbedder
+from holdfast.text.cache import TextCache
 
 QUESTIONS = ("Where do I live?", "What is the dog called?", "my budget", "what did the sales agent say?", "green tea")
 
@@ -75,3 +77,34 @@ async def test_a_new_agent_is_known_at_once(tmp_path: Path, agent: str | None) -
         await told.remember("Green tea costs four euros.")
         hits = await profile.search("What did the sales agent say about green tea?")
         assert len(hits) == (2 if agent is None else 1)
+
+
+class CountingEmbedder(HashingEmbedder):
+    """Notes the questions that it embeds."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def embed_query(self, text: str) -> Floats:
+        self.asked.append(text)
+        return await super().embed_query(text)
+
+
+async def test_a_question_asked_again_is_not_embedded_again_until_something_is_forgotten(tmp_path: Path) -> None:
+    embedder = CountingEmbedder()
+    async with await AsyncHoldfast.open(tmp_path, embedder=embedder) as memory:
+        profile = memory.profile("app", "p")
+        kept = await profile.remember("Green tea is on offer.")
+        first = await profile.search("green tea")
+        assert await profile.search("green tea") == first
+        assert embedder.asked == ["green tea"]
+        await profile.forget(kept.id)
+        assert await profile.search("green tea") == []
+        assert embedder.asked == ["green tea", "green tea"]
+
+
+async def test_only_the_last_questions_are_held() -> None:
+    held: TextCache[int] = TextCache(2)
+    for n, text in enumerate(("one", "two", "three")):
+        held.put(n, "model", text)
+    assert [held.get("model", text) for text in ("one", "two", "three")] == [None, 1, 2]

@@ -45,6 +45,19 @@ def encode(value: Any) -> Any:
     return value
 
 
+def encode_outermost(value: Any) -> Any:
+    """Convert a dataclass, time or set as `encode` does, but leave what is in it to the writer that calls this for each
+    value it does not know."""
+    if isinstance(value, datetime):
+        return iso_text(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        names, values_of = _getter(type(value))
+        return dict(zip(names, values_of(value), strict=True))
+    if isinstance(value, frozenset | set):
+        return encode(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
 def decode(wanted: type[T], data: Any) -> T:
     """Convert a JSON value into the wanted type."""
     kind: Any = wanted

@@ -6,7 +6,6 @@ import logging
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from holdfast.domain.ports.models import Embedder
 from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Hit
@@ -88,7 +87,7 @@ class Searcher:
     async def _probe(self, question: Question, limit: int) -> Probe:
         embedder = self.models.embedder
         with stage("embed"):
-            vector = await _question_vector(embedder, question.text)
+            vector = await _question_vector(self.models, question.text)
         return Probe(
             now=self.now,
             words=question.words,
@@ -145,11 +144,18 @@ def _by_agent(hit: Hit) -> Hit:
     return hit.assessed(by_agent=True) if hit.features.get("in_window", 0.0) >= 0 and hit.role != "user" else hit
 
 
-async def _question_vector(embedder: Embedder, text: str) -> Floats | None:
-    """Embeds the question; None when the model fails, so that words and keys still find hits."""
+async def _question_vector(models: SearchModels, text: str) -> Floats | None:
+    """Embeds the question, unless it was asked lately; None when the model fails, so that words and keys still find
+    hits."""
+    embedder = models.embedder
+    known = models.question_vectors.get(embedder.model, text)
+    if known is not None:
+        return known
     append_note("models", {"model": embedder.model, "task": "embed_query", "characters": len(text)})
     try:
-        return await embedder.embed_query(text)
+        vector = await embedder.embed_query(text)
     except Exception as failure:
         log.warning("searching by words alone, the embedder failed: %s", failure)
         return None
+    models.question_vectors.put(vector, embedder.model, text)
+    return vector

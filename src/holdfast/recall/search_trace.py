@@ -52,7 +52,7 @@ def trace_of_search(
         "merged": dict(ranked.merged),
         "reasons": {hit.id: hit.reasons for hit in hits} | {id: ranked.reasons[id] for id in rest},
         "returned": [
-            {"id": hit.id, "kind": hit.kind, "score": round(hit.score, 3), "features": _rounded_features(hit.features)}
+            {"id": hit.id, "kind": hit.kind, "score": round(hit.score, 3), "features": _told_features(hit.features)}
             for hit in hits
         ],
     }  # fmt: skip
@@ -75,5 +75,5 @@ def _plain(value: Any) -> Any:
     return iso_text(value) if isinstance(value, datetime) else list(value) if isinstance(value, tuple | set) else value
 
 
-def _rounded_features(features: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, 3) for name, value in features.items() if value}
+def _told_features(features: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in features.items() if value}

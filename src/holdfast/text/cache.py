@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from weakref import WeakSet
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,6 +30,31 @@ def cached_by_text(compute: Callable[Concatenate[str, P], T]) -> Callable[Concat
     return look_up
 
 
+class TextCache(Generic[T]):
+    """What was computed from the last few texts, where computing it has to be awaited or belongs to one owner."""
+
+    def __init__(self, max_texts: int) -> None:
+        self._max_texts = max_texts
+        self._values: dict[tuple[str, ...], T] = {}
+        _caches.add(self)
+
+    def get(self, *texts: str) -> T | None:
+        return self._values.get(texts)
+
+    def put(self, value: T, *texts: str) -> None:
+        if len(self._values) >= self._max_texts:
+            del self._values[next(iter(self._values))]
+        self._values[texts] = value
+
+    def clear(self) -> None:
+        self._values.clear()
+
+
+_caches: WeakSet[TextCache[Any]] = WeakSet()
+
+
 def clear_text_caches() -> None:
     for clear in _clear_each:
         clear()
+    for cache in list(_caches):
+        cache.clear()

@@ -13,8 +13,8 @@ import pytest
 
 from holdfast.archive import format, validation
 from holdfast.domain.credentials import Credential
-from holdfast.domain.json_codec import compact_json, decode, encode
-from holdfast.domain.results import Document
+from holdfast.domain.json_codec import compact_json, decode, encode, encode_outermost
+from holdfast.domain.results import Answer, Citation, Document, Hit, Origin
 from holdfast.domain.types import Json, Memory, Message
 from holdfast.storage import inventory, rows
 
@@ -91,3 +91,16 @@ def test_numbers_that_json_does_not_have_are_refused() -> None:
 def test_the_codec_loads_neither_pydantic_nor_numpy() -> None:
     code = "import sys, holdfast.domain.json_codec; print([m for m in ('pydantic', 'numpy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_a_writer_that_asks_for_each_form_writes_what_encode_returns() -> None:
+    at = datetime(2026, 1, 2, 3, 4, 5, 600, UTC)
+    hit = Hit(
+        id="1", kind="fact", content="tea", summary="tea", score=0.5, channels={"words": 1}, session_id=None,
+        created_at=at, sources=("a", "b"), metadata={"shelf": [1, {"deep": None}]}, origin=Origin("app", "p"),
+    )  # fmt: skip
+    answer = Answer("Tea.", (Citation("1", "tea"),), (hit,), 0.9)
+    written = json.dumps({"answer": answer, "names": {"b", "a"}, "at": at}, default=encode_outermost)
+    assert json.loads(written) == {"answer": encode(answer), "names": ["a", "b"], "at": "2026-01-02T03:04:05.000600Z"}
+    with pytest.raises(TypeError):
+        encode_outermost(object())

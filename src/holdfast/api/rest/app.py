@@ -45,7 +45,7 @@ log = logging.getLogger("holdfast")
 API_VERSION = "1"
 """The version of the HTTP interface. Anyone may read it; the product's version is only for those who are signed in."""
 ROUTERS = (  # routes are tried in order, so the most requested ones come first
-    mcp.router, cloudflare_agent_memory.router, memories.router, listing.router, across.router, journal.router,
+    memories.router, mcp.router, cloudflare_agent_memory.router, listing.router, across.router, journal.router,
     key_value.router,
     retention.router, curation.router, kinds.router, graph.router, archive.router, admin.router, documents.router,
     notes.router, secret_url.router,

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import cached_property
+from typing import Any, cast
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import Scope
 
@@ -36,13 +39,44 @@ class GuardedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle = super().get_route_handler()
         guards = [each.call for each in self.dependant.dependencies if hasattr(each.call, "need")]
+        takes_body_only = self._takes_body_only(guards)
 
         async def guarded(request: Request) -> Response:
             for guard in guards:
                 await guard(request)  # type: ignore[misc]
-            return await handle(JsonRequest(request.scope, request.receive))
+            asked = JsonRequest(request.scope, request.receive)
+            body = await self._valid_body(asked) if takes_body_only else None
+            if body is None:
+                return await handle(asked)
+            response: Response = await self.endpoint(request=asked, body=body)
+            return response
 
         return guarded
+
+    def _takes_body_only(self, guards: list[Any]) -> bool:
+        """Whether its function takes the request and a body and nothing else. Then a valid body goes straight to it:
+        FastAPI's own way there takes as long as all the rest of a request."""
+        given = self.dependant
+        others = (given.path_params, given.query_params, given.header_params, given.cookie_params)
+        return (
+            not any(others)
+            and [each.name for each in given.body_params] == ["body"]
+            and given.request_param_name == "request"
+            and isinstance(given.body_params[0].field_info.annotation, type)
+            and issubclass(given.body_params[0].field_info.annotation, BaseModel)
+            and len(guards) == len(given.dependencies)
+        )
+
+    async def _valid_body(self, request: JsonRequest) -> BaseModel | None:
+        """The body; None for one that is not valid, which FastAPI reports."""
+        if self.body_field is None or request.headers.get("content-type") != "application/json":
+            return None
+        try:
+            given = await request.json()
+        except (ValueError, RecursionError, ClientDisconnect):
+            return None
+        body, wrong = self.body_field.validate(given, {}, loc=("body",))
+        return None if wrong else cast(BaseModel, body)
 
 
 class GuardedRouter(APIRouter):

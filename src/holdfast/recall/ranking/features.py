@@ -137,7 +137,8 @@ def _speaker_column(items: CandidateColumns, named: list[int]) -> Column:
 def _session_columns(items: CandidateColumns, best: Column, gap: Column, together: Column) -> dict[str, Column]:
     """How good an item's session is: its best item by words and by meaning, and the sum of its items
     relative to the best session's."""
-    places, of = np.unique(items.session, return_inverse=True)
+    places: dict[int, int] = {}
+    of = np.array([places.setdefault(session, len(places)) for session in items.session.tolist()], np.int64)
     alone = items.session < 0
     lexical, meaning = np.zeros(len(places)), np.full(len(places), FAR)
     np.maximum.at(lexical, of, best)

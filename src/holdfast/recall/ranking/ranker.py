@@ -83,7 +83,8 @@ def reasons(found: Sequence[RankedItem]) -> list[dict[str, float]]:
     for start in range(0, len(found), REASONS_AT_ONCE):
         moved = _moved_by(np.stack([each.inputs for each in found[start : start + REASONS_AT_ONCE]]))
         most = np.argsort(-np.abs(moved), axis=1)[:, :MAX_REASONS].tolist()
-        why += [{names[f]: round(row[f], 3) for f in best} for best, row in zip(most, moved.tolist(), strict=True)]
+        rounded = np.round(moved, 3).tolist()
+        why += [{names[f]: row[f] for f in best} for best, row in zip(most, rounded, strict=True)]
     return why
 
 

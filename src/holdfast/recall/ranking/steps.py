@@ -17,7 +17,7 @@ from holdfast.domain.ports.search import Proposals
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Assessment, Hit
 from holdfast.domain.timestamps import to_micros
-from holdfast.domain.types import SECOND_HAND_TRUST, Item, Memory, Message, Where
+from holdfast.domain.types import SECOND_HAND_TRUST, Floats, Item, Memory, Message, Where
 from holdfast.recall.hits import hit_of, redacted_hits, said_messages, superseded_unseen, without_wrong_words
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.fit import NearnessByText
@@ -25,6 +25,7 @@ from holdfast.recall.ranking.ranker import RankedItem, ranked_items, reasons
 from holdfast.recall.ranking.recency import newest_first
 from holdfast.recall.ranking.trust import with_hearsay
 from holdfast.text import tokens
+from holdfast.text.cache import TextCache
 from holdfast.text.redaction import redacted_text
 
 log = logging.getLogger("holdfast")
@@ -34,6 +35,8 @@ MAX_AGE_LOSS = 1.0
 MARK_SHARE = 0.02
 """The share of its score by which one mark moves a memory; there are at most five, so a
 tenth in all. Chosen by hand."""
+MAX_QUESTION_VECTORS = 256
+"""How many questions' vectors are held: 400 kB. Chosen by hand."""
 ENDED_TASK_LOSS = 3.0
 """How much a task's score loses once its session has ended. Chosen by hand: enough to rank below current items."""
 
@@ -46,6 +49,8 @@ class SearchModels:
     reranker: Reranker | None = None
     half_life_days: float | None = None
     """Days after which an item has lost half of MAX_AGE_LOSS; None for no loss."""
+    question_vectors: TextCache[Floats] = field(default_factory=lambda: TextCache(MAX_QUESTION_VECTORS), compare=False)
+    """Model and question → vector. A turn of a conversation often asks for context and for an answer with one text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -66,7 +65,6 @@ def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Pro
     allowed = _allowed_mask(db, cache, probe)
     postings = _load_postings(db, cache, probe.words)
     by_key, in_window = _rows_by_key(db, cache, probe, allowed), _rows_in_window(db, cache, probe, allowed)
-    agents = cache.agents(db) if probe.agents else ()
     weight = np.zeros(len(cache))
     idf = bm25_weights([frequency for *_, frequency in postings], len(cache))
     for each, (rows, times, _) in zip(idf, postings, strict=True):
@@ -88,7 +86,7 @@ def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Pro
         "key": _rank_by_row(by_key),
         "time": _rank_by_row(in_window),
     }
-    return replace(_proposals(db, cache, probe, postings, cosines, channels), agents=agents)
+    return _proposals(db, cache, probe, postings, cosines, channels)
 
 
 def _ranks(cache: VectorCache, rows: Ints, scores: NDArray[Any], probe: Probe) -> tuple[Channel, Channel]:
@@ -246,9 +244,9 @@ def _proposals(
     place_of = dict(zip(listed, found.of.tolist(), strict=True))
     for name, channel in channels.items():
         for row, rank in channel.items():
-            if row in place_of:
-                ranks = ranks_of[place_of[row]]
-                ranks[name] = min(rank, ranks.get(name, rank))
+            place = place_of.get(row)
+            if place is not None and ranks_of[place].get(name, rank) >= rank:
+                ranks_of[place][name] = rank
     cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
     return Proposals(
         items=found.items,
@@ -262,6 +260,7 @@ def _proposals(
         parts=len(cache),
         mean_length=cache.mean_length,
         frequency=tuple([frequency for _, _, frequency in postings]),
+        agents=cache.agents(db) if probe.agents else (),
         known_columns=found.columns,
     )
 

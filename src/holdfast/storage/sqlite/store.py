@@ -178,6 +178,8 @@ class SqliteStore:
             cache = self._cache
             if cache is None or len(cache) > MAX_PARTS_SEARCHED_IN_PLACE or cache.model != probe.model:
                 raise CacheMiss
+            if not cache.postings.keys() >= set(probe.words):
+                raise CacheMiss
             return propose(None, cache, probe)
         finally:
             self._cache_lock.release()

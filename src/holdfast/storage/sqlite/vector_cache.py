@@ -99,16 +99,17 @@ class PartTable:
 
     def found(self, rows: Sequence[int]) -> FoundParts:
         """The parts of these rows, all of which are in the table."""
-        places = [self._places[row] for row in rows]
+        places = list(map(self._places.__getitem__, rows))
         numbers = self._numbers[places]
-        _, first, item = np.unique(numbers[:, _ITEM], return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        leading = first[order]
-        about = numbers[leading].T
+        known: dict[int, int] = {}
+        of = [known.setdefault(item, len(known)) for item in numbers[:, _ITEM].tolist()]
+        leading = places
+        if len(known) < len(places):
+            last_first = dict(zip(reversed(of), reversed(places), strict=True))
+            leading = [last_first[n] for n in range(len(known))]
+        about = self._numbers[leading].T
         return FoundParts(
-            items=tuple([self._candidates[places[n]] for n in leading.tolist()]),
+            items=tuple(map(self._candidates.__getitem__, leading)),
             columns=CandidateColumns(
                 memory=about[_MEMORY] == 1,
                 session=about[_SESSION],
@@ -119,9 +120,9 @@ class PartTable:
                 at=about[_AT],
                 speakers=tuple(self._speakers),
             ),
-            of=rank[item],
+            of=np.array(of, np.int64),
             number=numbers[:, _NUMBER],
-            tokens=tuple([self._tokens[place] for place in places]),
+            tokens=tuple(map(self._tokens.__getitem__, places)),
         )
 
 
@@ -143,6 +144,7 @@ class VectorCache:
         """The details of parts as read by a search."""
         self.postings: dict[str, Posting] = {}
         """Word → its posting as read by a search."""
+        self._occurrences = 0
         self.neighbours: dict[int, tuple[int, ...]] = {}
         """Row → the rows of the messages beside it, as read by a search."""
         self._keys: set[str] | None = None
@@ -207,8 +209,8 @@ class VectorCache:
 
     def note_change(self, change: Change) -> None:
         """Drop what a search read that the change makes out of date."""
-        for word in {word for part in change.parts for word in part.words}:
-            self.postings.pop(word, None)
+        for word in {word for part in change.parts for word in part.words}.intersection(self.postings):
+            self._occurrences -= len(self.postings.pop(word)[0])
         if change.messages:
             self.neighbours.clear()
         if change.inserted:  # the messages after them have moved
@@ -222,9 +224,11 @@ class VectorCache:
             self._next_expiry = None
 
     def add_posting(self, word: str, posting: Posting) -> None:
-        if sum(len(rows) for rows, *_ in self.postings.values()) > MAX_CACHED_OCCURRENCES:
+        if self._occurrences > MAX_CACHED_OCCURRENCES:
             self.postings.clear()
+            self._occurrences = 0
         self.postings[word] = posting
+        self._occurrences += len(posting[0])
 
     def add(self, parts: Iterable[tuple[int, int, bool, bool]]) -> None:
         """Add new parts, as (n, length, live, memory) in ascending order."""

@@ -13,7 +13,6 @@ from holdfast.api.rest.auth import named_profile, requires
 from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json
 from holdfast.api.rest.routes.memories import IN, ContextBody, RecallBody, SearchBody, streamed_answer
-from holdfast.domain.json_codec import encode
 from holdfast.domain.results import Answer, Context, Origin
 from holdfast.service.across import AsyncAcross, named_profiles, unreadable_profile
 
@@ -46,14 +45,14 @@ class ContextAcross(ContextBody, Among): ...
 async def search(request: Request, body: SearchAcross) -> Json:
     """Search several profiles. All hits are ranked together; each has its origin."""
     asked: Any = body.asked()
-    return Json({"hits": encode(await (await _across(request, body)).search(body.query, **asked))})
+    return Json({"hits": await (await _across(request, body)).search(body.query, **asked)})
 
 
 @router.post(IN + "/recall", dependencies=[among], response_model=Answer)
 async def recall(request: Request, body: RecallAcross) -> Json:
     """Answer a question from several profiles. Each citation has its origin."""
     asked: Any = body.asked()
-    return Json(encode(await (await _across(request, body)).recall(body.query, **asked)))
+    return Json(await (await _across(request, body)).recall(body.query, **asked))
 
 
 @router.post(IN + "/recall/stream", dependencies=[among], response_class=StreamingResponse)
@@ -67,7 +66,7 @@ async def recall_stream(request: Request, body: RecallAcross) -> StreamingRespon
 async def context(request: Request, body: ContextAcross) -> Json:
     """Return a block of text from several profiles to paste into a prompt, within a token budget."""
     asked: Any = body.asked()
-    return Json(encode(await (await _across(request, body)).context(body.query, **asked)))
+    return Json(await (await _across(request, body)).context(body.query, **asked))
 
 
 async def _across(request: Request, body: Among) -> AsyncAcross:

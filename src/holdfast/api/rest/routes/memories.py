@@ -195,14 +195,14 @@ async def remember(request: Request, body: RememberBody, once: Once = None) -> J
 async def search(request: Request, body: SearchBody) -> Json:
     """Search memories and messages, and return the hits ranked by relevance."""
     asked: Any = body.asked()
-    return Json({"hits": encode(await (await profile_of(request)).search(body.query, **asked))})
+    return Json({"hits": await (await profile_of(request)).search(body.query, **asked)})
 
 
 @router.post(OF + "/recall", dependencies=[Depends(requires("read"))], response_model=Answer)
 async def recall(request: Request, body: RecallBody) -> Json:
     """Answer a question from memory, with citations. The answer is empty when nothing supports one."""
     asked: Any = body.asked()
-    return Json(encode(await (await profile_of(request)).recall(body.query, **asked)))
+    return Json(await (await profile_of(request)).recall(body.query, **asked))
 
 
 @router.post(OF + "/recall/stream", dependencies=[Depends(requires("read"))], response_class=StreamingResponse)
@@ -230,7 +230,7 @@ async def _stream_event(first: str | Answer, pieces: AsyncIterator[str | Answer]
 
 
 def _event(piece: str | Answer) -> bytes:
-    name, data = ("text", {"text": piece}) if isinstance(piece, str) else ("answer", {"answer": encode(piece)})
+    name, data = ("text", {"text": piece}) if isinstance(piece, str) else ("answer", {"answer": piece})
     return b"event: %s\ndata: %s\n\n" % (name.encode(), encode_json(data))
 
 
@@ -238,7 +238,7 @@ def _event(piece: str | Answer) -> bytes:
 async def context(request: Request, body: ContextBody) -> Json:
     """Return a block of text about a query to paste into a prompt, within a token budget."""
     asked: Any = body.asked()
-    return Json(encode(await (await profile_of(request)).context(body.query, **asked)))
+    return Json(await (await profile_of(request)).context(body.query, **asked))
 
 
 @router.get(
