@@ -40,7 +40,8 @@ def connect(
 ) -> CommandResult:
     """Set up a coding agent or chat app to use this memory.
 
-    Without a client, list the clients of this machine and what would change. A copy of each changed file is kept beside it, and --undo restores it.
+    Without a client, list the clients of this machine and what would change. A copy of each changed file is kept
+    beside it, and --undo restores it.
     """
     if client is not None and client not in CLIENTS:
         raise InvalidInput(f"{quoted_value(client)} is not a known client; use one of {CLIENT_NAMES}.", field="client")
