@@ -98,8 +98,13 @@ def note_bookmark(bookmark: str) -> None:
 
 def only_reads() -> bool:
     """Whether the operation only reads, so that no write depends on what it sees."""
+    return reading_operation() is not None
+
+
+def reading_operation() -> Operation | None:
+    """The current operation, if it only reads."""
     trail = _operation.get()
-    return trail is not None and trail.operation in READ_OPERATIONS
+    return trail if trail is not None and trail.operation in READ_OPERATIONS else None
 
 
 @contextmanager

@@ -168,7 +168,8 @@ class PostgresJournal:
         return (*row[:-1], self._cipher.decrypt(row[-1]))
 
     async def _read(self, statement: str, *bound: Any) -> list[tuple[Any, ...]]:
-        return await self._database.read(self._profile, lambda db: query(db, statement, (self._profile, *bound)))
+        (found,) = await self._database.read_rows(self._profile, (statement, (self._profile, *bound)))
+        return found
 
 
 async def record_change(db: Db, profile: int, change: Change, applied: Applied, cipher: ProfileCipher) -> None:

@@ -80,6 +80,11 @@ SELECT held.part, asked.word, held.times
 """
 
 
+def agent_statements(profile: int) -> list[BoundStatement]:
+    """Statements for the agents that wrote anything; one index lookup per agent, however much it wrote."""
+    return [(_AGENTS.format(table=table), {"p": profile, "limit": MAX_AGENTS}) for table in ("message", "memory")]
+
+
 @dataclass(frozen=True)
 class CorpusStatistics:
     """The statistics of a profile that BM25 needs."""
@@ -142,15 +147,13 @@ class PostgresSearch:
         decided = [mark for mark, read in zip(self._word_hashes(), statistics.read, strict=True) if read]
         bound = {"p": self.profile, "parts": wanted, "model": self.probe.model, "words": decided}
         found, postings, *writers = await run_pipeline(
-            self.db, (_PART_ROWS, bound), (_POSTINGS, bound), *self._agent_statements()
+            self.db,
+            (_PART_ROWS, bound),
+            (_POSTINGS, bound),
+            *(agent_statements(self.profile) if self.probe.agents else ()),
         )
         agents = sorted({agent for rows in writers for (agent,) in rows})
         return replace(self._proposals(found, postings, statistics), agents=tuple(agents))
-
-    def _agent_statements(self) -> list[BoundStatement]:
-        """Statements for the agents that wrote anything; one index lookup per agent, however much it wrote."""
-        bound = {"p": self.profile, "limit": MAX_AGENTS}
-        return [(_AGENTS.format(table=table), bound) for table in ("message", "memory") if self.probe.agents]
 
     def _word_hashes(self) -> list[str]:
         return [self.cipher.keyed_hash(word) for word in self.probe.words]

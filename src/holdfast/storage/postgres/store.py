@@ -17,7 +17,9 @@ from holdfast.storage.dry_run import DryRunRollback
 from holdfast.storage.facets import TAGS, count_rows
 from holdfast.storage.postgres import rows
 from holdfast.storage.postgres.apply import PostgresChangeWriter
-from holdfast.storage.postgres.connections import Database, Db, Row, memory_numbers, query
+from holdfast.storage.postgres.cache.profile import NumberedRow, ProfileCaches, StoredItem
+from holdfast.storage.postgres.cache.reader import CachedProfile
+from holdfast.storage.postgres.connections import Database, Db, Row, query
 from holdfast.storage.postgres.documents import PostgresDocumentStore
 from holdfast.storage.postgres.encryption import ENCRYPTED_MEMORY_COLUMNS, ENCRYPTED_MESSAGE_COLUMNS, ProfileCipher
 from holdfast.storage.postgres.graph import PostgresGraphStore
@@ -30,8 +32,9 @@ from holdfast.text.cache import clear_text_caches
 
 
 class PostgresStore:
-    def __init__(self, database: Database, profile: int, cipher: ProfileCipher) -> None:
+    def __init__(self, database: Database, profile: int, cipher: ProfileCipher, caches: ProfileCaches) -> None:
         self._database = database
+        self._cached = CachedProfile(database, profile, cipher, caches)
         self.profile = profile
         self._cipher = cipher
         self._parts = 0
@@ -51,34 +54,45 @@ class PostgresStore:
             applied = await self._database.write(self.profile, run)
         except DryRunRollback as rollback:
             return rollback.applied
+        finally:
+            self._cached.note_write()
         if change.erases:
             clear_text_caches()
         return applied
 
     async def get(self, ids: Sequence[str]) -> list[Item]:
         """A plain id is looked up among messages, then among current memories, then everywhere."""
+        cache = self._cached.current()
+        known = {} if cache is None else {id: cache.items[id] for id in ids if id in cache.items}
+        missing = [id for id in ids if id not in known]
+        if missing:
+            known |= await self._load_items(missing)
+        return [self._item(*known[id]) for id in ids if id in known]
+
+    async def _load_items(self, ids: Sequence[str]) -> dict[str, StoredItem]:
         bound = (self.profile, list(ids))
+        messages = f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE profile = %s AND id = ANY(%s)"
         memories = f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND"
+        (said, current), cache = await self._cached.read(
+            (messages, bound), (f"{memories} id = ANY(%s) AND superseded_by IS NULL", bound)
+        )
+        found = {row[0]: (False, row) for row in said} | {row[0]: (True, row) for row in current}
+        if cache is not None:
+            cache.add_items(found)
+        left = [id for id in ids if id not in found]
+        return found | (await self._load_versions(left) if left else {})
 
-        async def run(db: Db) -> dict[str, Item]:
-            found: dict[str, Item] = {}
-            said = f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE profile = %s AND id = ANY(%s)"
-            for row in await query(db, said, bound):
-                found[row[0]] = self._message(row)
-            for row in await query(db, f"{memories} id = ANY(%s) AND superseded_by IS NULL", bound):
-                found[row[0]] = self._memory(row)
-            if left := [id for id in ids if id not in found]:
-                numbers = await memory_numbers(db, self.profile, left)
-                loaded = await query(
-                    db, memories.replace("SELECT", "SELECT n,", 1) + " n = ANY(%s)",
-                    (self.profile, list(set(numbers.values()))),
-                )  # fmt: skip
-                items = {row[0]: self._memory(row[1:]) for row in loaded}
-                found |= {id: items[n] for id, n in numbers.items() if n in items}
-            return found
+    async def _load_versions(self, references: Sequence[str]) -> dict[str, StoredItem]:
+        """Reference → the row of that version, or of the newest version of an id."""
+        statement = f"SELECT n, {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND n = ANY(%s)"
 
-        found = await self._database.read(self.profile, run) if ids else {}
-        return [found[id] for id in ids if id in found]
+        async def run(db: Db) -> dict[str, StoredItem]:
+            numbers = await rows.memory_numbers(db, self.profile, references)
+            loaded = await query(db, statement, (self.profile, list(set(numbers.values()))))
+            versions = {row[0]: (True, row[1:]) for row in loaded}
+            return {reference: versions[n] for reference, n in numbers.items() if n in versions}
+
+        return await self._database.read(self.profile, run)
 
     async def scan(
         self,
@@ -157,12 +171,15 @@ class PostgresStore:
         """
 
         async def run(db: Db) -> list[Row]:
-            n = (await memory_numbers(db, self.profile, [id])).get(id)
+            n = (await rows.memory_numbers(db, self.profile, [id])).get(id)
             return [] if n is None else await query(db, statement, {"p": self.profile, "n": n})
 
         return [self._memory(row) for row in await self._database.read(self.profile, run)]
 
     async def propose(self, probe: Probe) -> Proposals:
+        found = await self._cached.propose(probe)
+        if found is not None:
+            return found
         found = await self._database.read(
             self.profile,
             lambda db: PostgresSearch(db, self.profile, probe, self._cipher, self._parts >= MIN_INDEXED_PARTS).run(),
@@ -171,13 +188,28 @@ class PostgresStore:
         return found
 
     async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
+        cache = self._cached.current()
+        known = {} if cache is None else {id: cache.resting[id] for id in messages if id in cache.resting}
+        missing = [id for id in messages if id not in known]
+        if missing:
+            known |= await self._load_resting(missing)
+        found = {n: row for each in known.values() for n, row in each}
+        return [self._memory(found[n]) for n in sorted(found)]
+
+    async def _load_resting(self, messages: Sequence[str]) -> dict[str, list[NumberedRow]]:
+        """Message → the numbers and rows of the memories that rest on it."""
         statement = (
-            f"SELECT {rows.MEMORY}, {rows.SOURCES} "
-            "FROM (SELECT DISTINCT memory AS n FROM source WHERE profile = %s AND message = ANY(%s)) AS resting, "
-            "LATERAL (SELECT * FROM memory WHERE profile = %s AND memory.n = resting.n OFFSET 0) AS memory "
-            "ORDER BY memory.n"
+            f"SELECT resting.message, memory.n, {rows.MEMORY}, {rows.SOURCES} "
+            "FROM (SELECT message, memory AS n FROM source WHERE profile = %s AND message = ANY(%s)) AS resting, "
+            "LATERAL (SELECT * FROM memory WHERE profile = %s AND memory.n = resting.n OFFSET 0) AS memory"
         )
-        return [self._memory(row) for row in await self._read(statement, list(messages), self.profile)]
+        (loaded,), cache = await self._cached.read((statement, (self.profile, list(messages), self.profile)))
+        found: dict[str, list[NumberedRow]] = {id: [] for id in messages}
+        for message, n, *row in loaded:
+            found[message].append((n, tuple(row)))
+        if cache is not None:
+            cache.add_resting(found)
+        return found
 
     async def claim(self, *, now: datetime, lease: timedelta, limit: int, max_bytes: int = 2**62) -> list[Message]:
         statement = f"""
@@ -220,7 +252,7 @@ class PostgresStore:
          ORDER BY part.n LIMIT %(limit)s
         """
         bound = {"p": self.profile, "model": model, "limit": limit}
-        read = await self._database.read(self.profile, lambda db: query(db, statement, bound))
+        (read,) = await self._database.read_rows(self.profile, (statement, bound))
         return [Part(*row) for row in read]
 
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
@@ -233,7 +265,7 @@ class PostgresStore:
         """
 
         async def run(db: Db) -> list[Row]:
-            numbers = await memory_numbers(db, self.profile, ids)
+            numbers = await rows.memory_numbers(db, self.profile, ids)
             bound = {"p": self.profile, "ids": list(ids), "n": list(set(numbers.values()))}
             return await query(db, statement, bound)
 
@@ -282,7 +314,11 @@ class PostgresStore:
 
     async def _read(self, statement: str, *bound: Any) -> list[Row]:
         """Run a statement whose first parameter is this profile."""
-        return await self._database.read(self.profile, lambda db: query(db, statement, (self.profile, *bound)))
+        (found,) = await self._database.read_rows(self.profile, (statement, (self.profile, *bound)))
+        return found
+
+    def _item(self, memory: bool, row: Row) -> Item:
+        return self._memory(row) if memory else self._message(row)
 
     def _message(self, row: Row) -> Message:
         return rows.message(self._cipher.decrypt_row(row, ENCRYPTED_MESSAGE_COLUMNS))
