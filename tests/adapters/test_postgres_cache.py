@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -321,3 +322,54 @@ def test_bytes_are_counted_for_every_cache() -> None:
     caches.drop(1)
     caches.fit(1)
     assert (len(caches), caches.bytes) == (0, 0)
+
+
+def count_transactions(vault: PostgresVault, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """From now on, the number of transactions of profiles, by the method that runs them."""
+    counts: Counter[str] = Counter()
+
+    def counted(name: str, run: Any, profile: int | None, *args: Any, **more: Any) -> Any:
+        counts[name] += profile is not None
+        return run(profile, *args, **more)
+
+    for name in ("read", "read_rows", "read_row", "write"):
+        monkeypatch.setattr(vault._database, name, partial(counted, name, getattr(vault._database, name)))
+    return counts
+
+
+async def test_a_search_that_was_made_before_asks_only_for_the_change_sequence(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = PostgresVault(dsn, connections=3)
+    async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(), trace_days=0) as holdfast:
+        alice = holdfast.profile("app", "alice")
+        await alice.ingest([{"role": "user", "content": "tea in the garden"}], session_id="s", wait=True)
+        await alice.settle()
+        first = await alice.search("tea")
+        counts = count_transactions(vault, monkeypatch)
+        assert await alice.search("tea") == first
+        assert +counts == {"read_row": 1}
+
+
+async def test_several_sessions_are_digested_in_one_round(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expired memories are looked for once in a round."""
+    vault = PostgresVault(dsn, connections=3)
+    rounds = 0
+
+    async def count_round(*_: Any, **__: Any) -> int:
+        nonlocal rounds
+        rounds += 1
+        return 0
+
+    async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor()) as holdfast:
+        alice = holdfast.profile("app", "alice")
+        await alice.remember("start")
+        await alice.settle()
+        store = await vault.open("app", "alice", create=False)
+        for n in range(30):
+            await store.apply(written(message(f"tea {n}", session=f"s{n}")))
+        monkeypatch.setattr("holdfast.lifecycle.forget.sweep", count_round)
+        holdfast.runtime.worker.notify(("app", "alice"))
+        assert await alice.settle(120)
+        assert (await alice.stats()).pending == 0
+        assert 1 <= rounds <= 3

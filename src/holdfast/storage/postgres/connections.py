@@ -26,6 +26,7 @@ from psycopg.errors import (
     ReadOnlySqlTransaction,
     SerializationFailure,
 )
+from psycopg.pq import PipelineStatus
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from holdfast.domain import tracing
@@ -47,6 +48,8 @@ Db = psycopg.AsyncConnection[Row]
 Work = Callable[[Db], Awaitable[T]]
 BoundStatement = tuple[str, Any]
 """A statement and its parameters."""
+NO_ROWS: BoundStatement = ("SELECT 1 WHERE false", ())
+"""A statement that finds nothing, where a search has nothing to ask."""
 log = logging.getLogger("holdfast")
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # the errors raised here say what is wrong
 RETRY_SECONDS = 5.0
@@ -123,7 +126,7 @@ class Database:
         return await self._read(profile, lambda pool: self._transaction(pool, profile, work, writes=False))
 
     async def read_rows(self, profile: int, *statements: BoundStatement) -> list[list[Row]]:
-        """Read the rows of several statements in one snapshot and in one round trip, with results in binary format."""
+        """Read the rows of several statements in one snapshot and in one round trip."""
         return await self._read(profile, lambda pool: self._run_statements(pool, profile, statements))
 
     async def read_row(self, profile: int, statement: str, bound: Any) -> Row | None:
@@ -247,8 +250,7 @@ class Database:
         with translate_errors():
             async with asyncio.timeout(TRANSACTION_TIMEOUT_SECONDS), connections.connection() as db:
                 try:
-                    return (await run_pipeline(db, (_BEGIN_READING, None), (f"SELECT {settings}", None), *statements,
-                                               ("COMMIT", None)))[2:-1]  # fmt: skip
+                    return await _query_at_once(db, f"{_BEGIN_READING}; SELECT {settings}", statements)
                 except BaseException:
                     if not db.closed:
                         await db.rollback()
@@ -338,18 +340,36 @@ async def _find_connection_error(dsn: str) -> str:
 
 
 async def query(db: Db, statement: str, bound: Any = ()) -> list[Row]:
+    """Run a statement and return its rows. In a pipeline, this waits for all statements before it, and only a statement
+    that returns rows may be run so."""
     found = await db.execute(statement, bound)
-    return await found.fetchall() if found.description is not None else []
+    pipelined = db.pgconn.pipeline_status != PipelineStatus.OFF
+    return await found.fetchall() if pipelined or found.description is not None else []
+
+
+async def _query_at_once(db: Db, begin: str, statements: Sequence[BoundStatement]) -> list[list[Row]]:
+    """Begin a transaction, run statements and commit, as one message with one reply: of a short statement, most of the
+    time goes into messages. NO_ROWS is not sent."""
+    async with psycopg.AsyncClientCursor(db) as cursor:
+        sent = [cursor.mogrify(*each).strip() for each in statements if each is not NO_ROWS]
+        await cursor.execute("; ".join([begin, *sent, "COMMIT"]).encode(db.info.encoding))
+        cursor.nextset()  # past BEGIN
+        found: list[list[Row]] = []
+        for each in statements:
+            if each is not NO_ROWS:
+                cursor.nextset()
+            found.append([] if each is NO_ROWS else await cursor.fetchall())
+        return found
 
 
 async def run_pipeline(db: Db, *statements: BoundStatement) -> list[list[Row]]:
-    """Run several statements in one round trip, with results in binary format."""
+    """Run several statements in one round trip, with results in binary format. NO_ROWS is not sent."""
     if len(statements) == 1:
         cursor = db.cursor(binary=True)
         return [await (await cursor.execute(*statements[0])).fetchall()]
     async with db.pipeline():
-        cursors = [await db.cursor(binary=True).execute(*each) for each in statements]
-    return [await cursor.fetchall() if cursor.description is not None else [] for cursor in cursors]
+        cursors = [None if each is NO_ROWS else await db.cursor(binary=True).execute(*each) for each in statements]
+    return [[] if cursor is None or cursor.description is None else await cursor.fetchall() for cursor in cursors]
 
 
 def columns(rows: Sequence[Row]) -> list[list[Any]]:

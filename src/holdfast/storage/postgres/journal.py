@@ -218,7 +218,7 @@ async def _insert_once(db: Db, profile: int, once: Once, applied: Applied, at: i
     row = (profile, *cipher.encrypt_row(rows.once_row(done), ANSWER_COLUMN if done.answer is not None else ()), at)
     places = ", ".join(["%s"] * len(row))
     try:
-        await db.execute(f"INSERT INTO once (profile, {rows.ONCE}, at) VALUES ({places})", row)
+        await query(db, f"INSERT INTO once (profile, {rows.ONCE}, at) VALUES ({places}) RETURNING 1", row)
     except psycopg.errors.UniqueViolation as known:
         raise Conflict(f"The idempotency key {once.key!r} was used meanwhile.") from known
 

@@ -34,10 +34,10 @@ MESSAGE_ARRAYS = ", ".join(f"%s::{_TYPES[hint]}[]" for hint in rows.MESSAGE_COLU
 """Parameters for many messages: one array per column, which unnest turns into rows."""
 
 __all__ = [
-    "MEMORY", "MESSAGE", "MESSAGE_ARRAYS", "SOURCES", "STATE", "WRITTEN_MEMORY", "WRITTEN_MESSAGE", "memory",
-    "memory_numbers", "memory_row", "message", "message_row", "version_numbers",
+    "BY_REFERENCE", "MEMORY", "MESSAGE", "MESSAGE_ARRAYS", "SOURCES", "STATE", "WRITTEN_MEMORY", "WRITTEN_MESSAGE",
+    "memory", "memory_numbers", "memory_row", "message", "message_row", "version_numbers",
 ]  # fmt: skip
-_BY_REFERENCE = """
+BY_REFERENCE = """
 SELECT wanted.ref, found.n, found.id, found.ref
   FROM unnest(%(refs)s::text[]) WITH ORDINALITY AS wanted (ref, place), LATERAL (
   SELECT n, id, ref, 0 AS rank, version FROM memory WHERE profile = %(p)s AND ref = wanted.ref
@@ -56,14 +56,14 @@ SELECT wanted.ref, found.n, found.id, found.ref
 
 async def memory_numbers(db: Db, profile: int, references: Sequence[str]) -> dict[str, int]:
     """Reference → the row of that version, or of the newest version of an id; see `Store.get`."""
-    found = await query(db, _BY_REFERENCE, {"p": profile, "refs": list(references)}) if references else []
+    found = await query(db, BY_REFERENCE, {"p": profile, "refs": list(references)}) if references else []
     return {reference: n for reference, n, _, _ in found}
 
 
 async def version_numbers(db: Db, profile: int, references: Sequence[str]) -> list[int]:
     """The rows of the versions that references name, and of all versions of a memory, newest first, for its id."""
     numbers: list[int] = []
-    for reference, n, id, ref in await query(db, _BY_REFERENCE, {"p": profile, "refs": list(references)}):
+    for reference, n, id, ref in await query(db, BY_REFERENCE, {"p": profile, "refs": list(references)}):
         every = "SELECT n FROM memory WHERE profile = %s AND ref > %s AND ref < %s AND id = %s ORDER BY version DESC"
         bound = (profile, f"{id}@", f"{id}A", id)
         numbers += [n] if ref == reference else [each for (each,) in await query(db, every, bound)]

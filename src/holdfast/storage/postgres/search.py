@@ -13,7 +13,7 @@ from holdfast.domain.ports.search import MAX_AGENTS, Candidate, Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats
 from holdfast.domain.vectors import best_rows, matrix_product, vector_of_bytes
-from holdfast.storage.postgres.connections import BoundStatement, Db, Row, query, run_pipeline
+from holdfast.storage.postgres.connections import NO_ROWS, BoundStatement, Db, Row, query, run_pipeline
 from holdfast.storage.postgres.encryption import ProfileCipher
 from holdfast.storage.postgres.hnsw import BEGIN_INDEX_SCAN, END_INDEX_SCAN, distance_ordering
 from holdfast.storage.postgres.where import KNOWN_AT, exact_condition
@@ -25,7 +25,6 @@ EXTRA_CANDIDATES = 40
 by hand; not measured."""
 MAX_TIME_CANDIDATES = 5_000
 """How many parts of a time window are considered. Chosen by hand; not measured."""
-NO_ROWS: BoundStatement = ("SELECT 1 WHERE false", ())
 
 # Each lookup is an optimisation fence (OFFSET 0) and takes its key from the one before. So there is only one order in
 # which to run them, whatever the planner estimates.

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.domain.identifiers import DOCUMENT_SESSIONS
 from holdfast.domain.ports.search import Probe, Proposals
-from holdfast.domain.results import Facets, MessagePage, Page, Stats
+from holdfast.domain.results import MessagePage, Page, Stats
 from holdfast.domain.timestamps import day_of, to_micros
 from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message, Order, Part, Vector, Where
 from holdfast.domain.vectors import vector_of_bytes
@@ -19,14 +19,14 @@ from holdfast.storage.postgres import rows
 from holdfast.storage.postgres.apply import PostgresChangeWriter
 from holdfast.storage.postgres.cache.profile import NumberedRow, ProfileCaches, StoredItem
 from holdfast.storage.postgres.cache.reader import CachedProfile
-from holdfast.storage.postgres.connections import Database, Db, Row, query
+from holdfast.storage.postgres.connections import NO_ROWS, BoundStatement, Database, Db, Row, query, run_pipeline
 from holdfast.storage.postgres.documents import PostgresDocumentStore
 from holdfast.storage.postgres.encryption import ENCRYPTED_MEMORY_COLUMNS, ENCRYPTED_MESSAGE_COLUMNS, ProfileCipher
 from holdfast.storage.postgres.graph import PostgresGraphStore
 from holdfast.storage.postgres.hnsw import MIN_INDEXED_PARTS
 from holdfast.storage.postgres.journal import PostgresJournal
 from holdfast.storage.postgres.search import PostgresSearch
-from holdfast.storage.postgres.where import KNOWN_AT, exact_condition
+from holdfast.storage.postgres.where import KNOWN_AT, exact_condition, plain_condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
 from holdfast.text.cache import clear_text_caches
 
@@ -45,7 +45,8 @@ class PostgresStore:
 
     async def apply(self, change: Change) -> Applied:
         async def run(db: Db) -> Applied:
-            applied = await PostgresChangeWriter(change, self.profile, self._cipher).run(db)
+            async with db.pipeline():  # statements whose rows nobody reads wait for no reply
+                applied = await PostgresChangeWriter(change, self.profile, self._cipher).run(db)
             if change.dry_run:
                 raise DryRunRollback(applied)
             return applied
@@ -70,29 +71,35 @@ class PostgresStore:
         return [self._item(*known[id]) for id in ids if id in known]
 
     async def _load_items(self, ids: Sequence[str]) -> dict[str, StoredItem]:
+        """Find references to versions together with ids, in one round trip. An id that is neither a message's nor a
+        current memory's takes a second one."""
         bound = (self.profile, list(ids))
+        versions = [id for id in ids if "@" in id]
         messages = f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE profile = %s AND id = ANY(%s)"
         memories = f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND"
-        (said, current), cache = await self._cached.read(
-            (messages, bound), (f"{memories} id = ANY(%s) AND superseded_by IS NULL", bound)
+        (said, current, named), cache = await self._cached.read(
+            (messages, bound),
+            (f"{memories} id = ANY(%s) AND superseded_by IS NULL", bound),
+            self._version_statement(versions) if versions else NO_ROWS,
         )
         found = {row[0]: (False, row) for row in said} | {row[0]: (True, row) for row in current}
+        found |= {row[0]: (True, row[1:]) for row in named}
         if cache is not None:
             cache.add_items(found)
-        left = [id for id in ids if id not in found]
-        return found | (await self._load_versions(left) if left else {})
+        left = [id for id in ids if id not in found and "@" not in id]
+        if left:
+            (named,) = await self._database.read_rows(self.profile, self._version_statement(left))
+            found |= {row[0]: (True, row[1:]) for row in named}
+        return found
 
-    async def _load_versions(self, references: Sequence[str]) -> dict[str, StoredItem]:
-        """Reference → the row of that version, or of the newest version of an id."""
-        statement = f"SELECT n, {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND n = ANY(%s)"
-
-        async def run(db: Db) -> dict[str, StoredItem]:
-            numbers = await rows.memory_numbers(db, self.profile, references)
-            loaded = await query(db, statement, (self.profile, list(set(numbers.values()))))
-            versions = {row[0]: (True, row[1:]) for row in loaded}
-            return {reference: versions[n] for reference, n in numbers.items() if n in versions}
-
-        return await self._database.read(self.profile, run)
+    def _version_statement(self, references: Sequence[str]) -> BoundStatement:
+        """A statement for references, each with the row of that version, or of the newest version of an id."""
+        statement = (
+            f"SELECT named.wanted, {rows.MEMORY}, {rows.SOURCES} "
+            f"FROM ({rows.BY_REFERENCE}) AS named (wanted, place, named_id, named_ref), "
+            "LATERAL (SELECT * FROM memory WHERE profile = %(p)s AND memory.n = named.place OFFSET 0) AS memory"
+        )
+        return statement, {"p": self.profile, "refs": list(references)}
 
     async def scan(
         self,
@@ -108,25 +115,31 @@ class PostgresStore:
     ) -> Page:
         after, place = continuation(order, cursor, "%s")
 
-        async def read(db: Db) -> tuple[list[Row], Facets | None]:
-            sql, bound = await self._listed(db, where, now, superseded, as_of)
-            counted = None if count is None else count_rows(count, await query(db, _counting(count, sql), bound))
-            statement = (
+        def statements(condition: Sql) -> list[BoundStatement]:
+            sql, bound = self._listed(condition, now, superseded, as_of)
+            listing = (
                 f"SELECT {rows.MEMORY}, {rows.SOURCES}, {sort_value(order)}, memory.n FROM memory WHERE {sql} "
                 f"AND {after} ORDER BY {ordering(order)} LIMIT %s"
             )
-            return await query(db, statement, [*bound, *place, min(limit + 1, 2**31)]), counted
+            counting = [] if count is None else [(_counting(count, sql), bound)]
+            return [(listing, [*bound, *place, min(limit + 1, 2**31)]), *counting]
 
-        found, counted = await self._database.read(self.profile, read)
+        async def read(db: Db) -> list[list[Row]]:
+            condition = await exact_condition(db, self.profile, self._cipher, where, "memory")
+            return await run_pipeline(db, *statements(condition))
+
+        plain = plain_condition(self._cipher, where, "memory")
+        if plain is None:
+            found, *counts = await self._database.read(self.profile, read)
+        else:
+            found, *counts = await self._database.read_rows(self.profile, *statements(plain))
         next_cursor = cursors.encode_place(order, *found[limit - 1][-2:]) if len(found) > limit else None
         page = Page(tuple(self._memory(row[:-2]) for row in found[:limit]), next_cursor)
-        return page if counted is None else page.counted(counted)
+        return page if count is None else page.counted(count_rows(count, *counts))
 
-    async def _listed(
-        self, db: Db, where: Where | None, now: datetime | None, superseded: bool, as_of: datetime | None
-    ) -> Sql:
-        """The condition on the memories that a listing has."""
-        sql, bound = await exact_condition(db, self.profile, self._cipher, where, "memory")
+    def _listed(self, condition: Sql, now: datetime | None, superseded: bool, as_of: datetime | None) -> Sql:
+        """The condition on the memories that a listing has, of those that pass the filter."""
+        sql, bound = condition
         current = "true" if superseded or as_of is not None else "superseded_by IS NULL"
         if as_of is not None:
             then = to_micros(as_of)
@@ -231,15 +244,14 @@ class PostgresStore:
             "bytes": max_bytes,
             "me": self._database.process_id,
         }  # fmt: skip
-        if not await self.waits(failed=True):
-            return []
-        found = await self._database.write(self.profile, lambda db: query(db, statement, bound))
+        found = await self._database.write(self.profile, lambda db: query(db, statement, bound), skip_bookmark=True)
         return sorted((self._message(row) for row in found), key=lambda message: message.position)
 
-    async def waits(self, *, failed: bool = False) -> bool:
-        """Whether a message waits for digestion; with `failed`, also one whose digestion failed before."""
-        statement = "SELECT 1 FROM message WHERE profile = %s AND state = 'waiting' AND (%s OR failures = 0) LIMIT 1"
-        return bool(await self._read(statement, failed))
+    async def waits(self) -> bool:
+        """Whether a message waits for digestion that never failed."""
+        return bool(
+            await self._read("SELECT 1 FROM message WHERE profile = %s AND state = 'waiting' AND failures = 0 LIMIT 1")
+        )
 
     async def unembedded_parts(self, model: str, limit: int) -> list[Part]:
         found = " UNION ALL ".join(f"(SELECT * FROM part WHERE {each} LIMIT %(limit)s)" for each in _WITHOUT_VECTOR)

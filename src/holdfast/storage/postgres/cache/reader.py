@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from holdfast.domain.ports.search import Probe, Proposals
-from holdfast.domain.tracing import Operation, reading_operation
+from holdfast.domain.tracing import Operation, steady_operation
 from holdfast.storage.postgres.cache.profile import (
     ENDED_PARTS,
     NEW_VECTORS,
@@ -16,15 +18,27 @@ from holdfast.storage.postgres.cache.profile import (
     ProfileCaches,
 )
 from holdfast.storage.postgres.cache.search import propose
-from holdfast.storage.postgres.connections import BoundStatement, Database, Row
+from holdfast.storage.postgres.connections import NO_ROWS, BoundStatement, Database, Row
 from holdfast.storage.postgres.encryption import ProfileCipher
-from holdfast.storage.postgres.search import NO_ROWS, agent_statements
+from holdfast.storage.postgres.search import agent_statements
+
+MAX_CONFIRMED_SECONDS = 1.0
+"""How long an operation relies on the change sequence that it knows. Chosen by hand: longer than almost all searches
+take, and not so long that digestion with a language model goes by what was true before it."""
+
+
+class Confirmation(NamedTuple):
+    """The change sequence that an operation was told, and until when it relies on that."""
+
+    operation: Operation
+    sequence: ChangeSequence
+    until: float
 
 
 class CachedProfile:
     """One profile, as its cache and the database have it.
 
-    An operation that only reads asks for the change sequence once: its later reads see the same state as its first,
+    A steady operation asks for the change sequence once in a while: its later reads see the same state as its first,
     unless this process has written meanwhile.
     """
 
@@ -33,8 +47,8 @@ class CachedProfile:
         self._profile = profile
         self._cipher = cipher
         self._caches = caches
-        self._confirmed: tuple[Operation, ChangeSequence] | None = None
-        """The operation that asked for the change sequence last, and the answer."""
+        self._confirmation: Confirmation | None = None
+        """The last answer for a steady operation."""
 
     @property
     def _sequence_statement(self) -> BoundStatement:
@@ -42,7 +56,7 @@ class CachedProfile:
 
     def note_write(self) -> None:
         """Ask for the change sequence again, also in an operation that knows it."""
-        self._confirmed = None
+        self._confirmation = None
 
     async def propose(self, probe: Probe) -> Proposals | None:
         """What is proposed for the probe; None for one with a filter, or where the profile is not cached."""
@@ -64,11 +78,16 @@ class CachedProfile:
 
     def current(self) -> ProfileCache | None:
         """The cache, if the current operation knows that it is up to date."""
-        operation = reading_operation()
-        if operation is None or self._confirmed is None or self._confirmed[0] is not operation:
+        sequence = self._confirmed()
+        cache = None if sequence is None else self._caches.find(self._profile)
+        return cache if cache is not None and sequence is not None and cache.is_current(sequence) else None
+
+    def _confirmed(self) -> ChangeSequence | None:
+        """The change sequence, if the current operation knows it."""
+        known, operation = self._confirmation, steady_operation()
+        if known is None or operation is not known.operation or time.monotonic() > known.until:
             return None
-        cache = self._caches.find(self._profile)
-        return cache if cache is not None and cache.is_current(self._confirmed[1]) else None
+        return known.sequence
 
     async def read(self, *statements: BoundStatement) -> tuple[list[list[Row]], ProfileCache | None]:
         """Read rows in one snapshot, with the cache that may hold them: one that is current and as new as they are."""
@@ -82,14 +101,15 @@ class CachedProfile:
     async def _sequence(self) -> ChangeSequence | None:
         """The profile's change sequence, as this operation knows it or as the database has it now; None without a
         profile."""
-        operation = reading_operation()
-        if operation is not None and self._confirmed is not None and self._confirmed[0] is operation:
-            return self._confirmed[1]
+        known = self._confirmed()
+        if known is not None:
+            return known
         found = await self._database.read_row(self._profile, *self._sequence_statement)
         if found is None:
             return None
-        sequence = ChangeSequence(*found)
-        self._confirmed = None if operation is None else (operation, sequence)
+        sequence, operation = ChangeSequence(*found), steady_operation()
+        if operation is not None:
+            self._confirmation = Confirmation(operation, sequence, time.monotonic() + MAX_CONFIRMED_SECONDS)
         return sequence
 
     async def _update(self, cache: ProfileCache, sequence: ChangeSequence, words: Sequence[str], agents: bool) -> bool:
