@@ -24,11 +24,11 @@ from holdfast.storage.postgres.encryption import ProfileCipher
 from holdfast.text.tokens import bm25_length_penalty
 
 DEFAULT_CACHE_BYTES = 128 * 1024 * 1024
-"""How much memory all caches of a process use. Chosen by hand: enough for 200 profiles of 200 messages."""
+"""How much memory all caches of a process use. Chosen by hand; not measured."""
 MAX_CACHED_PARTS = 10_000
 """Up to so many parts a profile is cached: scoring them takes the event loop about two milliseconds."""
 PART_BYTES = 900
-"""The memory that one part takes, without its tokens and its vector. Measured, on conversations of LoCoMo."""
+"""The memory that one part takes, without its tokens and its vector. Estimated from its objects; not measured."""
 MAX_CACHED_OCCURRENCES = 100_000
 """How many occurrences of words a cache holds before they are dropped: 1.6 MB. Chosen by hand; not measured."""
 MAX_CACHED_ITEMS = 2_000
