@@ -16,7 +16,7 @@ from holdfast.domain.types import Applied, Change, Forgotten, Memory, Part, Shor
 from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage import rows as stored
 from holdfast.storage.postgres import rows
-from holdfast.storage.postgres.connections import Db, Row, columns, query
+from holdfast.storage.postgres.connections import Db, Row, query
 from holdfast.storage.postgres.encryption import (
     ENCRYPTED_MEMORY_COLUMNS,
     FINGERPRINT_COLUMN,
@@ -217,7 +217,7 @@ class PostgresChangeWriter:
             "coalesce(n, nextval('item_number')) FROM unnest(%s::bigint[], %s::boolean[], %s::integer[], "
             "%s::integer[], %s::integer[], %s::integer[], %s::boolean[], %s::boolean[], %s::bytea[], %s::bigint[]) "
             "AS new (item, memory, number, start, stop, length, embed, asks, tokens, n) RETURNING n, item, number",
-            (self._profile, *columns(numbered)),
+            (self._profile, *rows.columns(numbered)),
         )
         postings: list[Row] = []
         for n, item, number in added:
@@ -228,7 +228,7 @@ class PostgresChangeWriter:
             await db.execute(
                 "INSERT INTO posting (profile, word, times, part, length, memory) SELECT %s, * FROM unnest("
                 "%s::text[], %s::integer[], %s::bigint[], %s::integer[], %s::boolean[])",
-                (self._profile, *columns(postings)),
+                (self._profile, *rows.columns(postings)),
             )
         self._parts_added += len(parts)
         self._words_added += sum(len(part.words) for part in parts.values())
@@ -255,7 +255,7 @@ class PostgresChangeWriter:
             data = vector_bytes(vector.values)
             near = "[" + ",".join([f"{value:.6g}" for value in vector_of_bytes([data])[0].tolist()]) + "]"
             written.append((vector.item, vector.number, vector.model, near, data))
-        ids, *rest = columns(written)
+        ids, *rest = rows.columns(written)
         await db.execute(_UPDATE_VECTORS, {"p": self._profile, "ids": ids, **dict(zip("nmvd", rest, strict=True))})
 
     async def _forget(self, db: Db) -> Forgotten:

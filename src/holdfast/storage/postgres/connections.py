@@ -356,9 +356,7 @@ async def _query_at_once(db: Db, begin: str, statements: Sequence[BoundStatement
         cursor.nextset()  # past BEGIN
         found: list[list[Row]] = []
         for each in statements:
-            if each is not NO_ROWS:
-                cursor.nextset()
-            found.append([] if each is NO_ROWS else await cursor.fetchall())
+            found.append([] if each is NO_ROWS or not cursor.nextset() else await cursor.fetchall())
         return found
 
 
@@ -370,11 +368,6 @@ async def run_pipeline(db: Db, *statements: BoundStatement) -> list[list[Row]]:
     async with db.pipeline():
         cursors = [None if each is NO_ROWS else await db.cursor(binary=True).execute(*each) for each in statements]
     return [[] if cursor is None or cursor.description is None else await cursor.fetchall() for cursor in cursors]
-
-
-def columns(rows: Sequence[Row]) -> list[list[Any]]:
-    """Rows as arrays for unnest, which turns them into rows again: one statement for any number of rows."""
-    return [list(column) for column in zip(*rows, strict=True)]
 
 
 class DatabaseAway(Exception):

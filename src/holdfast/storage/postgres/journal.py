@@ -28,7 +28,7 @@ from holdfast.domain.usage import Spent, Usage
 from holdfast.storage import cursors, rows
 from holdfast.storage.events import change_events
 from holdfast.storage.postgres import rows as written_rows
-from holdfast.storage.postgres.connections import Database, Db, columns, query
+from holdfast.storage.postgres.connections import Database, Db, query
 from holdfast.storage.postgres.encryption import ANSWER_COLUMN, ENCRYPTED_MESSAGE_COLUMNS, ProfileCipher
 
 
@@ -257,7 +257,7 @@ async def add_messages(db: Db, profile: int, change: Change, cipher: ProfileCiph
         db,
         f"INSERT INTO message (profile, {written_rows.WRITTEN_MESSAGE}) SELECT %s, {written_rows.WRITTEN_MESSAGE} "
         f"FROM unnest({written_rows.MESSAGE_ARRAYS}) AS new ({written_rows.WRITTEN_MESSAGE}) RETURNING id, n",
-        (p, *columns(written)),
+        (p, *written_rows.columns(written)),
     )
     return dict(added)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.domain.types import Json
 from holdfast.storage import rows
-from holdfast.storage.postgres.connections import Db, query
+from holdfast.storage.postgres.connections import Db, Row, query
 from holdfast.storage.rows import (
     STATE,
     memory,
@@ -35,7 +35,7 @@ MESSAGE_ARRAYS = ", ".join(f"%s::{_TYPES[hint]}[]" for hint in rows.MESSAGE_COLU
 
 __all__ = [
     "BY_REFERENCE", "MEMORY", "MESSAGE", "MESSAGE_ARRAYS", "SOURCES", "STATE", "WRITTEN_MEMORY", "WRITTEN_MESSAGE",
-    "memory", "memory_numbers", "memory_row", "message", "message_row", "version_numbers",
+    "columns", "memory", "memory_numbers", "memory_row", "message", "message_row", "version_numbers",
 ]  # fmt: skip
 BY_REFERENCE = """
 SELECT wanted.ref, found.n, found.id, found.ref
@@ -68,3 +68,8 @@ async def version_numbers(db: Db, profile: int, references: Sequence[str]) -> li
         bound = (profile, f"{id}@", f"{id}A", id)
         numbers += [n] if ref == reference else [each for (each,) in await query(db, every, bound)]
     return list(dict.fromkeys(numbers))
+
+
+def columns(rows: Sequence[Row]) -> list[list[Any]]:
+    """Rows as arrays for unnest, which turns them into rows again: one statement for any number of rows."""
+    return [list(column) for column in zip(*rows, strict=True)]
