@@ -189,6 +189,25 @@ def test_a_reader_sees_what_it_knows_of(readers: tuple[Cluster, Cluster, FleetMe
     ).is_client_error
 
 
+def test_a_search_sees_what_it_knows_of(readers: tuple[Cluster, Cluster, FleetMember, FleetMember]) -> None:
+    """The servers hold the profile in memory; the state they hold may be newer than the replica's, or older."""
+    _, standby, one, two = readers
+
+    def found(server: FleetMember, headers: dict[str, str] | None = None) -> set[str]:
+        answer = server.ask("POST", PROFILE_PATH + "/search", json={"query": "old or new"}, headers=headers or {})
+        return {hit["content"] for hit in answer.json()["hits"]}
+
+    assert found(one) == found(two) == {"old"}
+    answer = one.ask("POST", PROFILE_PATH + "/remember", json={"content": "new"})
+    bookmark = {"holdfast-bookmark": answer.headers["holdfast-bookmark"]}
+    assert found(one) == {"old", "new"}, "it wrote it itself"
+    assert found(two, bookmark) == {"old", "new"}, "it was told of it"
+    assert "old" in found(two), "it was not told of it"
+    assert found(two, bookmark) == {"old", "new"}, "it is told of it again"
+    standby.ask("SELECT pg_wal_replay_resume()")
+    soon(lambda: found(one) == found(two) == {"old", "new"})
+
+
 def test_one_who_did_not_look_for_a_while_is_told_nothing_old(
     readers: tuple[Cluster, Cluster, FleetMember, FleetMember],
 ) -> None:

@@ -48,7 +48,7 @@ async def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
     with psycopg.connect(server_dsn(), autocommit=True) as db:
         db.execute(f"CREATE DATABASE {name}")
     dsn = server_dsn().replace("/postgres?", f"/{name}?")
-    first = tuple(each for each in schema.migrations() if each[1] <= LEVELS[each[0]])
+    first = tuple(each for each in schema.migrations() if each[1] <= LEVELS.get(each[0], 0))
     with monkeypatch.context() as patched:
         patched.setattr(schema, "migrations", lambda: first)
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:

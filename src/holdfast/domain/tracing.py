@@ -42,6 +42,7 @@ READ_OPERATIONS = frozenset((
     "search", "recall", "context", "list", "get", "history", "messages", "sessions", "summary", "stats", "review",
     "edits",
 ))  # fmt: skip
+STEADY_OPERATIONS = READ_OPERATIONS | {"digest"}
 MAX_SPANS = 64
 _bookmarks: ContextVar[Bookmarks | None] = ContextVar("marks", default=None)
 _caller: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039  (frozen)
@@ -100,6 +101,13 @@ def only_reads() -> bool:
     """Whether the operation only reads, so that no write depends on what it sees."""
     trail = _operation.get()
     return trail is not None and trail.operation in READ_OPERATIONS
+
+
+def steady_operation() -> Operation | None:
+    """The current operation, if it may see one state of the memory for a moment: it only reads, or what it writes is
+    checked for conflicts."""
+    trail = _operation.get()
+    return trail if trail is not None and trail.operation in STEADY_OPERATIONS else None
 
 
 @contextmanager

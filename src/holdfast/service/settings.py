@@ -31,6 +31,8 @@ class Settings:
     """A streaming replica of that database, for reads."""
     connections: int = 10
     """The maximum number of connections of a process to each of them."""
+    profile_cache_bytes: int = 128 * 1024 * 1024
+    """How much memory a process uses to hold profiles of the database that are in use; 0 holds none."""
     sealed: bool = False
     """Whether new profiles in the database are encrypted; profiles in a data folder always are."""
     keyring: Path | None = None
@@ -131,6 +133,9 @@ class Settings:
             store=_address("store", found.get("store")),
             replica=_address("replica", found.get("replica")),
             connections=_count("connections", found.get("connections", 10), most=1_000),
+            profile_cache_bytes=_count(
+                "profile_cache_bytes", found.get("profile_cache_bytes", 128 * 1024 * 1024), least=0, most=2**40
+            ),
             sealed=_boolean("sealed", found.get("sealed", False)),
             keyring=_path(found.get("keyring")),
             cache=_optional(found.get("cache")),

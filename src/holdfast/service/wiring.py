@@ -156,8 +156,9 @@ def _vault(chosen: Settings) -> Vault:
             fix="Run: pip install 'holdfast[postgres]'",
         ) from absent  # fmt: skip
     return PostgresVault(
-        chosen.store, chosen.connections, replica=chosen.replica, keyring=chosen.keyring, sealed=chosen.sealed
-    )
+        chosen.store, chosen.connections, replica=chosen.replica, keyring=chosen.keyring, sealed=chosen.sealed,
+        cache_bytes=chosen.profile_cache_bytes,
+    )  # fmt: skip
 
 
 def database_source(chosen: Settings) -> Vault:

@@ -251,11 +251,15 @@ class Worker:
         except NotFound:
             return 0
         now = self._clock()
-        done = await self._digest(who, store, now)
-        if done or due.drained != asked:
-            if done:
-                await self._roll_up(who, store, now)
+        done = embedded = 0
+        most = BATCH_SIZE if self._thinking is None else 1  # a language model is slow, and others wait for their turn
+        while done < most and (digested := await self._digest(who, store, now)):  # one session after the other
+            done += digested
+            await self._roll_up(who, store, now)
             embedded = await embed_missing_parts(store, self._embedder)
+        if done or due.drained != asked:
+            if not done:
+                embedded = await embed_missing_parts(store, self._embedder)
             learned = await learn_batch(store)
             swept = await sweep(store, now=now)
             due.drained = asked if embedded < BATCH_SIZE and learned < BATCH_MEMORIES and not swept else -1

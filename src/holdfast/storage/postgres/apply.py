@@ -12,19 +12,11 @@ import psycopg
 from holdfast.domain.erasure import Leftovers, RemovedVersion, removed_ids, removed_references
 from holdfast.domain.errors import Conflict
 from holdfast.domain.timestamps import to_micros
-from holdfast.domain.types import (
-    Applied,
-    Change,
-    Forgotten,
-    Memory,
-    Part,
-    Shortened,
-    Supersede,
-)
+from holdfast.domain.types import Applied, Change, Forgotten, Memory, Part, Shortened, Supersede
 from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage import rows as stored
 from holdfast.storage.postgres import rows
-from holdfast.storage.postgres.connections import Db, Row, columns, memory_numbers, query, version_numbers
+from holdfast.storage.postgres.connections import Db, Row, query
 from holdfast.storage.postgres.encryption import (
     ENCRYPTED_MEMORY_COLUMNS,
     FINGERPRINT_COLUMN,
@@ -81,6 +73,7 @@ class PostgresChangeWriter:
         """Ids of memories of which versions were removed and others stay."""
         self._passage_sessions: set[str] = set()
         """Sessions of messages that were deleted or shortened."""
+        self._parts_added, self._words_added = 0, 0
 
     async def run(self, db: Db) -> Applied:
         change, p = self._change, self._profile
@@ -102,7 +95,7 @@ class PostgresChangeWriter:
                 f"AND item = {_ITEM_BY_REFERENCE}",
                 {"p": p, "number": number, "ref": item},
             )
-        numbers = await memory_numbers(db, p, [memory for memory, _ in change.sources])
+        numbers = await rows.memory_numbers(db, p, [memory for memory, _ in change.sources])
         for memory, message in change.sources:
             await db.execute(
                 "INSERT INTO source (profile, memory, place, message) SELECT %(p)s, %(n)s, "
@@ -115,6 +108,7 @@ class PostgresChangeWriter:
         await self._check_current(db)
         applied = Applied(frozenset(self._new), await self._forget(db))
         await self._apply_judgements(db)
+        await self._count_parts(db)
         await record_change(db, p, change, applied, self._cipher)
         if change.erases and not change.dry_run:
             eraser = PostgresEraser(db, p, self._cipher)
@@ -124,7 +118,7 @@ class PostgresChangeWriter:
 
     async def _check_current(self, db: Db) -> None:
         if self._change.current:
-            numbers = await memory_numbers(db, self._profile, self._change.current)
+            numbers = await rows.memory_numbers(db, self._profile, self._change.current)
             statement = f"SELECT n FROM memory WHERE profile = %s AND n = ANY(%s) AND {_NOT_REPLACED}"
             found = {n for (n,) in await query(db, statement, (self._profile, list(numbers.values())))}
             for id in self._change.current:
@@ -133,7 +127,7 @@ class PostgresChangeWriter:
 
     async def _apply_judgements(self, db: Db) -> None:
         """Set marks, after the forgetting: what is current again may take the place of what is gone."""
-        marked = await memory_numbers(db, self._profile, [each.memory for each in self._change.judged])
+        marked = await rows.memory_numbers(db, self._profile, [each.memory for each in self._change.judged])
         for each in self._change.judged:
             at = None if each.reviewed_at is None else to_micros(each.reviewed_at)
             await db.execute(
@@ -172,7 +166,7 @@ class PostgresChangeWriter:
         return not memory.sources or bool(await query(db, found, (self._profile, list(memory.sources))))
 
     async def _supersede(self, db: Db, pair: Supersede) -> None:
-        n = (await memory_numbers(db, self._profile, [pair.old])).get(pair.old)
+        n = (await rows.memory_numbers(db, self._profile, [pair.old])).get(pair.old)
         taken = f"UPDATE memory SET superseded_by = %s WHERE profile = %s AND n = %s AND {_NOT_REPLACED} RETURNING n"
         if n is None or not await query(db, taken, (pair.new, self._profile, n)):
             raise Conflict(f"Memory {pair.old} is no longer current; another write superseded or forgot it first.")
@@ -223,7 +217,7 @@ class PostgresChangeWriter:
             "coalesce(n, nextval('item_number')) FROM unnest(%s::bigint[], %s::boolean[], %s::integer[], "
             "%s::integer[], %s::integer[], %s::integer[], %s::boolean[], %s::boolean[], %s::bytea[], %s::bigint[]) "
             "AS new (item, memory, number, start, stop, length, embed, asks, tokens, n) RETURNING n, item, number",
-            (self._profile, *columns(numbered)),
+            (self._profile, *rows.columns(numbered)),
         )
         postings: list[Row] = []
         for n, item, number in added:
@@ -234,9 +228,10 @@ class PostgresChangeWriter:
             await db.execute(
                 "INSERT INTO posting (profile, word, times, part, length, memory) SELECT %s, * FROM unnest("
                 "%s::text[], %s::integer[], %s::bigint[], %s::integer[], %s::boolean[])",
-                (self._profile, *columns(postings)),
+                (self._profile, *rows.columns(postings)),
             )
-        await self._count(db, len(parts), sum(len(part.words) for part in parts.values()))
+        self._parts_added += len(parts)
+        self._words_added += sum(len(part.words) for part in parts.values())
 
     def _part_row(self, part: Part) -> Row:
         return (
@@ -244,10 +239,12 @@ class PostgresChangeWriter:
             len(part.words), part.embed, part.asks, self._cipher.encrypt(part.tokens),
         )  # fmt: skip
 
-    async def _count(self, db: Db, parts: int, words: int) -> None:
-        await db.execute(
-            "UPDATE profile SET parts = parts + %s, words = words + %s WHERE id = %s", (parts, words, self._profile)
-        )
+    async def _count_parts(self, db: Db) -> None:
+        if self._parts_added or self._words_added:
+            await db.execute(
+                "UPDATE profile SET parts = parts + %s, words = words + %s WHERE id = %s",
+                (self._parts_added, self._words_added, self._profile),
+            )
 
     async def _add_vectors(self, db: Db) -> None:
         vectors = {(vector.item, vector.number): vector for vector in self._change.vectors}
@@ -258,7 +255,7 @@ class PostgresChangeWriter:
             data = vector_bytes(vector.values)
             near = "[" + ",".join([f"{value:.6g}" for value in vector_of_bytes([data])[0].tolist()]) + "]"
             written.append((vector.item, vector.number, vector.model, near, data))
-        ids, *rest = columns(written)
+        ids, *rest = rows.columns(written)
         await db.execute(_UPDATE_VECTORS, {"p": self._profile, "ids": ids, **dict(zip("nmvd", rest, strict=True))})
 
     async def _forget(self, db: Db) -> Forgotten:
@@ -284,10 +281,10 @@ class PostgresChangeWriter:
             for document in await delete_documents(db, p, self._cipher, self._change.documents, sessions):
                 self._lost_documents.append(document.id)
                 self._add_lost_words(stored.document_words(document))
-        for n in await version_numbers(db, p, list(dict.fromkeys(memories))) if memories else ():
+        for n in await rows.version_numbers(db, p, list(dict.fromkeys(memories))) if memories else ():
             await self._forget_version(db, n)
         ids = list({each.id for each in self._removed})
-        self._remaining = set(await memory_numbers(db, p, ids)).intersection(ids)
+        self._remaining = set(await rows.memory_numbers(db, p, ids)).intersection(ids)
         people = self._change.people if self._change.asked_by is None else ()
         gone = removed_ids(self._removed, self._remaining)
         await scrub_changes(db, p, self._cipher, self._lost_names, gone, people)
@@ -372,7 +369,8 @@ class PostgresChangeWriter:
         parts = [n for n, _ in deleted]
         statement = "DELETE FROM posting WHERE profile = %s AND part = ANY(%s) RETURNING word"
         self._left.words.update(word for (word,) in await query(db, statement, (self._profile, parts)))
-        await self._count(db, -len(parts), -sum(length for _, length in deleted))
+        self._parts_added -= len(parts)
+        self._words_added -= sum(length for _, length in deleted)
         return sorted(parts)
 
     async def _set_live(self, db: Db, memory: int, live: bool) -> None:

@@ -26,6 +26,7 @@ from psycopg.errors import (
     ReadOnlySqlTransaction,
     SerializationFailure,
 )
+from psycopg.pq import PipelineStatus
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from holdfast.domain import tracing
@@ -45,6 +46,10 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 Db = psycopg.AsyncConnection[Row]
 Work = Callable[[Db], Awaitable[T]]
+BoundStatement = tuple[str, Any]
+"""A statement and its parameters."""
+NO_ROWS: BoundStatement = ("SELECT 1 WHERE false", ())
+"""A statement that finds nothing, where a search has nothing to ask."""
 log = logging.getLogger("holdfast")
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # the errors raised here say what is wrong
 RETRY_SECONDS = 5.0
@@ -59,10 +64,12 @@ KEEPALIVE_OPTIONS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives
 """TCP settings that detect a dead machine, unless the address sets them. Chosen by hand; not measured."""
 MAX_BOOKMARKS = 10_000
 """How many profiles' bookmarks are kept in memory. Chosen by hand; not measured."""
-_PLANNER_SETTINGS = (
-    "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
-    "SET LOCAL join_collapse_limit = 1; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off"
-)
+_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_LIMITS = {"statement_timeout": str(STATEMENT_TIMEOUT_MS), "lock_timeout": str(LOCK_TIMEOUT_MS)}
+_PLANNER_SETTINGS = {
+    "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "join_collapse_limit": "1",
+    "max_parallel_workers_per_gather": "0", "jit": "off",
+}  # fmt: skip
 """A profile's rows are few among all rows of a table, and every key begins with the profile. So index scans, nested
 loops and joins in written order are right, whatever the statistics say."""
 
@@ -87,6 +94,8 @@ class Database:
         self._bookmarks: dict[int, str] = {}
         """Profile → the bookmark of this process's last write to it."""
         self._schemas: dict[int, str] = {}
+        self.on_away: Callable[[], None] = lambda: None
+        """Called when a connection broke: the next one may lead to another server, which lacks the last changes."""
 
     def set_schema(self, profile: int, schema: str) -> None:
         """Set the partition schema of a profile's rows. Without it, queries go through the partitioned tables."""
@@ -94,6 +103,10 @@ class Database:
 
     def schema(self, profile: int) -> str:
         return self._schemas.get(profile, "public")
+
+    def is_partitioned(self, profile: int) -> bool:
+        """Whether triggers advance the profile's change sequence: only partitions have them, not Citus's tables."""
+        return profile in self._schemas
 
     @property
     def opened(self) -> bool:
@@ -110,20 +123,40 @@ class Database:
 
         It may run on the replica, once that has everything this caller has read or written.
         """
+        return await self._read(profile, lambda pool: self._transaction(pool, profile, work, writes=False))
+
+    async def read_rows(self, profile: int, *statements: BoundStatement) -> list[list[Row]]:
+        """Read the rows of several statements in one snapshot and in one round trip."""
+        return await self._read(profile, lambda pool: self._run_statements(pool, profile, statements))
+
+    async def read_row(self, profile: int, statement: str, bound: Any) -> Row | None:
+        """Read one row of the catalogue that belongs to a profile, outside of a transaction."""
+
+        async def attempt(connections: AsyncConnectionPool[Db]) -> Row | None:
+            if self._closed:
+                raise Closed("This database was closed.")
+            with translate_errors():
+                async with asyncio.timeout(TRANSACTION_TIMEOUT_SECONDS), connections.connection() as db:
+                    return await (await db.execute(statement, bound)).fetchone()
+
+        return await self._read(profile, attempt)
+
+    async def _read(self, profile: int | None, attempt: Callable[[AsyncConnectionPool[Db]], Awaitable[T]]) -> T:
+        """Read from the replica if it may be used, otherwise from the primary."""
         if self._replica is None or profile is None or not tracing.only_reads():
-            return await self._with_retry(lambda: self._transaction(self._pool, profile, work, writes=False))
+            return await self._with_retry(lambda: attempt(self._pool))
         await self._ensure_open()
         needed = later_bookmark(self._bookmarks.get(profile), tracing.needed_bookmark())
         if await self._replica.has_reached(needed, self._primary_position):
             try:
-                found = await self._transaction(self._replica.pool, profile, work, writes=False)
+                found = await attempt(self._replica.pool)
                 tracing.note(read_from="replica")
                 return found
             except (DatabaseAway, Busy, Conflict) as away:
                 log.warning("the replica does not respond, using the primary: %s", away)
                 self._replica.suspend()
         tracing.note(read_from="primary")
-        return await self._with_retry(lambda: self._transaction(self._pool, profile, work, writes=False))
+        return await self._with_retry(lambda: attempt(self._pool))
 
     async def write(
         self,
@@ -157,6 +190,7 @@ class Database:
                 await self._ensure_open()
                 return await attempt()
             except DatabaseAway as away:
+                self.on_away()
                 if time.monotonic() + wait > until or self._closed:
                     why = await _find_connection_error(self.dsn) or str(away)
                     raise Busy(f"The database does not answer: {why}", fix="Nothing was written. Try again.") from away
@@ -205,16 +239,35 @@ class Database:
                 ) from away
             raise
 
+    async def _run_statements(
+        self, connections: AsyncConnectionPool[Db], profile: int, statements: Sequence[BoundStatement]
+    ) -> list[list[Row]]:
+        if self._closed:
+            raise Closed("This database was closed.")
+        settings = ", ".join(
+            f"set_config('{name}', '{value}', true)" for name, value in self._settings(profile).items()
+        )
+        with translate_errors():
+            async with asyncio.timeout(TRANSACTION_TIMEOUT_SECONDS), connections.connection() as db:
+                try:
+                    return await _query_at_once(db, f"{_BEGIN_READING}; SELECT {settings}", statements)
+                except BaseException:
+                    if not db.closed:
+                        await db.rollback()
+                    raise
+
     def _begin(self, profile: int | None, writes: bool) -> str:
         """The statements that begin a transaction with its limits, schema and role, in one round trip."""
-        kind = "" if writes else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        limits = f"SET LOCAL statement_timeout = {STATEMENT_TIMEOUT_MS}; SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"
+        settings = "; ".join(f"SET LOCAL {name} = {value}" for name, value in self._settings(profile).items())
+        return f"{'BEGIN' if writes else _BEGIN_READING}; {settings}"
+
+    def _settings(self, profile: int | None) -> dict[str, str]:
+        """The settings of a transaction: its limits and, for a profile, its schema and role."""
         if profile is None:
-            return f"BEGIN{kind}; {limits}"
-        return (
-            f"BEGIN{kind}; {limits}; {_PLANNER_SETTINGS}; SET LOCAL search_path = {self.schema(profile)}, public; "
-            f"SET LOCAL ROLE {ROLE}; SET LOCAL holdfast.profile = '{int(profile)}'"
-        )
+            return _LIMITS
+        return _LIMITS | _PLANNER_SETTINGS | {
+            "search_path": f"{self.schema(profile)}, public", "role": ROLE, "holdfast.profile": str(int(profile)),
+        }  # fmt: skip
 
     def _record_bookmark(self, profile: int | None, bookmark: str) -> None:
         if profile is not None:
@@ -287,60 +340,34 @@ async def _find_connection_error(dsn: str) -> str:
 
 
 async def query(db: Db, statement: str, bound: Any = ()) -> list[Row]:
+    """Run a statement and return its rows. In a pipeline, this waits for all statements before it, and only a statement
+    that returns rows may be run so."""
     found = await db.execute(statement, bound)
-    return await found.fetchall() if found.description is not None else []
+    pipelined = db.pgconn.pipeline_status != PipelineStatus.OFF
+    return await found.fetchall() if pipelined or found.description is not None else []
 
 
-_BY_REFERENCE = """
-SELECT wanted.ref, found.n, found.id, found.ref
-  FROM unnest(%(refs)s::text[]) WITH ORDINALITY AS wanted (ref, place), LATERAL (
-  SELECT n, id, ref, 0 AS rank, version FROM memory WHERE profile = %(p)s AND ref = wanted.ref
-  UNION ALL
-  SELECT n, id, ref, 1, version FROM memory
-   WHERE profile = %(p)s AND ref > wanted.ref || '@' AND ref < wanted.ref || 'A' AND id = wanted.ref
-  UNION ALL
-  SELECT memory.n, memory.id, memory.ref, 2, memory.version
-    FROM (SELECT id FROM memory WHERE profile = %(p)s AND origin = wanted.ref OFFSET 0) AS drafted,
-    LATERAL (SELECT * FROM memory WHERE profile = %(p)s AND ref > drafted.id || '@' AND ref < drafted.id || 'A'
-             AND memory.id = drafted.id OFFSET 0) AS memory
-  ORDER BY 4, 5 DESC LIMIT 1
-) AS found ORDER BY wanted.place
-"""
-
-
-async def memory_numbers(db: Db, profile: int, references: Sequence[str]) -> dict[str, int]:
-    """Reference → the row of that version, or of the newest version of an id; see `Store.get`."""
-    found = await query(db, _BY_REFERENCE, {"p": profile, "refs": list(references)}) if references else []
-    return {reference: n for reference, n, _, _ in found}
-
-
-async def version_numbers(db: Db, profile: int, references: Sequence[str]) -> list[int]:
-    """The rows of the versions that references name, and of all versions of a memory, newest first, for its id."""
-    numbers: list[int] = []
-    for reference, n, id, ref in await query(db, _BY_REFERENCE, {"p": profile, "refs": list(references)}):
-        every = "SELECT n FROM memory WHERE profile = %s AND ref > %s AND ref < %s AND id = %s ORDER BY version DESC"
-        bound = (profile, f"{id}@", f"{id}A", id)
-        numbers += [n] if ref == reference else [each for (each,) in await query(db, every, bound)]
-    return list(dict.fromkeys(numbers))
-
-
-BoundStatement = tuple[str, Any]
-"""A statement and its parameters."""
+async def _query_at_once(db: Db, begin: str, statements: Sequence[BoundStatement]) -> list[list[Row]]:
+    """Begin a transaction, run statements and commit, as one message with one reply: of a short statement, most of the
+    time goes into messages. NO_ROWS is not sent."""
+    async with psycopg.AsyncClientCursor(db) as cursor:
+        sent = [cursor.mogrify(*each).strip() for each in statements if each is not NO_ROWS]
+        await cursor.execute("; ".join([begin, *sent, "COMMIT"]).encode(db.info.encoding))
+        cursor.nextset()  # past BEGIN
+        found: list[list[Row]] = []
+        for each in statements:
+            found.append([] if each is NO_ROWS or not cursor.nextset() else await cursor.fetchall())
+        return found
 
 
 async def run_pipeline(db: Db, *statements: BoundStatement) -> list[list[Row]]:
-    """Run several statements in one round trip, with results in binary format."""
+    """Run several statements in one round trip, with results in binary format. NO_ROWS is not sent."""
     if len(statements) == 1:
         cursor = db.cursor(binary=True)
         return [await (await cursor.execute(*statements[0])).fetchall()]
     async with db.pipeline():
-        cursors = [await db.cursor(binary=True).execute(*each) for each in statements]
-        return [await cursor.fetchall() for cursor in cursors]
-
-
-def columns(rows: Sequence[Row]) -> list[list[Any]]:
-    """Rows as arrays for unnest, which turns them into rows again: one statement for any number of rows."""
-    return [list(column) for column in zip(*rows, strict=True)]
+        cursors = [None if each is NO_ROWS else await db.cursor(binary=True).execute(*each) for each in statements]
+    return [[] if cursor is None or cursor.description is None else await cursor.fetchall() for cursor in cursors]
 
 
 class DatabaseAway(Exception):

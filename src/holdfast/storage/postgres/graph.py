@@ -19,7 +19,7 @@ from holdfast.domain.timestamps import from_micros, to_micros
 from holdfast.domain.types import Memory
 from holdfast.storage import rows as stored
 from holdfast.storage.postgres import rows
-from holdfast.storage.postgres.connections import Database, Db, Row, columns, query
+from holdfast.storage.postgres.connections import Database, Db, Row, query
 from holdfast.storage.postgres.encryption import ENCRYPTED_MEMORY_COLUMNS, ProfileCipher
 
 MAX_MICROS = 2**62
@@ -175,14 +175,14 @@ class PostgresGraphStore:
             await db.execute(
                 "INSERT INTO mention (profile, memory, name, shown, type, live) SELECT %s, * FROM unnest(%s::bigint[], "
                 "%s::text[], %s::text[], %s::text[], %s::boolean[]) ON CONFLICT DO NOTHING",
-                (p, *columns(mentions)),
+                (p, *rows.columns(mentions)),
             )
         if ties:
             await db.execute(
                 "INSERT INTO tie (profile, memory, place, subject, relation, object, since, until, live) SELECT %s, * "
                 "FROM unnest(%s::bigint[], %s::integer[], %s::text[], %s::text[], %s::text[], %s::bigint[], "
                 "%s::bigint[], %s::boolean[])",
-                (p, *columns(ties)),
+                (p, *rows.columns(ties)),
             )
 
     async def _load_read_upto(self, db: Db, version: int) -> int:

@@ -28,7 +28,7 @@ from holdfast.domain.usage import Spent, Usage
 from holdfast.storage import cursors, rows
 from holdfast.storage.events import change_events
 from holdfast.storage.postgres import rows as written_rows
-from holdfast.storage.postgres.connections import Database, Db, columns, query
+from holdfast.storage.postgres.connections import Database, Db, query
 from holdfast.storage.postgres.encryption import ANSWER_COLUMN, ENCRYPTED_MESSAGE_COLUMNS, ProfileCipher
 
 
@@ -168,7 +168,8 @@ class PostgresJournal:
         return (*row[:-1], self._cipher.decrypt(row[-1]))
 
     async def _read(self, statement: str, *bound: Any) -> list[tuple[Any, ...]]:
-        return await self._database.read(self._profile, lambda db: query(db, statement, (self._profile, *bound)))
+        (found,) = await self._database.read_rows(self._profile, (statement, (self._profile, *bound)))
+        return found
 
 
 async def record_change(db: Db, profile: int, change: Change, applied: Applied, cipher: ProfileCipher) -> None:
@@ -217,7 +218,7 @@ async def _insert_once(db: Db, profile: int, once: Once, applied: Applied, at: i
     row = (profile, *cipher.encrypt_row(rows.once_row(done), ANSWER_COLUMN if done.answer is not None else ()), at)
     places = ", ".join(["%s"] * len(row))
     try:
-        await db.execute(f"INSERT INTO once (profile, {rows.ONCE}, at) VALUES ({places})", row)
+        await query(db, f"INSERT INTO once (profile, {rows.ONCE}, at) VALUES ({places}) RETURNING 1", row)
     except psycopg.errors.UniqueViolation as known:
         raise Conflict(f"The idempotency key {once.key!r} was used meanwhile.") from known
 
@@ -256,7 +257,7 @@ async def add_messages(db: Db, profile: int, change: Change, cipher: ProfileCiph
         db,
         f"INSERT INTO message (profile, {written_rows.WRITTEN_MESSAGE}) SELECT %s, {written_rows.WRITTEN_MESSAGE} "
         f"FROM unnest({written_rows.MESSAGE_ARRAYS}) AS new ({written_rows.WRITTEN_MESSAGE}) RETURNING id, n",
-        (p, *columns(written)),
+        (p, *written_rows.columns(written)),
     )
     return dict(added)
 

@@ -14,9 +14,11 @@ from holdfast.storage.postgres.connections import Database, query
 
 log = logging.getLogger("holdfast")
 CHANNEL = "holdfast"
-CATALOGUE_CHANGED, PROFILE_DELETED_PREFIX, MAY_HAVE_MISSED = "catalogue", "gone ", "missed"
-"""Payloads besides a changed profile's number: credentials or namespaces changed; a profile was deleted; and, never
-sent but made here, notifications may have been missed."""
+CATALOGUE_CHANGED, PROFILE_DELETED_PREFIX, PROFILE_REWRITTEN_PREFIX = "catalogue", "gone ", "rewritten "
+"""Payloads besides a changed profile's number: credentials or namespaces changed; a profile was deleted; something that
+a profile had was deleted or changed (the triggers send it)."""
+MAY_HAVE_MISSED = "missed"
+"""Not sent but made here: notifications may have been missed."""
 POLL_SECONDS = 1.0
 PROBE_AFTER_SECONDS = 15.0
 """After this much silence the connection is tested. These numbers were chosen by hand; not measured."""

@@ -1,7 +1,8 @@
 """Creates the schema: migrations under one lock, tables in hash partitions by profile, with row-level security.
 
 A transaction sets its profile with SET LOCAL and runs as a role that owns nothing and cannot bypass the policies: one
-without a profile sees no row. Migrations are checked by hash and have SQLite's numbers.
+without a profile sees no row. Migrations are checked by hash; those of the profiles' tables have SQLite's numbers. The
+triggers of these tables come after them, in a family of their own.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Migration = tuple[str, int, str, str]
 def migrations() -> tuple[Migration, ...]:
     """(family, number, sha256, sql), in order."""
     found = []
-    for family in ("catalogue", "profile"):
+    for family in ("catalogue", "profile", "trigger"):
         for entry in resources.files(__package__).joinpath("migrations", family).iterdir():
             if entry.name.endswith(".sql"):
                 text = entry.read_text("utf-8")
@@ -55,7 +56,7 @@ async def migrate(db: psycopg.AsyncConnection) -> None:
 
     A migration waits only briefly for a table's lock, since all other statements would queue behind it: it gives up and
     tries again. A long migration is marked `-- online`: it runs outside of any transaction, partition by partition, can
-    be repeated, and blocks no statement.
+    be repeated, and blocks no statement for long.
     """
     await _run_with_lock(db, lambda: _prepare(db))
     for migration in migrations():
@@ -66,12 +67,20 @@ async def migrate(db: psycopg.AsyncConnection) -> None:
 
 
 async def _run_with_lock(db: psycopg.AsyncConnection, step: Callable[[], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with db.transaction():
+            await db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK_ID,))
+            await db.execute("SET LOCAL lock_timeout = '2s'")
+            await step()
+
+    await _retry_lock(run)
+
+
+async def _retry_lock(step: Callable[[], Awaitable[object]]) -> None:
+    """Run a step again until it gets the locks of its tables."""
     for attempt in range(MAX_LOCK_TRIES):
         try:
-            async with db.transaction():
-                await db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK_ID,))
-                await db.execute("SET LOCAL lock_timeout = '2s'")
-                await step()
+            await step()
             return
         except psycopg.errors.LockNotAvailable:
             if attempt == MAX_LOCK_TRIES - 1:
@@ -129,7 +138,7 @@ async def _run_online_migration(db: psycopg.AsyncConnection, migration: Migratio
         schemas = ["public"] if await _has_citus(db) else [partition_schema(n) for n in range(PARTITION_COUNT)]
         for statement in filter(None, map(str.strip, migration[3].split(";"))):
             for each in schemas if "{schema}" in statement else [""]:
-                await db.execute(statement.replace("{schema}", each))
+                await _retry_lock(lambda run=statement.replace("{schema}", each): db.execute(run))  # type: ignore[misc]
         await _record_migration(db, migration)
     finally:
         await db.execute("SELECT pg_advisory_unlock(%s)", (MIGRATION_LOCK_ID,))

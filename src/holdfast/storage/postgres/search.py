@@ -13,7 +13,7 @@ from holdfast.domain.ports.search import MAX_AGENTS, Candidate, Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats
 from holdfast.domain.vectors import best_rows, matrix_product, vector_of_bytes
-from holdfast.storage.postgres.connections import BoundStatement, Db, Row, query, run_pipeline
+from holdfast.storage.postgres.connections import NO_ROWS, BoundStatement, Db, Row, query, run_pipeline
 from holdfast.storage.postgres.encryption import ProfileCipher
 from holdfast.storage.postgres.hnsw import BEGIN_INDEX_SCAN, END_INDEX_SCAN, distance_ordering
 from holdfast.storage.postgres.where import KNOWN_AT, exact_condition
@@ -25,7 +25,6 @@ EXTRA_CANDIDATES = 40
 by hand; not measured."""
 MAX_TIME_CANDIDATES = 5_000
 """How many parts of a time window are considered. Chosen by hand; not measured."""
-NO_ROWS: BoundStatement = ("SELECT 1 WHERE false", ())
 
 # Each lookup is an optimisation fence (OFFSET 0) and takes its key from the one before. So there is only one order in
 # which to run them, whatever the planner estimates.
@@ -78,6 +77,11 @@ SELECT held.part, asked.word, held.times
             WHERE profile = %(p)s AND word = asked.word AND memory = of.memory AND part = ANY(%(parts)s::bigint[])
             OFFSET 0) AS held
 """
+
+
+def agent_statements(profile: int) -> list[BoundStatement]:
+    """Statements for the agents that wrote anything; one index lookup per agent, however much it wrote."""
+    return [(_AGENTS.format(table=table), {"p": profile, "limit": MAX_AGENTS}) for table in ("message", "memory")]
 
 
 @dataclass(frozen=True)
@@ -142,15 +146,13 @@ class PostgresSearch:
         decided = [mark for mark, read in zip(self._word_hashes(), statistics.read, strict=True) if read]
         bound = {"p": self.profile, "parts": wanted, "model": self.probe.model, "words": decided}
         found, postings, *writers = await run_pipeline(
-            self.db, (_PART_ROWS, bound), (_POSTINGS, bound), *self._agent_statements()
+            self.db,
+            (_PART_ROWS, bound),
+            (_POSTINGS, bound),
+            *(agent_statements(self.profile) if self.probe.agents else ()),
         )
         agents = sorted({agent for rows in writers for (agent,) in rows})
         return replace(self._proposals(found, postings, statistics), agents=tuple(agents))
-
-    def _agent_statements(self) -> list[BoundStatement]:
-        """Statements for the agents that wrote anything; one index lookup per agent, however much it wrote."""
-        bound = {"p": self.profile, "limit": MAX_AGENTS}
-        return [(_AGENTS.format(table=table), bound) for table in ("message", "memory") if self.probe.agents]
 
     def _word_hashes(self) -> list[str]:
         return [self.cipher.keyed_hash(word) for word in self.probe.words]

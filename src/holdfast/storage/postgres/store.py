@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.domain.identifiers import DOCUMENT_SESSIONS
 from holdfast.domain.ports.search import Probe, Proposals
-from holdfast.domain.results import Facets, MessagePage, Page, Stats
+from holdfast.domain.results import MessagePage, Page, Stats
 from holdfast.domain.timestamps import day_of, to_micros
 from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message, Order, Part, Vector, Where
 from holdfast.domain.vectors import vector_of_bytes
@@ -17,21 +17,24 @@ from holdfast.storage.dry_run import DryRunRollback
 from holdfast.storage.facets import TAGS, count_rows
 from holdfast.storage.postgres import rows
 from holdfast.storage.postgres.apply import PostgresChangeWriter
-from holdfast.storage.postgres.connections import Database, Db, Row, memory_numbers, query
+from holdfast.storage.postgres.cache.profile import NumberedRow, ProfileCaches, StoredItem
+from holdfast.storage.postgres.cache.reader import CachedProfile
+from holdfast.storage.postgres.connections import NO_ROWS, BoundStatement, Database, Db, Row, query, run_pipeline
 from holdfast.storage.postgres.documents import PostgresDocumentStore
 from holdfast.storage.postgres.encryption import ENCRYPTED_MEMORY_COLUMNS, ENCRYPTED_MESSAGE_COLUMNS, ProfileCipher
 from holdfast.storage.postgres.graph import PostgresGraphStore
 from holdfast.storage.postgres.hnsw import MIN_INDEXED_PARTS
 from holdfast.storage.postgres.journal import PostgresJournal
 from holdfast.storage.postgres.search import PostgresSearch
-from holdfast.storage.postgres.where import KNOWN_AT, exact_condition
+from holdfast.storage.postgres.where import KNOWN_AT, exact_condition, plain_condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
 from holdfast.text.cache import clear_text_caches
 
 
 class PostgresStore:
-    def __init__(self, database: Database, profile: int, cipher: ProfileCipher) -> None:
+    def __init__(self, database: Database, profile: int, cipher: ProfileCipher, caches: ProfileCaches) -> None:
         self._database = database
+        self._cached = CachedProfile(database, profile, cipher, caches)
         self.profile = profile
         self._cipher = cipher
         self._parts = 0
@@ -42,7 +45,8 @@ class PostgresStore:
 
     async def apply(self, change: Change) -> Applied:
         async def run(db: Db) -> Applied:
-            applied = await PostgresChangeWriter(change, self.profile, self._cipher).run(db)
+            async with db.pipeline():  # statements whose rows nobody reads wait for no reply
+                applied = await PostgresChangeWriter(change, self.profile, self._cipher).run(db)
             if change.dry_run:
                 raise DryRunRollback(applied)
             return applied
@@ -51,34 +55,51 @@ class PostgresStore:
             applied = await self._database.write(self.profile, run)
         except DryRunRollback as rollback:
             return rollback.applied
+        finally:
+            self._cached.note_write()
         if change.erases:
             clear_text_caches()
         return applied
 
     async def get(self, ids: Sequence[str]) -> list[Item]:
         """A plain id is looked up among messages, then among current memories, then everywhere."""
+        cache = self._cached.current()
+        known = {} if cache is None else {id: cache.items[id] for id in ids if id in cache.items}
+        missing = [id for id in ids if id not in known]
+        if missing:
+            known |= await self._load_items(missing)
+        return [self._item(*known[id]) for id in ids if id in known]
+
+    async def _load_items(self, ids: Sequence[str]) -> dict[str, StoredItem]:
+        """Find references to versions together with ids, in one round trip. An id that is neither a message's nor a
+        current memory's takes a second one."""
         bound = (self.profile, list(ids))
+        versions = [id for id in ids if "@" in id]
+        messages = f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE profile = %s AND id = ANY(%s)"
         memories = f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND"
+        (said, current, named), cache = await self._cached.read(
+            (messages, bound),
+            (f"{memories} id = ANY(%s) AND superseded_by IS NULL", bound),
+            self._version_statement(versions) if versions else NO_ROWS,
+        )
+        found = {row[0]: (False, row) for row in said} | {row[0]: (True, row) for row in current}
+        found |= {row[0]: (True, row[1:]) for row in named}
+        if cache is not None:
+            cache.add_items(found)
+        left = [id for id in ids if id not in found and "@" not in id]
+        if left:
+            (named,) = await self._database.read_rows(self.profile, self._version_statement(left))
+            found |= {row[0]: (True, row[1:]) for row in named}
+        return found
 
-        async def run(db: Db) -> dict[str, Item]:
-            found: dict[str, Item] = {}
-            said = f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE profile = %s AND id = ANY(%s)"
-            for row in await query(db, said, bound):
-                found[row[0]] = self._message(row)
-            for row in await query(db, f"{memories} id = ANY(%s) AND superseded_by IS NULL", bound):
-                found[row[0]] = self._memory(row)
-            if left := [id for id in ids if id not in found]:
-                numbers = await memory_numbers(db, self.profile, left)
-                loaded = await query(
-                    db, memories.replace("SELECT", "SELECT n,", 1) + " n = ANY(%s)",
-                    (self.profile, list(set(numbers.values()))),
-                )  # fmt: skip
-                items = {row[0]: self._memory(row[1:]) for row in loaded}
-                found |= {id: items[n] for id, n in numbers.items() if n in items}
-            return found
-
-        found = await self._database.read(self.profile, run) if ids else {}
-        return [found[id] for id in ids if id in found]
+    def _version_statement(self, references: Sequence[str]) -> BoundStatement:
+        """A statement for references, each with the row of that version, or of the newest version of an id."""
+        statement = (
+            f"SELECT named.wanted, {rows.MEMORY}, {rows.SOURCES} "
+            f"FROM ({rows.BY_REFERENCE}) AS named (wanted, place, named_id, named_ref), "
+            "LATERAL (SELECT * FROM memory WHERE profile = %(p)s AND memory.n = named.place OFFSET 0) AS memory"
+        )
+        return statement, {"p": self.profile, "refs": list(references)}
 
     async def scan(
         self,
@@ -94,25 +115,31 @@ class PostgresStore:
     ) -> Page:
         after, place = continuation(order, cursor, "%s")
 
-        async def read(db: Db) -> tuple[list[Row], Facets | None]:
-            sql, bound = await self._listed(db, where, now, superseded, as_of)
-            counted = None if count is None else count_rows(count, await query(db, _counting(count, sql), bound))
-            statement = (
+        def statements(condition: Sql) -> list[BoundStatement]:
+            sql, bound = self._listed(condition, now, superseded, as_of)
+            listing = (
                 f"SELECT {rows.MEMORY}, {rows.SOURCES}, {sort_value(order)}, memory.n FROM memory WHERE {sql} "
                 f"AND {after} ORDER BY {ordering(order)} LIMIT %s"
             )
-            return await query(db, statement, [*bound, *place, min(limit + 1, 2**31)]), counted
+            counting = [] if count is None else [(_counting(count, sql), bound)]
+            return [(listing, [*bound, *place, min(limit + 1, 2**31)]), *counting]
 
-        found, counted = await self._database.read(self.profile, read)
+        async def read(db: Db) -> list[list[Row]]:
+            condition = await exact_condition(db, self.profile, self._cipher, where, "memory")
+            return await run_pipeline(db, *statements(condition))
+
+        plain = plain_condition(self._cipher, where, "memory")
+        if plain is None:
+            found, *counts = await self._database.read(self.profile, read)
+        else:
+            found, *counts = await self._database.read_rows(self.profile, *statements(plain))
         next_cursor = cursors.encode_place(order, *found[limit - 1][-2:]) if len(found) > limit else None
         page = Page(tuple(self._memory(row[:-2]) for row in found[:limit]), next_cursor)
-        return page if counted is None else page.counted(counted)
+        return page if count is None else page.counted(count_rows(count, *counts))
 
-    async def _listed(
-        self, db: Db, where: Where | None, now: datetime | None, superseded: bool, as_of: datetime | None
-    ) -> Sql:
-        """The condition on the memories that a listing has."""
-        sql, bound = await exact_condition(db, self.profile, self._cipher, where, "memory")
+    def _listed(self, condition: Sql, now: datetime | None, superseded: bool, as_of: datetime | None) -> Sql:
+        """The condition on the memories that a listing has, of those that pass the filter."""
+        sql, bound = condition
         current = "true" if superseded or as_of is not None else "superseded_by IS NULL"
         if as_of is not None:
             then = to_micros(as_of)
@@ -157,12 +184,15 @@ class PostgresStore:
         """
 
         async def run(db: Db) -> list[Row]:
-            n = (await memory_numbers(db, self.profile, [id])).get(id)
+            n = (await rows.memory_numbers(db, self.profile, [id])).get(id)
             return [] if n is None else await query(db, statement, {"p": self.profile, "n": n})
 
         return [self._memory(row) for row in await self._database.read(self.profile, run)]
 
     async def propose(self, probe: Probe) -> Proposals:
+        found = await self._cached.propose(probe)
+        if found is not None:
+            return found
         found = await self._database.read(
             self.profile,
             lambda db: PostgresSearch(db, self.profile, probe, self._cipher, self._parts >= MIN_INDEXED_PARTS).run(),
@@ -171,13 +201,28 @@ class PostgresStore:
         return found
 
     async def resting_on(self, messages: Sequence[str]) -> list[Memory]:
+        cache = self._cached.current()
+        known = {} if cache is None else {id: cache.resting[id] for id in messages if id in cache.resting}
+        missing = [id for id in messages if id not in known]
+        if missing:
+            known |= await self._load_resting(missing)
+        found = {n: row for each in known.values() for n, row in each}
+        return [self._memory(found[n]) for n in sorted(found)]
+
+    async def _load_resting(self, messages: Sequence[str]) -> dict[str, list[NumberedRow]]:
+        """Message → the numbers and rows of the memories that rest on it."""
         statement = (
-            f"SELECT {rows.MEMORY}, {rows.SOURCES} "
-            "FROM (SELECT DISTINCT memory AS n FROM source WHERE profile = %s AND message = ANY(%s)) AS resting, "
-            "LATERAL (SELECT * FROM memory WHERE profile = %s AND memory.n = resting.n OFFSET 0) AS memory "
-            "ORDER BY memory.n"
+            f"SELECT resting.message, memory.n, {rows.MEMORY}, {rows.SOURCES} "
+            "FROM (SELECT message, memory AS n FROM source WHERE profile = %s AND message = ANY(%s)) AS resting, "
+            "LATERAL (SELECT * FROM memory WHERE profile = %s AND memory.n = resting.n OFFSET 0) AS memory"
         )
-        return [self._memory(row) for row in await self._read(statement, list(messages), self.profile)]
+        (loaded,), cache = await self._cached.read((statement, (self.profile, list(messages), self.profile)))
+        found: dict[str, list[NumberedRow]] = {id: [] for id in messages}
+        for message, n, *row in loaded:
+            found[message].append((n, tuple(row)))
+        if cache is not None:
+            cache.add_resting(found)
+        return found
 
     async def claim(self, *, now: datetime, lease: timedelta, limit: int, max_bytes: int = 2**62) -> list[Message]:
         statement = f"""
@@ -199,15 +244,14 @@ class PostgresStore:
             "bytes": max_bytes,
             "me": self._database.process_id,
         }  # fmt: skip
-        if not await self.waits(failed=True):
-            return []
-        found = await self._database.write(self.profile, lambda db: query(db, statement, bound))
+        found = await self._database.write(self.profile, lambda db: query(db, statement, bound), skip_bookmark=True)
         return sorted((self._message(row) for row in found), key=lambda message: message.position)
 
-    async def waits(self, *, failed: bool = False) -> bool:
-        """Whether a message waits for digestion; with `failed`, also one whose digestion failed before."""
-        statement = "SELECT 1 FROM message WHERE profile = %s AND state = 'waiting' AND (%s OR failures = 0) LIMIT 1"
-        return bool(await self._read(statement, failed))
+    async def waits(self) -> bool:
+        """Whether a message waits for digestion that never failed."""
+        return bool(
+            await self._read("SELECT 1 FROM message WHERE profile = %s AND state = 'waiting' AND failures = 0 LIMIT 1")
+        )
 
     async def unembedded_parts(self, model: str, limit: int) -> list[Part]:
         found = " UNION ALL ".join(f"(SELECT * FROM part WHERE {each} LIMIT %(limit)s)" for each in _WITHOUT_VECTOR)
@@ -220,7 +264,7 @@ class PostgresStore:
          ORDER BY part.n LIMIT %(limit)s
         """
         bound = {"p": self.profile, "model": model, "limit": limit}
-        read = await self._database.read(self.profile, lambda db: query(db, statement, bound))
+        (read,) = await self._database.read_rows(self.profile, (statement, bound))
         return [Part(*row) for row in read]
 
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
@@ -233,7 +277,7 @@ class PostgresStore:
         """
 
         async def run(db: Db) -> list[Row]:
-            numbers = await memory_numbers(db, self.profile, ids)
+            numbers = await rows.memory_numbers(db, self.profile, ids)
             bound = {"p": self.profile, "ids": list(ids), "n": list(set(numbers.values()))}
             return await query(db, statement, bound)
 
@@ -282,7 +326,11 @@ class PostgresStore:
 
     async def _read(self, statement: str, *bound: Any) -> list[Row]:
         """Run a statement whose first parameter is this profile."""
-        return await self._database.read(self.profile, lambda db: query(db, statement, (self.profile, *bound)))
+        (found,) = await self._database.read_rows(self.profile, (statement, (self.profile, *bound)))
+        return found
+
+    def _item(self, memory: bool, row: Row) -> Item:
+        return self._memory(row) if memory else self._message(row)
 
     def _message(self, row: Row) -> Message:
         return rows.message(self._cipher.decrypt_row(row, ENCRYPTED_MESSAGE_COLUMNS))

@@ -13,6 +13,7 @@ from holdfast.domain.timestamps import from_micros, now, to_micros
 from holdfast.domain.types import Json
 from holdfast.storage.keyring import load_master_key
 from holdfast.storage.postgres import hnsw
+from holdfast.storage.postgres.cache.profile import DEFAULT_CACHE_BYTES, ProfileCaches
 from holdfast.storage.postgres.connections import Database, Db, Row, query
 from holdfast.storage.postgres.credentials import NOTIFY_CATALOGUE, PostgresCredentials, delete_credentials
 from holdfast.storage.postgres.encryption import MasterKey, ProfileCipher
@@ -21,12 +22,14 @@ from holdfast.storage.postgres.notifications import (
     CHANNEL,
     MAY_HAVE_MISSED,
     PROFILE_DELETED_PREFIX,
+    PROFILE_REWRITTEN_PREFIX,
     NotificationListener,
 )
 from holdfast.storage.postgres.processes import PostgresRateLimiter, ProcessRegistry
 from holdfast.storage.postgres.schema import PARTITION_COUNT, ROLE
 from holdfast.storage.postgres.store import PostgresStore
 from holdfast.storage.rows import compact_json
+from holdfast.text.cache import clear_text_caches
 
 PROFILE_TABLES = ("message", "memory", "source", "part", "posting", "event", "once", "job", "trace", "usage", "setting",
           "document", "original", "mention", "tie", "memory_read", "entity_change", "edit")  # fmt: skip
@@ -54,8 +57,10 @@ class PostgresVault:
         replica: str | None = None,
         keyring: Path | None = None,
         sealed: bool = False,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
-        """With `sealed`, the texts of new profiles are encrypted before they reach the database."""
+        """With `sealed`, the texts of new profiles are encrypted before they reach the database. Profiles in use are
+        held in memory, up to `cache_bytes`."""
         if sealed and keyring is None:
             raise InvalidInput(
                 "Profiles must be encrypted, but no keyring is set.", field="keyring",
@@ -69,6 +74,8 @@ class PostgresVault:
         self._sealed = sealed
         self._master: MasterKey | None = None
         self._stores: dict[tuple[str, str], PostgresStore] = {}
+        self._caches = ProfileCaches(cache_bytes)
+        self._database.on_away = self._caches.clear
         self._names: dict[int, tuple[str, str]] = {}
         self._awaited: set[tuple[str, str]] = set()
         """Profiles that were requested before they existed; a listener may wait for them."""
@@ -143,7 +150,7 @@ class PostgresVault:
                 self._awaited.clear()
             for (schema,) in await self._read(_FIND_PARTITION_SCHEMA, number):
                 self._database.set_schema(number, schema)
-            self._stores[who] = PostgresStore(self._database, number, await self._cipher(key))
+            self._stores[who] = PostgresStore(self._database, number, await self._cipher(key), self._caches)
             self._names[number] = who
             self._awaited.discard(who)
         return self._stores[who]
@@ -256,21 +263,28 @@ class PostgresVault:
         return await self._database.write(None, lambda db: query(db, statement, bound))
 
     def _on_notification(self, payload: str) -> None:
-        """Handle a notification of any process: a changed profile, a deleted one, or a changed catalogue."""
+        """Handle a notification of any process: a changed, rewritten or deleted profile, or a changed catalogue."""
         if payload == MAY_HAVE_MISSED:
             self._catalogue()
             self._stores.clear()
+            self._caches.clear()
+            clear_text_caches()
             self._notify_changed(None)
         elif payload == CATALOGUE_CHANGED:
             self._catalogue()
         elif payload.startswith(PROFILE_DELETED_PREFIX):
             self._drop_deleted(int(payload.removeprefix(PROFILE_DELETED_PREFIX)))
+        elif payload.startswith(PROFILE_REWRITTEN_PREFIX):
+            self._caches.drop(int(payload.removeprefix(PROFILE_REWRITTEN_PREFIX)))
+            clear_text_caches()
         elif payload.isdecimal():
             self._notify_changed(int(payload))
 
     def _drop_deleted(self, number: int) -> None:
         self._notify_changed(number)
         self._names.pop(number, None)
+        self._caches.drop(number)
+        clear_text_caches()
         self._stores = {who: store for who, store in self._stores.items() if store.profile != number}
         self._catalogue()
 

@@ -45,8 +45,9 @@ _MEMBERS = {
 
 async def exact_condition(db: Db, profile: int, cipher: ProfileCipher, where: Where | None, table: str) -> Sql:
     """The condition on rows of a table whose items pass the filter."""
-    if _is_exact(where, cipher):
-        return _condition(where, table, cipher)
+    plain = plain_condition(cipher, where, table)
+    if plain is not None:
+        return plain
     sql, bound = _condition(_relaxed(where, cipher), table, cipher)
     columns = f"{rows.MEMORY}, {rows.SOURCES}" if table == "memory" else f"{rows.MESSAGE}, {rows.STATE}"
     statement = (
@@ -60,6 +61,11 @@ async def exact_condition(db: Db, profile: int, cipher: ProfileCipher, where: Wh
         if len(read) < ROWS_AT_ONCE:
             return f"{table}.n = ANY(%s::bigint[])", [found]
         last = read[-1][-1]
+
+
+def plain_condition(cipher: ProfileCipher, where: Where | None, table: str) -> Sql | None:
+    """The same without a look at the rows, where SQL decides every test of the filter; otherwise None."""
+    return _condition(where, table, cipher) if _is_exact(where, cipher) else None
 
 
 def _item(row: Any, table: str, cipher: ProfileCipher) -> Item:

@@ -1,0 +1,1 @@
+"""Holds the profiles in use in memory."""
