@@ -206,6 +206,7 @@ async def test_what_a_writer_without_any_cache_writes_is_read_at_once(dsn: str) 
         said, known = message("tea in the garden"), memory("The user drinks tea")
         await store.apply(written(said, known, vectors=(unit(known.ref, 1),)))
         await proposed(store)
+        assert len(vault._caches) == 1
         with psycopg.connect(dsn, autocommit=True) as db:
             for statement in (
                 "UPDATE message SET speaker = 'Ana' WHERE profile = %(p)s",
@@ -219,7 +220,6 @@ async def test_what_a_writer_without_any_cache_writes_is_read_at_once(dsn: str) 
                 for each in statement.split(";"):
                     db.execute(each, {"p": store.profile})
                 assert await proposed(store) == await proposed(uncached) != before, statement
-                assert len(vault._caches) == 1
 
 
 async def test_parts_that_are_committed_out_of_order_are_not_missed(dsn: str) -> None:

@@ -97,8 +97,8 @@ class Worker:
             return
         await self._look()
         self._lanes = [asyncio.create_task(self._run(), name=f"holdfast-worker-{n}") for n in range(LANES)]
-        self._looking = asyncio.create_task(self._keep_looking(), name="holdfast-looking")
-        self._touring = asyncio.create_task(self._keep_touring(), name="holdfast-touring")
+        self._looking = asyncio.create_task(self._keep(self._look, POLL_SECONDS), name="holdfast-looking")
+        self._touring = asyncio.create_task(self._keep(self.tour, VISIT_SECONDS), name="holdfast-touring")
 
     @asynccontextmanager
     async def expecting(self, who: Who) -> AsyncIterator[None]:
@@ -340,15 +340,6 @@ class Worker:
             log.warning("visiting %s/%s failed: %s", *who, failure)
             self.activity.failures["maintenance"] += 1
 
-    async def _keep_touring(self) -> None:
-        while True:
-            await asyncio.sleep(VISIT_SECONDS)
-            try:
-                await self.tour()
-            except HoldfastError as failure:
-                log.warning("maintenance of the profiles failed: %s", failure)
-                self.activity.failures["maintenance"] += 1
-
     def _finish(self, who: Who) -> None:
         due = self._due.pop(who, None)
         if due is not None:
@@ -398,10 +389,11 @@ class Worker:
                 await self._mark(who)
                 self.notify(who)
 
-    async def _keep_looking(self) -> None:
+    async def _keep(self, step: Callable[[], Awaitable[None]], seconds: float) -> None:
         while True:
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(seconds)
             try:
-                await self._look()
+                await step()
             except HoldfastError as failure:
-                log.warning("cannot look for work: %s", failure)
+                log.warning("maintenance of the profiles failed: %s", failure)
+                self.activity.failures["maintenance"] += 1
