@@ -79,6 +79,8 @@ def test_how_it_was_is_asked_for_by_before_or_by_a_time_that_is_over() -> None:
     assert during.at is not None
     assert analysed_question("Where do I live?", NOW).past_state is None
     assert analysed_question("When did I buy the bike?", NOW).past_state is None
+    assert analysed_question("How old am I?", NOW).past_state is None
+    assert analysed_question("What was my old job?", NOW).past_state is not None
 
 
 @pytest.fixture(scope="module")
