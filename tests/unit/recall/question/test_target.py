@@ -113,7 +113,7 @@ def test_of_two_statements_the_newer_answers_and_stands_first(diary: Profile) ->
     new, old = (next(n for n, text in enumerate(hits) if figure in text) for figure in ("500", "200"))
     assert new < old
     block = diary.context("What is the API rate limit?").text.splitlines()
-    assert next(line for line in block if "200" in line).endswith("(superseded since)")
+    assert next(line for line in block if "200" in line).endswith("(no longer true)")
 
 
 def test_what_was_out_of_date_on_arrival_does_not_answer(diary: Profile) -> None:
