@@ -86,7 +86,7 @@ def _checked_findings(check: Callable[[], Iterator[HealthFinding]]) -> Iterator[
     except HoldfastError as bad:
         yield _failure_finding(bad)
     except Exception as bad:
-        yield HealthFinding("fail", f"A check broke off: {type(bad).__name__}: {bad}", "Please report this.")
+        yield HealthFinding("fail", f"A check could not finish: {type(bad).__name__}: {bad}", "Please report this.")
 
 
 def _failure_finding(bad: HoldfastError) -> HealthFinding:
@@ -108,7 +108,7 @@ def _storage_library_finding() -> Iterator[HealthFinding]:
     reinstall = "pip uninstall -y apsw apsw-sqlite3mc && pip install apsw-sqlite3mc"
     try:
         metadata.version("apsw")
-        yield HealthFinding("fail", "apsw is installed beside apsw-sqlite3mc; they overwrite each other.", reinstall)
+        yield HealthFinding("fail", "apsw and apsw-sqlite3mc are both installed; they overwrite each other.", reinstall)
     except metadata.PackageNotFoundError:
         pass
     try:

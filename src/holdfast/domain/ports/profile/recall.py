@@ -44,7 +44,7 @@ class ProfileRecall(Protocol):
         as_of: Moment | None = None,
         **narrowed: Unpack[QueryScope],
     ) -> Answer:
-        """Return a cited answer and the hits it rests on; the answer is "" when nothing supports one.
+        """Return a cited answer and the hits it is based on; the answer is "" when nothing supports one.
 
         `thinking_level` (low, medium, high) sets how many hits are used (10, 20 or 40, unless `limit` is given), and
         how long and how often a configured language model thinks. `response_length` (short, medium, long) applies to
