@@ -14,12 +14,16 @@ STYLE = ROOT / "docs" / "style.md"
 # records of their time.
 PAGES = sorted(
     page
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/*.md"), *ROOT.glob("integrations/*/*.md")]
+    for page in [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("deploy/*.md"),
+        *ROOT.glob("integrations/*/*.md"),
+    ]
     if page not in (STYLE, ROOT / "CHANGELOG.md") and page.parent.name not in ("results", "decisions")
 )
-_FENCED_PROSE = ("reference",)
 _CODE_BLOCK = re.compile(r"^ *```.*?^ *```", re.M | re.S)
-_CODE_OR_ADDRESS = re.compile(r"`[^`\n]+`|\]\([^)\n]+\)|https?://\S+")
+_CODE_OR_ADDRESS = re.compile(r"`[^`\n]+`|\[[^\]\n]+\.md(?=\])|\]\([^)\n]+\)|https?://\S+")
 
 
 def unused_words() -> list[str]:
@@ -32,22 +36,24 @@ def unused_words() -> list[str]:
 def prose(page: Path) -> str:
     """A page without code and addresses. In the reference, code blocks are the help of commands, which is prose."""
     text = page.read_text("utf-8")
-    if page.parent.name not in _FENCED_PROSE:
+    if page.parent.name != "reference":
         text = _CODE_BLOCK.sub("", text)
     return _CODE_OR_ADDRESS.sub("", text)
 
 
 def uses(words: list[str], text: str) -> list[str]:
-    """Each use of one of the words, with its line."""
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b", re.I)
-    return [line.strip() for line in text.splitlines() if pattern.search(line)]
+    """Each use of one of the words, with the text around it."""
+    one = "|".join(r"\s+".join(map(re.escape, word.split())) for word in words)
+    return [" ".join(use.group().split()) for use in re.finditer(rf".{{0,40}}\b(?:{one})\b.{{0,40}}", text, re.I)]
 
 
 def test_a_word_is_found_in_prose_and_not_in_code(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("It is distilled.\nSee `distilled` and [that](distilled.md).\n```sh\ndistilled\n```\n", "utf-8")
+    page.write_text(
+        "It is distilled.\nrests\non it\nSee `distilled` and [that](distilled.md).\n```sh\ndistilled\n```\n", "utf-8"
+    )
     assert "distilled" in unused_words()
-    assert uses(unused_words(), prose(page)) == ["It is distilled."]
+    assert uses(unused_words(), prose(page)) == ["It is distilled.", "rests on it"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
