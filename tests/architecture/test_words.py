@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -22,6 +23,7 @@ PAGES = sorted(
     ]
     if page not in (STYLE, ROOT / "CHANGELOG.md") and page.parent.name not in ("results", "decisions")
 )
+ANTHROPICS_WORDING = ROOT / "src" / "holdfast" / "integrations" / "memory_files.py"
 _CODE_BLOCK = re.compile(r"^ *```.*?^ *```", re.M | re.S)
 _CODE_OR_ADDRESS = re.compile(r"`[^`\n]+`|\[[^\]\n]+\.md(?=\])|\]\([^)\n]+\)|https?://\S+")
 
@@ -59,3 +61,16 @@ def test_a_word_is_found_in_prose_and_not_in_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_uses_no_word_that_the_style_avoids(page: Path) -> None:
     assert uses(unused_words(), prose(page)) == []
+
+
+def error_texts(module: Path) -> str:
+    """Every text in a `raise` statement of a module."""
+    raised = [node for node in ast.walk(ast.parse(module.read_text("utf-8"))) if isinstance(node, ast.Raise)]
+    parts = [part for each in raised for part in ast.walk(each) if isinstance(part, ast.Constant)]
+    return "\n".join(part.value for part in parts if isinstance(part.value, str))
+
+
+def test_errors_use_no_word_that_the_style_avoids() -> None:
+    modules = sorted(set((ROOT / "src" / "holdfast").rglob("*.py")) - {ANTHROPICS_WORDING})
+    found = {str(module.relative_to(ROOT)): uses(unused_words(), error_texts(module)) for module in modules}
+    assert {module: texts for module, texts in found.items() if texts} == {}

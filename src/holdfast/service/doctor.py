@@ -279,11 +279,11 @@ def _profile_findings(each: ProfileFile) -> Iterator[HealthFinding]:
         return
     yield from _health_findings(name, health, RESTORE_ADVICE)
     if health.waiting:
-        fix = "It is digested the next time the folder is opened: holdfast stats"
+        fix = "The next command that opens the folder digests them, such as: holdfast stats"
         yield HealthFinding("warn", f"{name}: {health.waiting:,} messages wait to be digested.", fix)
     if health.aside:
         why = f" ({health.reason})" if health.reason else ""
-        fix = "Search still finds them. Fix the cause and ingest them again, or forget them."
+        fix = "Search still finds them. Fix the cause, then: holdfast redigest --aside"
         yield HealthFinding(
             "warn", f"{name}: {health.aside:,} messages were set aside after repeated failures{why}.", fix
         )

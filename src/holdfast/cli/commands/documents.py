@@ -241,7 +241,8 @@ def _write_file(file: Path, data: bytes) -> None:
     try:
         file.write_bytes(data)
     except OSError as bad:
-        raise InvalidInput(f"{file} cannot be written: {bad.strerror}.", field="save") from None
+        fix = "Check the path and its permissions, or name another file."
+        raise InvalidInput(f"{file} cannot be written: {bad.strerror}.", field="save", fix=fix) from None
 
 
 def add_to(app: Commands) -> None:
