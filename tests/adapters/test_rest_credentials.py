@@ -49,3 +49,49 @@ async def test_a_credential_for_a_namespace_that_does_not_exist_comes_with_a_war
     assert told["warnings"] == [
         f"There is no namespace '{name}' yet. Create it with POST /v1/namespaces." for name in ("nope", "later")
     ]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        (None, "The header Authorization is missing."),
+        (TOKEN, "The header Authorization does not have the form 'Bearer TOKEN'."),
+        ("Bearer", "The header Authorization does not have the form 'Bearer TOKEN'."),
+        ("Basic YTpi", "The header Authorization does not have the form 'Bearer TOKEN'."),
+        ("Bearer hf_nobody", "The token is unknown, mistyped, expired or revoked, or belongs to a secret URL."),
+    ],
+)
+async def test_a_request_without_a_credential_is_told_what_it_lacks(
+    http: httpx.AsyncClient, header: str | None, said: str
+) -> None:
+    answer = await http.get("/v1/namespaces", headers={} if header is None else {"authorization": header})
+    told = answer.json()["error"]
+    assert (answer.status_code, told["code"]) == (401, "unauthorised")
+    assert told["message"].startswith(said)
+    assert told["fix"] == "Send Authorization: Bearer with a valid token."
+
+
+async def test_a_revoked_token_and_a_secret_urls_are_answered_like_an_unknown_one(
+    http: httpx.AsyncClient,
+) -> None:
+    revoked = await issue(http, name="lost")
+    done = await http.delete(
+        f"/v1/credentials/{revoked['credential']['id']}", headers={"authorization": f"Bearer {TOKEN}"}
+    )
+    assert done.json() == {"revoked": True}
+    secret = await issue(http, kind="url", name="phone", namespace="app", profile="ana")
+    tokens = ["hf_nobody", revoked["token"], secret["token"]]
+    answers = [await http.get("/v1/namespaces", headers={"authorization": f"Bearer {token}"}) for token in tokens]
+    assert len({(answer.status_code, answer.text) for answer in answers}) == 1
+
+
+async def test_a_missing_right_and_a_missing_namespace_are_told_with_what_to_do(http: httpx.AsyncClient) -> None:
+    made = await issue(http, name="app", rights=["read"], namespace="app")
+    own, admin = ({"authorization": f"Bearer {token}"} for token in (made["token"], TOKEN))
+    told = (await http.get("/v1/audit", headers=own)).json()["error"]
+    assert told["message"].startswith(
+        f"The credential {made['credential']['id']} ('app') does not have the right 'admin'"
+    )
+    assert told["fix"] == "Use one that has it everywhere."
+    told = (await http.post("/v1/namespaces/nope/profiles/ana/remember", json={"content": "x"}, headers=admin)).json()
+    assert "POST /v1/namespaces" in told["error"]["fix"]
