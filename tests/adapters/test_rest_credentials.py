@@ -95,3 +95,16 @@ async def test_a_missing_right_and_a_missing_namespace_are_told_with_what_to_do(
     assert told["fix"] == "Use one that has it everywhere."
     told = (await http.post("/v1/namespaces/nope/profiles/ana/remember", json={"content": "x"}, headers=admin)).json()
     assert "POST /v1/namespaces" in told["error"]["fix"]
+
+
+async def test_the_first_admin_token_stays_beside_a_preset_one_until_it_is_revoked(tmp_path: Path) -> None:
+    async with await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder()) as memory:
+        first = await memory.access.admin()
+        assert first is not None
+        assert await memory.access.admin(TOKEN) is None
+        held = await memory.access.credential(first)
+        assert held is not None
+        assert (held.kind, held.name) == ("admin", "first")  # how docs/service.md says to find it
+        await memory.access.revoke(held.id)
+        assert await memory.access.credential(first) is None
+        assert await memory.access.credential(TOKEN) is not None

@@ -75,8 +75,8 @@ def test_the_python_lines_work_as_printed(tmp_path: Path) -> None:
             while "CLOUDFLARE_API_TOKEN" not in (line := server.stdout.readline()):
                 assert line, "".join(printed)
                 printed.append(line)
-            begun = next(n for n, line in enumerate(printed) if line.startswith("Python, as "))
-            python = printed[begun].removeprefix("Python, as ").rstrip(":\n")
+            begun = next(n for n, line in enumerate(printed) if line.startswith("Python ("))
+            python = printed[begun].removeprefix("Python (run it with ").rstrip("):\n")
             code = "".join(line.removeprefix("  ") for line in printed[begun + 1 : printed.index("\n", begun)])
             ran = subprocess.run([python, "-c", code], env=environment, capture_output=True, text=True, timeout=400)
             assert ran.returncode == 0, ran.stderr

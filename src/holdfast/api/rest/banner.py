@@ -28,7 +28,7 @@ async def banner(holdfast: AsyncHoldfast, chosen: Settings, port: int) -> list[s
         f"Holdfast is at {base}",
         f"  Data        {'PostgreSQL (the setting store)' if chosen.store else chosen.folder.absolute()}",
         f"  Web UI      {base}/   (sign in with a token, or open a secret URL in the browser)",
-        f"  MCP         {base}/mcp   (with a token; without one at a secret URL and /mcp)",
+        f"  MCP         {base}/mcp   (with a token; a secret URL followed by /mcp needs none)",
         f"  OpenAPI     {base}/openapi.json",
         *([f"  Help        {base}/help"] if ARCHIVE.is_file() else []),
     ]
@@ -63,7 +63,7 @@ def _first_steps(base: str, admin: str | None, url: str) -> list[str]:
         '    -d \'{"content": "I prefer window seats"}\'',
         f"  curl -s '{url}/api/search?q=seats'",
         "",
-        f"Python, as {_python()}:",
+        f"Python (run it with {_python()}):",
         "  import holdfast",
         f'  memory = holdfast.Holdfast.connect("{base}", token="{given}")',
         f'  print(memory.profile("{namespace}", "{profile}").recall("Which seat do I like?").answer)',
