@@ -85,10 +85,12 @@ endif
 
 # What serving needs.
 $(SERVE): pyproject.toml requirements-serve.lock hatch_build.py scripts/fetch_models.py
+	@echo "Installing into $(VENV); this takes a minute or two the first time."
 	@$(MAKE_VENV)
 	@$(INSTALL) --require-hashes -r requirements-serve.lock
 	@$(INSTALL) --no-build-isolation -e .
 	@touch $@
+	@echo "Installed."
 
 # What tests and tools need beside it.
 $(DONE): $(SERVE) requirements.lock

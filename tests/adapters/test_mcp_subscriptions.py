@@ -122,7 +122,7 @@ async def test_nobody_listens_to_another_profile(here: Site) -> None:
             with pytest.raises(MCPError, match="There is no resource"):
                 await client.subscribe_resource(uri)
     async with Client(await here.url(rights=("write",))) as client:
-        with pytest.raises(MCPError, match="may not read"):
+        with pytest.raises(MCPError, match="does not have the right 'read'"):
             async with client.listen(resource_subscriptions=[f"{ALICE}/summary"]):
                 pass
 

@@ -326,6 +326,6 @@ async def test_a_taken_port_is_refused_before_any_token_is_made(tmp_path: Path) 
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         async with await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder()) as holdfast:
-            with pytest.raises(Busy, match="Cannot listen"):
-                await serve(holdfast, Settings(port=taken.getsockname()[1]), print)
+            with pytest.raises(Busy, match=r"Cannot listen.*HOLDFAST_PORT"):
+                await serve(holdfast, Settings(port=taken.getsockname()[1]), print, print)
             assert await holdfast.access.list_all() == []

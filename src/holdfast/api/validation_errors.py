@@ -30,8 +30,8 @@ FieldError = Mapping[str, Any]
 
 
 def validation_message(errors: Sequence[FieldError], model: Any = None) -> tuple[str, str | None]:
-    """A sentence about the first error, and the field that it concerns. `model` is the model of the request."""
-    first = errors[0]
+    """A sentence about the most telling error, and the field that it concerns. `model` is the model of the request."""
+    first = _misspelt_field(errors) or errors[0]
     field, known = _field_path(first["loc"], model)
     name = field or "The body"
     kind, about = first["type"], first.get("ctx") or {}
@@ -50,6 +50,13 @@ def validation_message(errors: Sequence[FieldError], model: Any = None) -> tuple
     if not wants:
         return f"{name}: {first['msg']}.", field
     return f"{name} is {quoted_value(first.get('input'))}; give {' or '.join(wants)}.", field
+
+
+def _misspelt_field(errors: Sequence[FieldError]) -> FieldError | None:
+    """The unknown field beside the first one, if that is missing: probably it was meant."""
+    first = errors[0]
+    beside = (each for each in errors if each["type"] == "extra_forbidden" and each["loc"][:-1] == first["loc"][:-1])
+    return next(beside, None) if first["type"] == "missing" else None
 
 
 def _wanted_type(wrong: FieldError) -> Iterator[str]:

@@ -137,7 +137,11 @@ class AsyncHoldfast:
             }
         if name_or_id in self._spaces:
             return self._spaces[name_or_id]
-        raise NotFound(f"There is no namespace {name_or_id!r}.", field="namespace", fix="Create it first.")
+        raise NotFound(
+            f"There is no namespace {name_or_id!r}.",
+            field="namespace",
+            fix="Create it first, with create_namespace() or POST /v1/namespaces.",
+        )
 
     async def create_namespace(self, name: str) -> Namespace:
         made = await self.runtime.vault.create_namespace(identifiers.validate_namespace(name))

@@ -317,7 +317,8 @@ def _described(name: str, *, sharing: bool = False) -> types.Tool:
 def _check_right(guest: Guest, right: str) -> None:
     if not guest.allows(right):
         raise Forbidden(
-            f"The credential {guest.credential} may not {right} here.", fix="Use one with this right in this profile."
+            f"The credential {guest.credential} does not have the right {right!r} here.",
+            fix="Use one that has it in this profile.",
         )
 
 

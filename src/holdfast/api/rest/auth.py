@@ -128,8 +128,8 @@ def requires(
 def check_right(credential: Credential, right: str, namespace: str | None, profile: str | None) -> None:
     if not credential.allows(right, namespace, profile):
         raise Forbidden(
-            f"The credential {credential.id} ({credential.name!r}) may not {right} here.",
-            fix="Use one with this right in this namespace and profile.",
+            f"The credential {credential.id} ({credential.name!r}) does not have the right {right!r} here.",
+            fix=f"Use one that has it {'in this namespace and profile' if namespace else 'everywhere'}.",
         )
 
 
@@ -181,8 +181,21 @@ async def credential_of(request: Request) -> Credential:
     if found is None or found.kind == "url":
         found = await _cookie_credential(request)
     if found is None:
-        raise Unauthorised("Authentication error.", fix="Send Authorization: Bearer with a valid token.")
+        raise Unauthorised(_refusal(request), fix="Send Authorization: Bearer with a valid token.")
     return found
+
+
+def _refusal(request: Request) -> str:
+    """Why a request has no credential, told from what it sent alone: an expired token is told like an unknown one."""
+    header = request.headers.get("authorization")
+    if header is None:
+        if cookie_token(request) is not None:
+            return "This browser's sign-in is no longer valid."
+        return "The header Authorization is missing."
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        return "The header Authorization does not have the form 'Bearer TOKEN'."
+    return "The token is unknown, mistyped, expired or revoked, or belongs to a secret URL."
 
 
 async def _cookie_credential(request: Request) -> Credential | None:

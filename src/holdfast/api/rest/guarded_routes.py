@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Any, cast
 
 from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.utils import get_typed_return_annotation
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
-from starlette.routing import Match
+from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from holdfast.api.rest.errors import DOCUMENTED
@@ -65,6 +66,7 @@ class GuardedRoute(APIRoute):
             and isinstance(given.body_params[0].field_info.annotation, type)
             and issubclass(given.body_params[0].field_info.annotation, BaseModel)
             and len(guards) == len(given.dependencies)
+            and issubclass(_type_returned(self.endpoint), Response)
         )
 
     async def _valid_body(self, request: JsonRequest) -> BaseModel | None:
@@ -77,6 +79,20 @@ class GuardedRoute(APIRoute):
             return None
         body, wrong = self.body_field.validate(given, {}, loc=("body",))
         return None if wrong else cast(BaseModel, body)
+
+
+def _type_returned(endpoint: Callable[..., Any]) -> type:
+    """The type that a route's function says it returns; FastAPI turns what is no response into one."""
+    returned = get_typed_return_annotation(endpoint)
+    return returned if isinstance(returned, type) else object
+
+
+class PlainRoute(Route):
+    """A route without FastAPI. It says which one it is, as FastAPI's routes do, for the log and the metrics."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, inner = super().matches(scope)
+        return match, {**inner, "route": self}
 
 
 class GuardedRouter(APIRouter):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import traceback
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -79,7 +80,7 @@ class ServiceMiddleware:
                 raise
             await (await errors.error_response(Request(scope), wrong))(scope, receive, answer)
         except Exception as wrong:
-            faults.exception("a request failed")
+            faults.exception("%s %s failed at %s", scope["method"], _route(scope), _place(wrong))
             if begun:
                 raise
             await errors.blamed_field(Request(scope), wrong)(scope, receive, answer)
@@ -98,3 +99,9 @@ class ServiceMiddleware:
 def _route(scope: Scope) -> str:
     """The route's template; a path would log secrets, names and other input of strangers."""
     return str(getattr(scope.get("route"), "path", "-"))
+
+
+def _place(wrong: Exception) -> str:
+    """The file and line that an error comes from."""
+    *_, last = traceback.extract_tb(wrong.__traceback__)
+    return f"{last.filename}:{last.lineno}: {type(wrong).__name__}"

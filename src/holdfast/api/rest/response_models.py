@@ -214,6 +214,10 @@ class CredentialsResponse:
 class Issued:
     credential: Credential
     token: str
+    url: str | None
+    """The whole secret URL, at the address that the request was sent to; null for a key."""
+    warnings: list[str]
+    """What will keep it from being of use, such as a namespace that does not exist yet."""
 
 
 @dataclass

@@ -7,18 +7,25 @@ import logging
 import os
 import sys
 from contextlib import suppress
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from holdfast.cli.parameters import Commands, Option
-from holdfast.domain.errors import InvalidInput
+from holdfast.domain.errors import Busy, InvalidInput
+
+if TYPE_CHECKING:
+    from holdfast.service.settings import Settings
 
 
 def serve(
     data: Annotated[
         str | None, Option("--data", help="Data folder [env var: HOLDFAST_DATA; default: the user's own].")
     ] = None,
-    host: Annotated[str | None, Option("--host", help="Address to listen on; default: 127.0.0.1.")] = None,
-    port: Annotated[int | None, Option("--port", help="Port to listen on; default: 8420.")] = None,
+    host: Annotated[
+        str | None, Option("--host", help="Address to listen on [env var: HOLDFAST_HOST; default: 127.0.0.1].")
+    ] = None,
+    port: Annotated[
+        int | None, Option("--port", help="Port to listen on [env var: HOLDFAST_PORT; default: 8420].")
+    ] = None,
     config: Annotated[str | None, Option("--config", help="A TOML file with settings.")] = None,
     quiet: Annotated[bool, Option("--quiet", help="Do not print a line for each request.")] = False,
 ) -> None:
@@ -43,12 +50,38 @@ def serve(
     _allow_many_connections()
 
     async def run() -> None:
-        async with await AsyncHoldfast.open(data, config=config) as holdfast:
-            await serving(holdfast, chosen, lambda line: print(line, flush=True))
+        try:
+            opened = await AsyncHoldfast.open(data, config=config)
+        except Busy as busy:
+            raise _folder_in_use(chosen, busy) from busy
+        async with opened as holdfast:
+            await serving(holdfast, chosen, lambda line: print(line, flush=True), lambda: _tell("Stopping…"))
+        _tell("Stopped.")
 
     # Requests run in parallel already; BLAS threads for one small matrix product would only spin.
     with threadpool_limits(1, "blas"), _event_loop_runner() as runner:
         runner.run(run())
+
+
+def _tell(line: str) -> None:
+    with suppress(OSError):  # a reader that is gone must not keep the server from stopping
+        print(line, file=sys.stderr, flush=True)
+
+
+def _folder_in_use(chosen: Settings, busy: Busy) -> Busy:
+    """The error of a folder that another process has open, with the address at which that one serves it."""
+    from holdfast.storage.sqlite.health import lock_owner
+    from holdfast.storage.sqlite.server_address import load_live_address
+
+    owner = None if chosen.store else lock_owner(chosen.folder)
+    if owner is None:
+        return busy
+    server = load_live_address(chosen.folder)
+    where = "" if server is None else f", which serves it at {server.url}"
+    return Busy(
+        f"The data folder {chosen.folder} is open in process {owner}{where}.",
+        fix="Stop that process, or choose another folder with --data or HOLDFAST_DATA.",
+    )
 
 
 def _event_loop_runner() -> asyncio.Runner:

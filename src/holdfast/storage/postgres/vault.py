@@ -123,7 +123,11 @@ class PostgresVault:
 
     async def put_setting(self, namespace: str, name: str, value: Json) -> None:
         if not await self._read("SELECT 1 FROM namespace WHERE name = %s", namespace):
-            raise NotFound(f"There is no namespace {namespace!r}.", field="namespace", fix="Create it first.")
+            raise NotFound(
+                f"There is no namespace {namespace!r}.",
+                field="namespace",
+                fix="Create it first, with create_namespace() or POST /v1/namespaces.",
+            )
         await self._write("DELETE FROM laid_down WHERE namespace = %s AND name = %s", namespace, name)
         if value is not None:
             await self._write("INSERT INTO laid_down VALUES (%s, %s, %s)", namespace, name, compact_json(value))

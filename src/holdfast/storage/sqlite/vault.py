@@ -136,7 +136,11 @@ class SqliteVault:
     async def put_setting(self, namespace: str, name: str, value: Json) -> None:
         def write(db: apsw.Connection) -> None:
             if not query(db, "SELECT 1 FROM namespace WHERE name = ?", (namespace,)):
-                raise NotFound(f"There is no namespace {namespace!r}.", field="namespace", fix="Create it first.")
+                raise NotFound(
+                    f"There is no namespace {namespace!r}.",
+                    field="namespace",
+                    fix="Create it first, with create_namespace() or POST /v1/namespaces.",
+                )
             db.execute("DELETE FROM setting WHERE namespace = ? AND name = ?", (namespace, name))
             if value is not None:
                 db.execute("INSERT INTO setting VALUES (?, ?, ?)", (namespace, name, compact_json(value)))

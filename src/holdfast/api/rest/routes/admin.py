@@ -14,7 +14,7 @@ from holdfast.api.rest.auth import profile_of, requires
 from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, Moment, Once
 from holdfast.domain.credentials import Credential, Grant
-from holdfast.domain.errors import InvalidInput
+from holdfast.domain.errors import InvalidInput, NotFound
 from holdfast.domain.json_codec import encode
 from holdfast.domain.results import Namespace
 from holdfast.domain.timestamps import parse_moment
@@ -120,7 +120,7 @@ async def credentials(request: Request) -> Json:
     "/v1/credentials", dependencies=[Depends(requires("admin"))], status_code=201, response_model=response_models.Issued
 )
 async def issue(request: Request, body: NewCredential, once: Once = None) -> Json:
-    """Issue a key or a secret URL. The response has its token, which cannot be read again later."""
+    """Issue a key or a secret URL. The response has its token, which cannot be read again later, and the whole URL."""
     expires = None if body.expires_at is None else parse_moment(body.expires_at, "expires_at")
     if body.profile is not None and body.namespace is None:
         raise InvalidInput("profile is given without namespace; give both.", field="namespace")
@@ -131,7 +131,7 @@ async def issue(request: Request, body: NewCredential, once: Once = None) -> Jso
             body.kind, body.name, body.rights, namespace=body.namespace, profile=body.profile, expires_at=expires,
             grants=grants, agent=body.agent, reads=body.reads,
         )  # fmt: skip
-        return Json({"credential": encode(made), "token": token}, 201)
+        return await _issued(request, made, token)
 
     return await _repeats(request).first(request, once, body, make)
 
@@ -149,7 +149,7 @@ async def rotate(
 
     async def make() -> Json:
         made, token = await request.app.state.access.rotate(id, timedelta(seconds=overlap))
-        return Json({"credential": encode(made), "token": token}, 201)
+        return await _issued(request, made, token)
 
     return await _repeats(request).first(request, once, overlap, make)
 
@@ -198,6 +198,24 @@ async def kind_of(request: Request, body: StatementBody) -> Json:
 async def audit(request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Json:
     """List administrative actions, newest first, each with its credential. Traces record reads and writes."""
     return Json({"acts": encode(await request.app.state.access.acts(limit))})
+
+
+async def _issued(request: Request, made: Credential, token: str) -> Json:
+    url = f"{request.base_url}s/{token}" if made.kind == "url" else None
+    warnings = [
+        f"There is no namespace {name!r} yet. Create it with POST /v1/namespaces."
+        for name in dict.fromkeys((made.namespace, *(each.namespace for each in made.grants)))
+        if name is not None and not await _exists(request, name)
+    ]
+    return Json({"credential": encode(made), "token": token, "url": url, "warnings": warnings}, 201)
+
+
+async def _exists(request: Request, namespace: str) -> bool:
+    try:
+        await request.app.state.holdfast.namespace(namespace)
+    except NotFound:
+        return False
+    return True
 
 
 def _repeats(request: Request) -> FirstAnswers:

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.api.rest.auth import Need, bound_profile, credential_of, requires, seen_profile
-from holdfast.api.rest.guarded_routes import GuardedRouter
+from holdfast.api.rest.guarded_routes import GuardedRouter, PlainRoute
 from holdfast.api.rest.json_response import Body, Json, Once
 from holdfast.api.rest.request_body import MAX_BYTES_ON_EVENT_LOOP, BodyLimit, check_json_tokens
 from holdfast.api.rest.response_models import ItemsFoundResponse
@@ -214,7 +214,7 @@ def _plain(path: str, *methods: str) -> Callable[[Endpoint], None]:
             return await answer(request)
 
         gated.need = Need(())  # type: ignore[attr-defined]
-        router.add_route(path, gated, [*methods])
+        router.routes.append(PlainRoute(path, gated, methods=[*methods]))
 
     return add
 
