@@ -231,9 +231,9 @@ FILTERS = [
 
 READS = [
     bad("empty query", lambda alice: alice.search(""), "query", "empty"),
-    bad("long query", lambda alice: alice.search("x" * 1025), "query", "1,025", "1,024"),
-    bad("long query to recall", lambda alice: alice.recall("é" * 513), "query", "1,026", "1,024"),
-    bad("long query to context", lambda alice: alice.context("x" * 1025), "query", "1,025", "1,024"),
+    bad("long query", lambda alice: alice.search("x" * 1_048_577), "query", "1,048,577", "1,048,576"),
+    bad("long query to recall", lambda alice: alice.recall("é" * 524_289), "query", "1,048,578", "1,048,576"),
+    bad("long query to context", lambda alice: alice.context("x" * 1_048_577), "query", "1,048,577", "1,048,576"),
     bad("query of a wrong type", lambda alice: alice.search(5), "query", "int"),  # type: ignore[arg-type]
     bad("NUL query", lambda alice: alice.search("a\0"), "query", "NUL"),
     bad("surrogate query", lambda alice: alice.recall(LONE), "query", "surrogate"),
