@@ -194,6 +194,8 @@ def test_an_unwritten_profile_is_empty_and_a_missing_memory_is_not_found(run: Ru
     run("remember", "something")
     assert run("list", "-p", "nobody", "--json").json["items"] == []
     assert run("get", "nothing").code == 3
+    tea = run("remember", "Likes tea", "--key", "drink", "--json").json["id"]
+    assert f"'drink' is a key; give the id: {tea}." in run("forget", "drink").err
     assert "There is no namespace 'defalt'. Did you mean 'default'?" in run("list", "-n", "defalt").err
     run("remember", "something", "-p", "alice")
     told = run("search", "something", "-p", "alise")

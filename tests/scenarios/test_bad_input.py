@@ -281,7 +281,22 @@ def test_it_is_refused_and_nothing_changes(
 
 @pytest.mark.parametrize("verb", ["get", "history", "forget"])
 def test_an_unknown_id_is_not_found(memory: Holdfast, alice: Profile, verb: str) -> None:
-    assert_refused(memory, lambda: getattr(alice, verb)("01NOBODY"), NotFound, "id", "01NOBODY")
+    assert_refused(memory, lambda: getattr(alice, verb)("01NOBODY"), NotFound, "id", "01NOBODY", "list(key=…)")
+
+
+@pytest.mark.parametrize("verb", ["get", "history", "forget", "pin", "mark", "revise", "split"])
+def test_a_key_in_place_of_an_id_is_answered_with_the_id(memory: Holdfast, alice: Profile, verb: str) -> None:
+    more: dict[str, Any] = {"revise": {"content": "x"}, "split": {"into": ["x", "y"]}}.get(verb, {})
+    seat = alice.list(key="seat")[0].id
+    assert_refused(
+        memory, lambda: getattr(alice, verb)("seat", **more), NotFound, "id", f"'seat' is a key; give the id: {seat}."
+    )
+
+
+def test_forgetting_an_unknown_session_reports_nothing(alice: Profile) -> None:
+    for dry_run in (True, False):
+        gone = alice.forget_session("nonexistent", dry_run=dry_run)
+        assert (gone.memories, gone.messages, gone.shortened, gone.places) == ((), (), (), {})
 
 
 def test_a_bad_first_write_creates_neither_profile_nor_namespace(memory: Holdfast) -> None:
