@@ -392,3 +392,12 @@ def test_calling_the_class_says_what_to_call(given: tuple[Any, ...]) -> None:
         Holdfast(*given)
     with pytest.raises(TypeError, match=r'^AsyncHoldfast .* await AsyncHoldfast\.open\("\./data"\)'):
         AsyncHoldfast(*given)
+
+
+def test_a_setting_given_as_an_argument_is_named_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match=r"^llm does not name a known provider\. Write provider:model") as wrong:
+        Holdfast.open(tmp_path, llm="gpt-4")
+    assert (wrong.value.field, str(wrong.value).count(wrong.value.fix or "")) == ("llm", 1)
+    monkeypatch.setenv("HOLDFAST_LLM", "gpt-4")
+    with pytest.raises(InvalidInput, match=r"^HOLDFAST_LLM does not name a known provider\."):
+        Holdfast.open(tmp_path)
