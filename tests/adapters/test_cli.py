@@ -215,6 +215,14 @@ def test_a_key_is_superseded_and_its_history_read(run: Run) -> None:
     assert "Prefers aisle seats" in run("get", kept["id"]).out
 
 
+def test_a_misspelt_kind_is_answered_with_the_nearest(run: Run) -> None:
+    run("remember", "Oat milk", "--kind", "shopping")
+    assert "The profile has no memory of kind 'facts'. Did you mean 'fact'?" in run("list", "--kind", "facts").err
+    assert "Did you mean 'shopping'?" in run("list", "--kind", "shoping").err
+    for kind in ("task", "message", "shopping"):
+        assert "no memory of kind" not in run("list", "--kind", kind).err
+
+
 def test_listing_goes_page_by_page(run: Run) -> None:
     for n in range(3):
         run("remember", f"Thing {n}", "--key", f"k{n}", "--kind", "note")
