@@ -3,7 +3,7 @@
     python examples/coding_agent.py FOLDER "task"
 
 `work` stands where a model with tools belongs: it gets the briefing and says what it noted about which file.
-For Claude Code, Codex and Cursor nothing of this is needed: `holdfast connect` does it.
+For Claude Code, Codex and Cursor you need none of this: `holdfast connect` does it.
 """
 
 from __future__ import annotations

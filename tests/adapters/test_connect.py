@@ -153,7 +153,7 @@ def test_the_plugin_of_opencode_is_written_and_removed(run: Run, home: Path) -> 
     run("opencode", "--undo")
     assert folder_contents(home) == {}
     plugin.write_text("export const Theirs = 1;\n")
-    assert "plugin of somebody else" in run("opencode", "--hooks").err
+    assert "it is another plugin" in run("opencode", "--hooks").err
     assert folder_contents(home) == {".config/opencode/plugin/holdfast.js": b"export const Theirs = 1;\n"}
 
 

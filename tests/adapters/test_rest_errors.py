@@ -38,7 +38,7 @@ async def http(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         ("search", {}, "query", "query is missing."),
         ("search", {"query": "x", "kind": 5}, "kind", "kind is 5; give text or a list."),
         ("search", {"query": "x", "limit": 0}, "limit", "limit is 0; give 1 or more."),
-        ("search", {"query": "x", "quary": 1}, "quary", "quary is not a known field; known are "),
+        ("search", {"query": "x", "quary": 1}, "quary", "quary is not a known field; use one of "),
         ("recall", {"query": "x", "thinking_level": "hard"}, "thinking_level", "'low', 'medium' or 'high'"),
         ("ingest", {"messages": [{"role": "user"}]}, "messages[0].content", "messages[0].content is missing."),
         ("ingest", {"messages": [{"role": "user", "content": "x"}, 7]}, "messages[1]", "is 7; give an object"),

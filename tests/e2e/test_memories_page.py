@@ -107,7 +107,7 @@ def test_editing_makes_a_version_and_refuses_to_overwrite_anothers(ui: CheckedPa
     page.get_by_role("button", name="Save").and_(page.locator(":enabled")).wait_for()
     own.remember("No tea at all", key="tea")
     page.get_by_role("button", name="Save").click()
-    page.get_by_text("Somebody else changed this memory").wait_for()
+    page.get_by_text("Someone else changed this memory").wait_for()
     assert own.contents() == ["No tea at all"]
     ui.expects("412", "409")
 

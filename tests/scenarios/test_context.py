@@ -40,14 +40,14 @@ def lines(profile: Profile, question: str, tokens: int = 1000) -> dict[str, str]
 @pytest.mark.parametrize("question", ["What is my budget?", "Where do I live?", "Do I have a pet?", "Tell me of Tom"])
 def test_what_was_superseded_or_ended_is_marked_and_nothing_else(profile: Profile, question: str) -> None:
     shown = lines(profile, question)
-    marked = {day for day, line in shown.items() if "superseded since" in line}
+    marked = {day for day, line in shown.items() if "no longer true" in line}
     assert marked == shown.keys() & {"2026-01-04", "2026-01-10"}
     assert marked
     assert all(line.endswith(f"] {dict(TOLD)[day]}") for day, line in shown.items() if day not in marked)
 
 
 def test_of_a_message_that_holds_in_part_the_mark_says_which_part_does_not(profile: Profile) -> None:
-    mark = lines(profile, "Where do I live?")["2026-01-04"].partition(" (superseded since: ")[2]
+    mark = lines(profile, "Where do I live?")["2026-01-04"].partition(" (no longer true: ")[2]
     assert "Leeds" in mark
     assert "4,000 euros" in mark
     assert "Tom" not in mark
@@ -75,7 +75,7 @@ def test_a_revised_memory_marks_its_message_but_not_as_of_a_time_before(tmp_path
         before = datetime.now(UTC)
         (budget,) = profile.list(key="budget").items
         profile.revise(budget.id, content="The user's budget is 3,000 euros.")
-        assert "My budget is 4,000 euros. (superseded since" in profile.context("What is my budget?").text
+        assert "My budget is 4,000 euros. (no longer true" in profile.context("What is my budget?").text
         assert profile.context("What is my budget?", as_of=before).text.endswith("My budget is 4,000 euros.")
 
 

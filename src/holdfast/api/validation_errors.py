@@ -38,7 +38,7 @@ def validation_message(errors: Sequence[FieldError], model: Any = None) -> tuple
     if kind == "missing":
         return f"{name} is missing.", field
     if kind == "extra_forbidden":
-        return f"{name} is not a known field; known are {', '.join(known)}.", field
+        return f"{name} is not a known field; use one of {', '.join(known)}.", field
     if kind in SIZES:
         limit, told = SIZES[kind]
         return f"{name} {told.format(about.get(limit))}.", field

@@ -78,7 +78,7 @@ Filter = Annotated[
 ]
 ExcludedSession = Annotated[
     str | None,
-    Option("--exclude-session", metavar="ID", help="Leave out a session: its messages, and what rests on it."),
+    Option("--exclude-session", metavar="ID", help="Leave out a session: its messages, and what is based on it."),
 ]
 MinRelevance = Annotated[
     float, Option("--min-relevance", metavar="SHARE", help="Only hits at least this relevant, 0 to 1.")
@@ -153,7 +153,7 @@ class CommandTarget:
             alike = nearest_names(self.profile, profiles)
             log.warning(
                 "There is no profile %r in namespace %r.%s The first write to it creates it; `holdfast profiles` lists "
-                "those there are.", self.profile, self.namespace, alike,
+                "the existing ones.", self.profile, self.namespace, alike,
             )  # fmt: skip
 
     @contextmanager

@@ -56,7 +56,7 @@ class QueryScope(Narrowed, total=False):
     """Conditions of search, recall and context: those of a list, and a session to leave out."""
 
     exclude_session: str | None
-    """Leave out this session, which the caller has in its window: its messages, and memories that rest on nothing
+    """Leave out this session, which the caller has in its window: its messages, and memories that are based on nothing
     else."""
 
 

@@ -190,8 +190,8 @@ class Answer:
     hits: tuple[Hit, ...]
     confidence: float = 0.0
     pending: bool = False
-    """Whether recent writes were still being digested, or the answer rests on messages that wait for a language model
-    that is down; the same question may have a better answer later."""
+    """Whether recent writes were still being digested, or the answer is based on messages that wait for a language
+    model that is down; the same question may have a better answer later."""
 
 
 @dataclass(frozen=True, slots=True)

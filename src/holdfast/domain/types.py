@@ -245,7 +245,7 @@ class Judged:
 class Shortened:
     """A message that loses the words of a memory which the same change forgets.
 
-    Raises Conflict when the message, or the memories that rest on it, are not as they were read.
+    Raises Conflict when the message, or the memories that are based on it, are not as they were read.
     """
 
     message: str
@@ -254,7 +254,7 @@ class Shortened:
     resting: frozenset[str]
     """References of all memories that were read as resting on it."""
     content: str | None = None
-    """What is left. None when nothing is: then the message is deleted, and the memories that rest on it stay."""
+    """What is left. None when nothing is: then the message is deleted, and the memories that are based on it stay."""
     metadata: dict[str, Json] = field(default_factory=dict)
     parts: tuple[Part, ...] = ()
     """The parts of what is left. None has the number of an earlier part, so that no vector of an earlier text, computed

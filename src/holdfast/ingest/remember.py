@@ -313,10 +313,10 @@ def _refuse_second_hand(head: Memory | None, request: MemoryRequest) -> None:
     """What a document or a tool brought supersedes nothing that somebody said."""
     if head is not None and request.trust in SECOND_HAND_TRUST and head.trust not in SECOND_HAND_TRUST:
         raise AlreadyExists(
-            f"The key {quoted_value(request.key)} of kind {request.kind!r} holds what a person or an agent said, which "
+            f"The key {quoted_value(request.key)} of kind {request.kind!r} has what a person or an agent said, which "
             f"trust {request.trust!r} cannot supersede.",
             field="key",
-            fix="Write it without a key or under one of its own; revise the memory if it is wrong.",
+            fix="Write it without a key or with another key; if the memory is wrong, revise it.",
         )
 
 

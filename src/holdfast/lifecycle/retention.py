@@ -111,7 +111,7 @@ def _require_object(given: Json, path: str, known: tuple[str, ...] | None = None
     for name in given:
         if known is not None and name not in known:
             raise InvalidInput(
-                f"{path} has {quoted_value(name)}; known are {', '.join(known)}.", field=f"{path}.{name}"
+                f"{path} has {quoted_value(name)}; use one of {', '.join(known)}.", field=f"{path}.{name}"
             )
     return given
 

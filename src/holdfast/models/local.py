@@ -7,7 +7,6 @@ two hundred times cheaper and finds less. docs/results has the figures.
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -183,17 +182,16 @@ def _unit_rows(rows: Floats) -> Floats:
 
 def inference_session(network: str | bytes, options: Any) -> Any:
     """A session of a network, given as its file or as the bytes of one."""
-    import onnxruntime
+    from holdfast.models.network_cache import load_onnxruntime
 
-    return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+    return load_onnxruntime().InferenceSession(network, options, providers=["CPUExecutionProvider"])
 
 
 def session_options() -> Any:
     """Options of a local network's session: one thread, no logs, little memory."""
-    os.putenv("ORT_DISABLE_TELEMETRY", "1")  # else it stores a device id and may send telemetry
-    import onnxruntime
+    from holdfast.models.network_cache import load_onnxruntime
 
-    options = onnxruntime.SessionOptions()
+    options = load_onnxruntime().SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # The arena keeps the largest batch's memory permanently; without it, a resident service stays half the size.

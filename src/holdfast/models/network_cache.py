@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import mmap
+import os
 import platform
 import shutil
 import tempfile
@@ -56,16 +57,22 @@ networks = NetworkCache()
 """The cache of this process. Whoever opens Holdfast from settings sets its folder."""
 
 
-def _fingerprint(sources: Sequence[Path]) -> str:
+def load_onnxruntime() -> Any:
+    """The inference library, without its telemetry: it would keep a device id in the user's folder and may send
+    events. It looks for the variable when it is imported, so nothing else may import it."""
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
+    return onnxruntime
+
+
+def _fingerprint(sources: Sequence[Path]) -> str:
     files = [(path.name, found.st_size, found.st_mtime_ns) for path in sources for found in [path.stat()]]
-    return hashlib.sha256(repr((files, onnxruntime.__version__, platform.machine())).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((files, load_onnxruntime().__version__, platform.machine())).encode()).hexdigest()[:16]
 
 
 def _kept_session(kept: Path, options: Any, *, few_runs: bool) -> Any:
-    import onnxruntime
-
+    onnxruntime = load_onnxruntime()
     options.enable_mem_reuse = not few_runs  # to plan which results may share memory takes longer than some runs
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # it is optimised
     return onnxruntime.InferenceSession(str(kept / NETWORK_FILE), options, providers=["CPUExecutionProvider"])

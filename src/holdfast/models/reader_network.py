@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from holdfast.domain.types import Floats
 from holdfast.models import onnx_file
 from holdfast.models.local import inference_session, session_options
-from holdfast.models.network_cache import networks
+from holdfast.models.network_cache import load_onnxruntime, networks
 from holdfast.text.static_vectors import weights_path
 from holdfast.text.wordpiece import WordPiece, load_wordpiece
 
@@ -72,8 +72,7 @@ class ReaderNetwork:
         return networks.load_session(self._name, sources, session_options, self._build)
 
     def _build(self, options: Any) -> Any:
-        import onnxruntime
-
+        onnxruntime = load_onnxruntime()
         values = reader_weights(self._embedder, load_learned_weights(self._name))
         tensors = {name: onnxruntime.OrtValue.ortvalue_from_numpy(each) for name, each in values.items()}
         options.add_external_initializers(list(tensors), list(tensors.values()))

@@ -18,7 +18,7 @@ from holdfast.text.content_words import content_words
 MAX_TOLD, MAX_CHARACTERS = 3, 160
 """How many ended statements a mark tells, and their length together; beyond that, it only says that a part ended.
 Chosen by hand."""
-WHOLE, SOME = "superseded since", "partly superseded since"
+WHOLE, SOME = "no longer true", "partly no longer true"
 
 
 async def with_ended_marks(store: Store, hits: Sequence[Hit]) -> list[Hit]:

@@ -86,7 +86,7 @@ def _checked_findings(check: Callable[[], Iterator[HealthFinding]]) -> Iterator[
     except HoldfastError as bad:
         yield _failure_finding(bad)
     except Exception as bad:
-        yield HealthFinding("fail", f"A check broke off: {type(bad).__name__}: {bad}", "Please report this.")
+        yield HealthFinding("fail", f"A check could not finish: {type(bad).__name__}: {bad}", "Please report this.")
 
 
 def _failure_finding(bad: HoldfastError) -> HealthFinding:
@@ -108,7 +108,7 @@ def _storage_library_finding() -> Iterator[HealthFinding]:
     reinstall = "pip uninstall -y apsw apsw-sqlite3mc && pip install apsw-sqlite3mc"
     try:
         metadata.version("apsw")
-        yield HealthFinding("fail", "apsw is installed beside apsw-sqlite3mc; they overwrite each other.", reinstall)
+        yield HealthFinding("fail", "apsw and apsw-sqlite3mc are both installed; they overwrite each other.", reinstall)
     except metadata.PackageNotFoundError:
         pass
     try:
@@ -279,11 +279,11 @@ def _profile_findings(each: ProfileFile) -> Iterator[HealthFinding]:
         return
     yield from _health_findings(name, health, RESTORE_ADVICE)
     if health.waiting:
-        fix = "It is digested the next time the folder is opened: holdfast stats"
+        fix = "The next command that opens the folder digests them, such as: holdfast stats"
         yield HealthFinding("warn", f"{name}: {health.waiting:,} messages wait to be digested.", fix)
     if health.aside:
         why = f" ({health.reason})" if health.reason else ""
-        fix = "Search still finds them. Fix the cause and ingest them again, or forget them."
+        fix = "Search still finds them. Fix the cause, then: holdfast redigest --aside"
         yield HealthFinding(
             "warn", f"{name}: {health.aside:,} messages were set aside after repeated failures{why}.", fix
         )

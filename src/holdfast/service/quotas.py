@@ -71,7 +71,7 @@ def parse_quota(text: str | None, setting: str) -> Quota:
         if m is None or unit is None or m["name"] not in known or (m["unit"] and m["name"] != "bytes"):
             raise InvalidInput(
                 f"The setting {setting} has {quoted_value(part.strip())}; write it like messages=100000, bytes=1GB. "
-                f"Known are {', '.join(known)}.",
+                f"The names are {', '.join(known)}.",
                 field=setting,
             )
         found[m["name"]] = int(float(m["number"]) * unit)

@@ -223,7 +223,7 @@ def _from_file(path: object, known: set[str]) -> dict[str, object]:
 def _check_known(given: Mapping[str, object], known: set[str], start: str) -> None:
     for name in given:
         if name not in known:
-            raise InvalidInput(f"{start} no setting {name!r}; known are {', '.join(sorted(known))}.", field=name)
+            raise InvalidInput(f"{start} no setting {name!r}; use one of {', '.join(sorted(known))}.", field=name)
 
 
 def _path(value: object) -> Path | None:

@@ -123,3 +123,15 @@ def test_embedding_leaves_nothing_in_the_users_folders(tmp_path: Path) -> None:
     kept = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
     subprocess.run([sys.executable, "-c", code], env=kept | home, check=True, timeout=400)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_recall_leaves_nothing_of_the_inference_library_in_the_users_folders(tmp_path: Path) -> None:
+    code = (
+        "from holdfast import Holdfast; memory = Holdfast.open(); profile = memory.profile('app', 'ana'); "
+        "profile.remember('I like tea'); print(profile.recall('What do I like?').answer); memory.close()"
+    )
+    home = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "HOLDFAST_"))}
+    done = subprocess.run([sys.executable, "-c", code], env=kept | home, check=True, timeout=400, capture_output=True)
+    assert b"tea" in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"holdfast"}

@@ -117,7 +117,7 @@ class _Host:
     async def call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = NAMED.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}; known are {', '.join(NAMED)}.")
+            raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}; use one of {', '.join(NAMED)}.")
         with self._acting(ctx) as guest:
             try:
                 for right in tool.rights:
@@ -135,7 +135,7 @@ class _Host:
 
     async def get_prompt(self, ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != PROMPT:
-            raise MCPError(INVALID_PARAMS, f"There is no prompt {params.name!r}; there is {PROMPT}.")
+            raise MCPError(INVALID_PARAMS, f"There is no prompt {params.name!r}; use {PROMPT}.")
         with self._acting(ctx) as guest, _call_tool():
             _check_right(guest, "read")
             text = await context_prompt(guest.profile, (params.arguments or {}).get("topic"))

@@ -283,12 +283,12 @@ TOOLS = (
         RememberArguments, "write", _remember, _object(id=TEXT, content=TEXT, kind=TEXT), idempotent=False,
     ),
     Tool(
-        "correct", "Put a memory right; what it said before stays as its history.",
+        "correct", "Correct a memory; its earlier text stays in its history.",
         Correct, "write", _correct, _object(id=TEXT, content=TEXT, kind=TEXT), idempotent=False,
         answers_with_memory=True,
     ),
     Tool(
-        "ingest", "Keep messages or a page verbatim; memories are drawn from it. Repeating is harmless.",
+        "ingest", "Keep messages or a page verbatim; memories are extracted from it. Repeating is harmless.",
         IngestArguments, "write", _ingest, _object(session_id=TEXT, new=COUNT, known=COUNT),
     ),
     Tool(
@@ -296,11 +296,11 @@ TOOLS = (
         Directory, "read", _enter, _object(notes=TEXT, more=COUNT),
     ),
     Tool(
-        "write_note", "Note on a file or directory what is going on there; replaces the note before.",
+        "write_note", "Note on a file or directory what is going on there; replaces the earlier note.",
         OnPath, "write", _note, _object(path=TEXT, version=COUNT),
     ),
     Tool(
-        "forget", "Delete a memory, or a message with what rests on it, for good.",
+        "forget", "Delete a memory, or a message with what is based on it, for good.",
         ForgetArguments, "forget", _forget, _object(memories=TEXTS, messages=TEXTS, shortened=TEXTS),
     ),
 )  # fmt: skip

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 MAX_NAMED_PROBLEMS = 10
 """How many problems or conflicts a report names. Chosen by hand; not measured."""
 KEYS_INSIDE_WARNING = (
-    "warning: the backup contains the master key. Anybody who has the backup can read everything in it. "
+    "warning: the backup contains the master key. Anyone who has the backup can read everything in it. "
     "Protect it like the key itself."
 )
 KEYS_OUTSIDE_NOTICE = (
-    "The backup does not contain the master key. Keep a copy of {keyring}: nobody can read the backup without it."
+    "The backup does not contain the master key. Keep a copy of {keyring}: the backup cannot be read without it."
 )
 
 
@@ -150,7 +150,7 @@ def backup(
                 chosen.folder, keyring, path, with_keys=with_keys, seen=lambda n, of: progress.update(n, total=of)
             )
     except KeyboardInterrupt:
-        raise Interrupted(f"Interrupted. {path} is not complete; the same command begins it anew.") from None
+        raise Interrupted(f"Interrupted. {path} is not complete; the same command starts it again.") from None
     warning = KEYS_INSIDE_WARNING if with_keys else KEYS_OUTSIDE_NOTICE.format(keyring=keyring)
     if with_keys and not target.as_json:
         print(warning, file=sys.stderr)

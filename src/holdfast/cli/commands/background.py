@@ -27,7 +27,7 @@ IDLE_CHECK_SECONDS = 5.0
 def background(
     data: DataFolder = None,
     idle: Annotated[
-        float, Option("--idle", metavar="SECONDS", help="End after so long without a request; 0: never.")
+        float, Option("--idle", metavar="SECONDS", help="End after this many seconds without a request; 0 means never.")
     ] = 0.0,
     stop: Annotated[bool, Option("--stop", help="End the background process instead.")] = False,
 ) -> int:

@@ -32,23 +32,23 @@ def connect(
     ] = None,
     hooks: Annotated[
         bool,
-        Option("--hooks", help="Also add hooks, so that the client remembers by itself, and a background process."),
+        Option("--hooks", help="Also add hooks and a background process, so that the client remembers automatically."),
     ] = False,
-    write: Annotated[bool, Option("--write", help="Write the settings: the default, when a client is named.")] = False,
+    write: Annotated[bool, Option("--write", help="Write the settings; the default when a client is named.")] = False,
     dry_run: DryRun = False,
-    undo: Annotated[bool, Option("--undo", help="Restore the settings of the client; without one, of all.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Restore the settings of the client, or of all clients.")] = False,
 ) -> CommandResult:
     """Set up a coding agent or chat app to use this memory.
 
     Without a client, list the clients of this machine and what would change. A copy of each changed file is kept
-    beside it, and --undo restores it.
+    next to it, and --undo restores it.
     """
     if client is not None and client not in CLIENTS:
         raise InvalidInput(f"{quoted_value(client)} is not a known client; use one of {CLIENT_NAMES}.", field="client")
     if undo and (dry_run or hooks or write):
         raise InvalidInput("--undo cannot be combined with --dry-run, --hooks or --write.", field="undo")
     if write and (dry_run or client is None):
-        raise InvalidInput("--write needs a client, and no --dry-run.", field="write")
+        raise InvalidInput("--write needs a client and cannot be combined with --dry-run.", field="write")
     if url is not None and not is_secret_url(url):
         raise InvalidInput(
             "That is not a secret URL.",

@@ -27,7 +27,7 @@ def token(
     scope: Annotated[
         str, Option("--scope", metavar="profile|namespace|everywhere", help="Where the rights apply.")
     ] = "profile",
-    url: Annotated[bool, Option("--url", help="Make a secret URL instead of a key.")] = False,
+    url: Annotated[bool, Option("--url", help="Issue a secret URL instead of a token.")] = False,
     agent: Annotated[
         str | None, Option("--agent", metavar="NAME", help="Record everything written with it as this agent's.")
     ] = None,

@@ -137,7 +137,7 @@ def _add_sources(
     except KeyboardInterrupt:
         raise Interrupted(
             f"Interrupted. {len(taken):,} of {count(len(inputs), 'document')} are stored; the next command on this "
-            "profile, or a server, goes on reading them. Adding the same again changes nothing."
+            "profile, or a server, reads the rest. Adding the same files again changes nothing."
         ) from None
     wait_for_digestion(profile)
     return [each if isinstance(each, InvalidInput) else profile.document(each.id) for each in taken]
@@ -241,7 +241,8 @@ def _write_file(file: Path, data: bytes) -> None:
     try:
         file.write_bytes(data)
     except OSError as bad:
-        raise InvalidInput(f"{file} cannot be written: {bad.strerror}.", field="save") from None
+        fix = "Check the path and its permissions, or name another file."
+        raise InvalidInput(f"{file} cannot be written: {bad.strerror}.", field="save", fix=fix) from None
 
 
 def add_to(app: Commands) -> None:

@@ -89,8 +89,8 @@ def doctor(
 ) -> CommandResult:
     """Check the installation and the data; say how to fix problems.
 
-    Checks libraries, model, keys, every file, waiting work, and whether coding agents have their memory. Changes
-    nothing by itself. Exit status 1 when a check failed.
+    Checks libraries, model, keys, every file, waiting work, and whether coding agents have their memory. It changes
+    nothing without --accept-loss. Exit status 1 when a check failed.
     """
     from holdfast.cli.hooks.memory_check import memory_findings
     from holdfast.service import doctor as examination

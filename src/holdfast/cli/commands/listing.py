@@ -33,7 +33,7 @@ def facets(
 ) -> CommandResult:
     """Count memories by kind, key, person, agent, tag and month.
 
-    A person is who said it: a named speaker of the messages that a memory rests on. Tags are metadata.tags.
+    A person is who said it: a named speaker of the messages that a memory is based on. Tags are metadata.tags.
     """
     with target.open_profile() as profile:
         found = profile.facets(

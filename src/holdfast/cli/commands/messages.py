@@ -75,7 +75,7 @@ def redigest(
 ) -> CommandResult:
     """Digest messages again, with a better model or prompt.
 
-    This removes the memories that were distilled from them and keeps what was written by hand.
+    This removes the memories that were extracted from them and keeps what was written by hand.
     """
     with target.open_profile() as profile:
         done = profile.redigest(session, since=since, aside=aside, dry_run=dry_run)

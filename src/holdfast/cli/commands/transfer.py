@@ -51,7 +51,7 @@ def transfer(
         with spinner("holdfast transfer"), progress_meter("Profiles", 0) as progress:
             done = asyncio.run(_run_transfer(*chosen, scope, replace, progress))
     except KeyboardInterrupt:
-        raise Interrupted("Interrupted. What was copied stays; the same command goes on with the rest.") from None
+        raise Interrupted("Interrupted. What was copied stays; run the same command again to copy the rest.") from None
     reply = _transfer_result(done, time.monotonic() - start)
     print_result(reply, as_json=as_json)
     return reply.exit

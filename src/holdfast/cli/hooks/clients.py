@@ -129,7 +129,7 @@ CLIENTS = {
     "opencode": Client(
         "OpenCode", lambda: _opencode_path("opencode.jsonc", "opencode.json"), "mcp", projects=True,
         hooks=lambda: _opencode_path("plugin/holdfast.js"), programs=("opencode",),
-        next_step="Start opencode; the plugin is loaded by itself.",
+        next_step="Start opencode; it loads the plugin automatically.",
     ),
     "claude-desktop": Client(
         "Claude Desktop", lambda: _settings_path("Claude", "claude_desktop_config.json"), "mcpServers",

@@ -131,7 +131,7 @@ def _plugin_plan(file: Path) -> SettingsPlan:
 
     def change(there: str) -> str:
         if there.strip() and PLUGIN_MARK not in there:
-            raise config_file.ConfigEditError("it is a plugin of somebody else")
+            raise config_file.ConfigEditError("it is another plugin")
         return text
 
     return SettingsPlan(file, change, lambda there: "" if PLUGIN_MARK in there else there, text)

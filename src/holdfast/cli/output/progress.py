@@ -143,9 +143,9 @@ def waiting_work(profile: Profile) -> str:
     """What of a profile still waits, and when it is done."""
     stats = profile.stats()
     if not stats.pending and not stats.unembedded:
-        return "Nothing waits."
+        return "Nothing is waiting."
     waiting = f"{stats.pending:,} to be digested" if stats.pending else f"{stats.unembedded:,} to be embedded"
-    return f"Waiting: {waiting}; the next command on this profile, or a server, goes on with it."
+    return f"Waiting: {waiting}; the next command on this profile, or a server, does it."
 
 
 def _start_bar(label: str, total: int, done: int) -> tuple[Progress, TaskID]:

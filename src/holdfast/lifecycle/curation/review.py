@@ -68,13 +68,13 @@ async def _load_faulty(curating: Curator) -> list[Review]:
     faults = await find_faults(curating.store, newest)
     settled = [memory for memory in newest if "conflict" not in memory.metadata]  # a conflict names both by itself
     clashing = await asyncio.to_thread(contradictions, settled)
-    reviews = [Review(memory, SECRET, "It seems to hold a secret.", ANSWERS) for memory in faults.secrets]
+    reviews = [Review(memory, SECRET, "It seems to contain a secret.", ANSWERS) for memory in faults.secrets]
     for last, *others in clashing:
         reviews += [
-            Review(memory, CONTRADICTION, f"It says otherwise than a newer memory: {last.content}", ANSWERS, last)
+            Review(memory, CONTRADICTION, f"A newer memory contradicts it: {last.content}", ANSWERS, last)
             for memory in others
         ]
-    proof = "Its words are not all in the messages it cites, or a value of theirs is cut."
+    proof = "Its words are not all in the messages it cites, or it cuts a value from them."
     reviews += [Review(memory, UNPROVED, proof, ANSWERS) for memory in faults.unproved]
     return list({review.memory.id: review for review in reversed(reviews)}.values())[::-1]
 
@@ -148,7 +148,7 @@ async def _load_review(store: Store, memory: Memory) -> Review:
         return Review(memory, reason, "The memory that it conflicted with no longer exists.", ANSWERS)
     because = {
         WRONG: f"It was marked wrong {-memory.marks} more {'time' if memory.marks == -1 else 'times'} than right.",
-        UNTRUSTED: f"It comes from a {memory.trust}; the user has not said it.",
+        UNTRUSTED: f"It comes from a {memory.trust}; the user did not say it.",
         LOW: f"The extractor was {memory.confidence:.0%} sure of it.",
     }
     return Review(memory, reason, because[reason], ANSWERS)

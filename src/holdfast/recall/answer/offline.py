@@ -24,6 +24,7 @@ from holdfast.recall.answer.reading import ReaderFailed, read_answer
 from holdfast.recall.answer.support import MAX_JUDGED, MIN_SUPPORT, answering_hits, support
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.search import Searcher
+from holdfast.text import tokens
 
 log = logging.getLogger("holdfast")
 EARLIER_CONFIDENCE = 0.7
@@ -31,6 +32,8 @@ EARLIER_CONFIDENCE = 0.7
 TOPIC_CONFIDENCE = 0.8
 """Confidence of a statement of exactly what is asked, where the reader finds nothing in its message. Chosen by hand:
 in the lives that calibrate the reader there is none."""
+MAX_STATED = 3
+"""How far down such a statement may be. Chosen by hand."""
 MAX_TOLD, TOLD_CONFIDENCE = 3, 0.5
 """When the question asks for anything an agent said: how many of its hits are quoted, and the confidence of
 that answer. Chosen by hand."""
@@ -57,8 +60,8 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
         return read
     if listed is not None:
         return listed
-    if read is not None and seen and _states_what_is_asked(seen[0]):
-        return await best_statement_answer(searcher, question, seen[:1], hits, TOPIC_CONFIDENCE)
+    if read is not None and (stated := [hit for hit in seen[:MAX_STATED] if _states_what_is_asked(question, hit)][:1]):
+        return await best_statement_answer(searcher, question, stated, hits, TOPIC_CONFIDENCE)
     past = question.past_state
     if past is not None and (earlier := await earlier_statement(searcher, question, past)):
         return await _earlier_answer(searcher, earlier, hits)
@@ -72,10 +75,16 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
     return await best_statement_answer(searcher, question, seen[:limit], hits, confidence)
 
 
-def _states_what_is_asked(hit: Hit) -> bool:
-    """Whether a rule that knows the topic drew the statement, it holds, and it is about what and whom is asked."""
-    state = hit.assessment
-    return hit.key is not None and (state.fit or 0.0) >= 1.0 and not (state.older or state.superseded or state.outdated)
+def _states_what_is_asked(question: Question, hit: Hit) -> bool:
+    """Whether a rule that knows the topic drew the statement, it holds, and it is about what and whom is asked. Its key
+    or its words must share a word with the question: a red Skoda has a name, too, but is no answer to "What is my
+    name?"."""
+    state, asked = hit.assessment, set(question.words) - {"user"}
+    if hit.key is None or (state.fit or 0.0) < 1.0 or state.superseded or state.outdated:
+        return False
+    if not asked.isdisjoint(tokens.tokens(hit.key)):
+        return True  # of one key only one statement is current
+    return not state.older and not asked.isdisjoint(tokens.tokens(hit.content))
 
 
 async def _read(searcher: Searcher, question: Question, seen: Sequence[Hit], hits: tuple[Hit, ...]) -> Answer | None:

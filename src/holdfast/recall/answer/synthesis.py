@@ -162,7 +162,7 @@ def _evidence(hit: Hit, at: datetime, asked_at: datetime, source: str | None) ->
     age = f"{days} days ago" if days > 0 else "today" if days == 0 else f"in {-days} days"
     own = single_line_json(hit.speaker) if hit.speaker else "an assistant" if hit.trust == "agent" else "the user"
     who = own if source is None else f"{hit.trust}, not the user's words, {single_line_json(source)}"
-    old = ", superseded since" if hit.assessment.superseded or hit.assessment.outdated else ""
+    old = ", no longer true" if hit.assessment.superseded or hit.assessment.outdated else ""
     old += ", the user said it themselves" if hit.assessment.hearsay else ""
     text = single_line_json(redacted_text(hit.content)[:MAX_EVIDENCE_CHARACTERS])
     return f"{at:%Y-%m-%d} ({age}{old}), {who}: {text}"

@@ -28,7 +28,7 @@ _AGENDA_WORDS = re.compile(
 _BEFORE = re.compile(
     r"\b(?:did|was|were|had|used to)\b.*?(?P<cut>\s*,?\bbefore (?:that|(?P<what>[^?.!,]+)))[?.!]*$", re.I
 )
-_FORMER = re.compile(r"\b(?P<cut>previous|former|old)\b (?!is\b|was\b|are\b)", re.I)
+_FORMER = re.compile(r"(?<!how )\b(?P<cut>previous|former|old)\b (?!is\b|was\b|are\b)", re.I)
 _PAST = re.compile(r"\b(?:did|was|were|used to)\b", re.I)
 _STATE = re.compile(
     r"\b(?:live|work|study|use|drive|have|own|pay|cost|call|named?|take|eat|drink|job|city|address|boss|manager|rate|price|"

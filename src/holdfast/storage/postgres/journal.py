@@ -220,7 +220,7 @@ async def _insert_once(db: Db, profile: int, once: Once, applied: Applied, at: i
     try:
         await query(db, f"INSERT INTO once (profile, {rows.ONCE}, at) VALUES ({places}) RETURNING 1", row)
     except psycopg.errors.UniqueViolation as known:
-        raise Conflict(f"The idempotency key {once.key!r} was used meanwhile.") from known
+        raise Conflict(f"The idempotency key {once.key!r} was used in the meantime.") from known
 
 
 async def add_messages(db: Db, profile: int, change: Change, cipher: ProfileCipher) -> dict[str, int]:

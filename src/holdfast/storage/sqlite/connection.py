@@ -122,9 +122,9 @@ class FileLabel(NamedTuple):
     @property
     def fix(self) -> str:
         backup = (
-            "Restore catalogue.db with the files of that name beside it from a backup"
+            "Restore catalogue.db and the files next to it with the same name from a backup"
             if self.family == "catalogue"
-            else "Other profiles are not affected. Restore this file with those of its name beside it from a backup"
+            else "Other profiles are not affected. Restore it and the files next to it with the same name from a backup"
         )
         return (
             f"{backup}; `holdfast doctor` shows details, and `holdfast doctor --accept-loss` keeps what is left of it."

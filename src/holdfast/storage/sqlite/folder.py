@@ -48,8 +48,8 @@ def check_catalogue_exists(folder: Path) -> None:
     raise Damaged(
         f"The catalogue {catalogue} is {'empty' if catalogue.exists() else 'missing'}, and the folder has data whose "
         "keys are in it.",
-        fix="Restore catalogue.db with the files of that name beside it from a backup; without it no profile can be "
-        f"decrypted. To begin anew, move {folder} away.",
+        fix="Restore catalogue.db and the files next to it with the same name from a backup; without it no profile "
+        f"can be decrypted. To start with an empty folder, move {folder} away.",
     )
 
 

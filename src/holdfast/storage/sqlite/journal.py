@@ -162,4 +162,4 @@ def _insert_once(db: apsw.Connection, once: Once, applied: Applied, at: int) -> 
     try:
         db.execute(f"INSERT INTO once ({rows.ONCE}, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     except apsw.ConstraintError as known:
-        raise Conflict(f"The idempotency key {once.key!r} was used meanwhile.") from known
+        raise Conflict(f"The idempotency key {once.key!r} was used in the meantime.") from known

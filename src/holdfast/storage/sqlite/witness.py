@@ -210,7 +210,7 @@ class CommitWitness:
             self._log = log_path(self._database).open("rb", buffering=0)
         position = log_position(self._log, frames)
         if position is None:
-            raise OSError(f"{log_path(self._database)} was changed by somebody else while it was written")
+            raise OSError(f"{log_path(self._database)} was changed by another process while it was written")
         self._record = WitnessRecord(complete=False, log=position, bytes=self._record.bytes)
         self._write(sync=False)
         return frames

@@ -109,5 +109,5 @@ def test_a_spinner_moves_until_something_else_is_shown_and_leaves_nothing(termin
 def test_after_an_interrupt_the_user_learns_what_waits() -> None:
     with pytest.raises(Interrupted, match=r"^Interrupted\. Everything is stored\. Waiting: 7 to be digested; "):
         wait_for_digestion(Stopped((7, 9)))  # type: ignore[arg-type]
-    with pytest.raises(Interrupted, match="Nothing waits"):
+    with pytest.raises(Interrupted, match="Nothing is waiting"):
         wait_for_digestion(Stopped((0, 0)))  # type: ignore[arg-type]

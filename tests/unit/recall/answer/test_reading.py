@@ -74,6 +74,14 @@ async def test_a_reader_that_is_not_sure_leaves_the_answer_empty_but_not_the_hit
         assert found.confidence < 0.6
 
 
+async def test_where_the_reader_is_silent_a_memory_answers_that_has_what_is_asked_as_its_key() -> None:
+    async with AsyncHoldfast(MemoryVault(), ScriptedReader("none of it"), ScriptedExtractor()) as holdfast:
+        profile = holdfast.profile("app", "tom")
+        await profile.remember("The user is Tom.", key="name")
+        await profile.remember("The user drives a red Skoda.", key="car")
+        assert (await profile.recall("What is my name?")).answer == "The user is Tom."
+
+
 async def test_what_was_redacted_answers_nothing() -> None:
     told = ("2026-02-01", "The wifi password is hunter2xyz and the router is in the hall.")
     assert await answer(ScriptedReader("redacted"), "What is the wifi password?", told) == ("", 0.0)

@@ -79,6 +79,8 @@ def test_how_it_was_is_asked_for_by_before_or_by_a_time_that_is_over() -> None:
     assert during.at is not None
     assert analysed_question("Where do I live?", NOW).past_state is None
     assert analysed_question("When did I buy the bike?", NOW).past_state is None
+    assert analysed_question("How old am I?", NOW).past_state is None
+    assert analysed_question("What was my old job?", NOW).past_state is not None
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +113,7 @@ def test_of_two_statements_the_newer_answers_and_stands_first(diary: Profile) ->
     new, old = (next(n for n, text in enumerate(hits) if figure in text) for figure in ("500", "200"))
     assert new < old
     block = diary.context("What is the API rate limit?").text.splitlines()
-    assert next(line for line in block if "200" in line).endswith("(superseded since)")
+    assert next(line for line in block if "200" in line).endswith("(no longer true)")
 
 
 def test_what_was_out_of_date_on_arrival_does_not_answer(diary: Profile) -> None:

@@ -187,7 +187,7 @@ async def delete_profile(request: Request) -> Json:
 
 @router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(requires("forget"))], response_model=Envelope)
 async def delete_session(request: Request) -> Json:
-    """Forget a session: its messages and the memories that rest on nothing else. An unknown session is not an error."""
+    """Forget a session: its messages and the memories based on it alone. An unknown session is not an error."""
     try:
         await (await profile_of(request)).forget_session(str(request.path_params["session_id"]))
     except NotFound as absent:  # neither a missing session nor an unwritten profile is an error
@@ -251,7 +251,7 @@ async def get_memory(request: Request, id: str) -> Json:
 
 @router.delete(OF + "/memories/{id}", dependencies=[Depends(requires("forget"))], response_model=Envelope)
 async def delete_memory(request: Request, id: str) -> Json:
-    """Forget a memory, its versions and the messages it rests on, whole; return the memory. Other memories stay."""
+    """Forget a memory, its versions and the messages it is based on, whole; return the memory. Other memories stay."""
     profile = await profile_of(request)
     memory = await _memory(profile, id)
     await profile.forget(id, sources=True)

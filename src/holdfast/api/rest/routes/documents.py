@@ -137,7 +137,7 @@ async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]
 
 @router.delete(OF + "/documents/{id}", dependencies=[Depends(requires("forget"))], response_model=Forgotten)
 async def forget_document(request: Request, id: str, dry_run: bool = False, once: Once = None) -> Json:
-    """Forget a document: its passages, the memories that rest on nothing else, and the original file."""
+    """Forget a document: its passages, the memories that are based on nothing else, and the original file."""
     profile = await profile_of(request)
     return Json(encode(await profile.forget_document(id, dry_run=dry_run, idempotency_key=once)))
 

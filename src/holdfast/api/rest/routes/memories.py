@@ -109,7 +109,7 @@ class NarrowedBody(Body):
 class QueryBody(NarrowedBody):
     query: str
     exclude_session: str | None = None
-    """Leave out this session, which the caller has in its window, and memories that rest on nothing else."""
+    """Leave out this session, which the caller has in its window, and memories that are based on nothing else."""
 
     def asked(self) -> dict[str, Any]:
         given = {name: getattr(self, name) for name in type(self).model_fields if name not in ("query", "profiles")}
@@ -288,7 +288,7 @@ async def history(request: Request, id: str, as_of: str | None = None, expired: 
 async def forget(
     request: Request, id: str, dry_run: bool = False, sources: bool = False, match: Match = None, once: Once = None
 ) -> Json:
-    """Forget a memory and its words in the messages it rests on (with `sources`, these messages), or a message."""
+    """Forget a memory and its words in the messages it is based on (with `sources`, these messages), or a message."""
     how: Any = {"dry_run": dry_run, "etag": None if match is None else etag_of(match), "sources": sources}
     return Json(encode(await (await profile_of(request)).forget(id, **how, idempotency_key=once)))
 
@@ -319,7 +319,7 @@ async def sessions(request: Request) -> Json:
 
 @router.delete(OF + "/sessions/{session_id}", dependencies=[Depends(requires("forget"))], response_model=Forgotten)
 async def forget_session(request: Request, dry_run: bool = False, once: Once = None) -> Json:
-    """Forget a session: its messages and the memories that rest on nothing else. An unknown session is not an error."""
+    """Forget a session: its messages and the memories based on it alone. An unknown session is not an error."""
     session_id = str(request.path_params["session_id"])
     profile = await profile_of(request)
     return Json(encode(await profile.forget_session(session_id, dry_run=dry_run, idempotency_key=once)))

@@ -57,5 +57,5 @@ for prefix in PREFIXES:
         prefix + "/memory/{id}", dependencies=[Depends(requires("forget", bound=True))], response_model=Forgotten
     )
     async def delete(request: Request, id: str, once: Once = None) -> Json:
-        """Forget a memory, its versions and its words in the messages it rests on, or forget a message."""
+        """Forget a memory, its versions and its words in the messages it is based on, or forget a message."""
         return Json(encode(await bound_profile(request).forget(id, idempotency_key=once)))

@@ -21,10 +21,10 @@ class ProfileForget(Protocol):
         sources: bool = False,
         idempotency_key: str | None = None,
     ) -> Forgotten:
-        """Delete a memory (all versions, and its words in the messages it rests on) or a message for good.
+        """Delete a memory (all versions, and its words in the messages it is based on) or a message for good.
 
-        Other memories that rest on the same messages stay. With `sources`, these messages go as a whole. With `etag`,
-        only if the memory has not changed since it was read; else raises Stale.
+        Other memories that are based on the same messages stay. With `sources`, these messages go as a whole. With
+        `etag`, only if the memory has not changed since it was read; else raises Stale.
         """
         ...
 
@@ -45,5 +45,5 @@ class ProfileForget(Protocol):
         ...
 
     async def forget_document(self, id: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
-        """Delete a document for good: its passages, the memories that rest on nothing else, and its original."""
+        """Delete a document for good: its passages, the memories that are based on nothing else, and its original."""
         ...

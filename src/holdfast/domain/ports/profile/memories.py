@@ -100,8 +100,8 @@ class ProfileMemories(Protocol):
     ) -> Facets:
         """Count the memories that `list` would list by kind, key, person, agent, tag and month; `limit` values of each.
 
-        A person is who said it: a named speaker of the messages that a memory rests on. Tags are `metadata.tags`. The
-        month is that of `occurred_at`, else of `created_at`, in UTC.
+        A person is who said it: a named speaker of the messages that a memory is based on. Tags are `metadata.tags`.
+        The month is that of `occurred_at`, else of `created_at`, in UTC.
         """
         ...
 

@@ -28,8 +28,8 @@ class ProfileRecall(Protocol):
         """Return ranked hits with their content, without an answer; with `as_of`, from what was known at that time.
 
         `min_relevance` (0 to 1) drops hits that are less surely about the question; the list may be empty.
-        `exclude_session` leaves out a session that the caller has in its window: its messages, and memories that rest
-        on nothing else. With another `order`, the same hits are sorted by time.
+        `exclude_session` leaves out a session that the caller has in its window: its messages, and memories based on
+        nothing else. With another `order`, the same hits are sorted by time.
 
         `query` may be a question or a whole message of a user. Of a text of more than 1,024 bytes, the beginning and
         the end are searched for, in whole sentences.
@@ -47,7 +47,7 @@ class ProfileRecall(Protocol):
         as_of: Moment | None = None,
         **narrowed: Unpack[QueryScope],
     ) -> Answer:
-        """Return a cited answer and the hits it rests on; the answer is "" when nothing supports one.
+        """Return a cited answer and the hits it is based on; the answer is "" when nothing supports one.
 
         `thinking_level` (low, medium, high) sets how many hits are used (10, 20 or 40, unless `limit` is given), and
         how long and how often a configured language model thinks. `response_length` (short, medium, long) applies to
