@@ -194,6 +194,8 @@ def test_an_unwritten_profile_is_empty_and_a_missing_memory_is_not_found(run: Ru
     run("remember", "something")
     assert run("list", "-p", "nobody", "--json").json["items"] == []
     assert run("get", "nothing").code == 3
+    tea = run("remember", "Likes tea", "--key", "drink", "--json").json["id"]
+    assert f"'drink' is a key; give the id: {tea}." in run("forget", "drink").err
     assert "There is no namespace 'defalt'. Did you mean 'default'?" in run("list", "-n", "defalt").err
     run("remember", "something", "-p", "alice")
     told = run("search", "something", "-p", "alise")
@@ -211,6 +213,14 @@ def test_a_key_is_superseded_and_its_history_read(run: Run) -> None:
     versions = run("history", kept["id"]).out
     assert versions.index("aisle") < versions.index("window")
     assert "Prefers aisle seats" in run("get", kept["id"]).out
+
+
+def test_a_misspelt_kind_is_answered_with_the_nearest(run: Run) -> None:
+    run("remember", "Oat milk", "--kind", "shopping")
+    assert "The profile has no memory of kind 'facts'. Did you mean 'fact'?" in run("list", "--kind", "facts").err
+    assert "Did you mean 'shopping'?" in run("list", "--kind", "shoping").err
+    for kind in ("task", "message", "shopping"):
+        assert "no memory of kind" not in run("list", "--kind", kind).err
 
 
 def test_listing_goes_page_by_page(run: Run) -> None:

@@ -107,6 +107,25 @@ async def test_the_contract_takes_what_its_clients_send(http: httpx.AsyncClient)
         assert refused.json()["errors"][0]["source"]["pointer"].startswith("/messages/0/")
 
 
+async def test_only_who_may_read_is_told_that_a_key_was_given_in_place_of_an_id(http: httpx.AsyncClient) -> None:
+    kept = (await http.post(PLACE + "/remember", json={"content": "Likes tea", "key": "drink"})).json()
+    for rights in (["read", "forget"], ["forget"]):
+        issued = await http.post("/v1/credentials", json={"kind": "key", "name": "k", "rights": rights})
+        headers = {"authorization": f"Bearer {issued.json()['token']}"}
+        answer = await http.delete(PLACE + "/memories/drink", headers=headers)
+        assert answer.status_code == 404
+        assert (kept["id"] in answer.text, "is a key" in answer.text) == ("read" in rights,) * 2
+
+
+async def test_a_long_query_is_refused_by_the_contract_only(http: httpx.AsyncClient) -> None:
+    asked = {"query": "Where do I live? " + "x" * 1_008}
+    refused = await http.post(CONTRACT + "/recall", json=asked)
+    assert (refused.status_code, refused.json()["errors"][0]["source"]["pointer"]) == (400, "/query")
+    assert "1,025 bytes" in refused.json()["errors"][0]["message"]
+    for verb in ("search", "recall", "context"):
+        assert (await http.post(f"{PLACE}/{verb}", json=asked)).status_code == 200, verb
+
+
 async def test_a_file_that_is_no_export_says_what_would_be(http: httpx.AsyncClient) -> None:
     answer = await http.post(PLACE + "/import", content=b'[{"role": "user", "content": "I moved."}]')
     told = answer.json()["error"]

@@ -231,9 +231,9 @@ FILTERS = [
 
 READS = [
     bad("empty query", lambda alice: alice.search(""), "query", "empty"),
-    bad("long query", lambda alice: alice.search("x" * 1025), "query", "1,025", "1,024"),
-    bad("long query to recall", lambda alice: alice.recall("é" * 513), "query", "1,026", "1,024"),
-    bad("long query to context", lambda alice: alice.context("x" * 1025), "query", "1,025", "1,024"),
+    bad("long query", lambda alice: alice.search("x" * 1_048_577), "query", "1,048,577", "1,048,576"),
+    bad("long query to recall", lambda alice: alice.recall("é" * 524_289), "query", "1,048,578", "1,048,576"),
+    bad("long query to context", lambda alice: alice.context("x" * 1_048_577), "query", "1,048,577", "1,048,576"),
     bad("query of a wrong type", lambda alice: alice.search(5), "query", "int"),  # type: ignore[arg-type]
     bad("NUL query", lambda alice: alice.search("a\0"), "query", "NUL"),
     bad("surrogate query", lambda alice: alice.recall(LONE), "query", "surrogate"),
@@ -281,7 +281,22 @@ def test_it_is_refused_and_nothing_changes(
 
 @pytest.mark.parametrize("verb", ["get", "history", "forget"])
 def test_an_unknown_id_is_not_found(memory: Holdfast, alice: Profile, verb: str) -> None:
-    assert_refused(memory, lambda: getattr(alice, verb)("01NOBODY"), NotFound, "id", "01NOBODY")
+    assert_refused(memory, lambda: getattr(alice, verb)("01NOBODY"), NotFound, "id", "01NOBODY", "list(key=…)")
+
+
+@pytest.mark.parametrize("verb", ["get", "history", "forget", "pin", "mark", "revise", "split"])
+def test_a_key_in_place_of_an_id_is_answered_with_the_id(memory: Holdfast, alice: Profile, verb: str) -> None:
+    more: dict[str, Any] = {"revise": {"content": "x"}, "split": {"into": ["x", "y"]}}.get(verb, {})
+    seat = alice.list(key="seat")[0].id
+    assert_refused(
+        memory, lambda: getattr(alice, verb)("seat", **more), NotFound, "id", f"'seat' is a key; give the id: {seat}."
+    )
+
+
+def test_forgetting_an_unknown_session_reports_nothing(alice: Profile) -> None:
+    for dry_run in (True, False):
+        gone = alice.forget_session("nonexistent", dry_run=dry_run)
+        assert (gone.memories, gone.messages, gone.shortened, gone.places) == ((), (), (), {})
 
 
 def test_a_bad_first_write_creates_neither_profile_nor_namespace(memory: Holdfast) -> None:
@@ -377,3 +392,12 @@ def test_calling_the_class_says_what_to_call(given: tuple[Any, ...]) -> None:
         Holdfast(*given)
     with pytest.raises(TypeError, match=r'^AsyncHoldfast .* await AsyncHoldfast\.open\("\./data"\)'):
         AsyncHoldfast(*given)
+
+
+def test_a_setting_given_as_an_argument_is_named_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match=r"^llm does not name a known provider\. Write provider:model") as wrong:
+        Holdfast.open(tmp_path, llm="gpt-4")
+    assert (wrong.value.field, str(wrong.value).count(wrong.value.fix or "")) == ("llm", 1)
+    monkeypatch.setenv("HOLDFAST_LLM", "gpt-4")
+    with pytest.raises(InvalidInput, match=r"^HOLDFAST_LLM does not name a known provider\."):
+        Holdfast.open(tmp_path)

@@ -77,3 +77,13 @@ def test_a_revised_memory_marks_its_message_but_not_as_of_a_time_before(tmp_path
         profile.revise(budget.id, content="The user's budget is 3,000 euros.")
         assert "My budget is 4,000 euros. (no longer true" in profile.context("What is my budget?").text
         assert profile.context("What is my budget?", as_of=before).text.endswith("My budget is 4,000 euros.")
+
+
+@pytest.mark.parametrize("asks_first", [True, False])
+def test_a_pasted_letter_with_a_question_is_a_question(profile: Profile, asks_first: bool) -> None:
+    letter = "Dear all, the warehouse has moved. " + "Helen will report on the costs of transport. " * 60
+    question = "What is my budget?"
+    said = f"{question}\n\n{letter}" if asks_first else f"{letter}\n\n{question}"
+    assert "2026-03-01" in list(lines(profile, said))[:2]
+    assert "5,500" in profile.search(said, limit=1, reference_date=ASKED_AT)[0].content
+    assert "5,500" in profile.recall(said, reference_date=ASKED_AT).answer

@@ -115,9 +115,8 @@ def a_session_goes_with_all_that_was_said_in_it(worker: httpx.Client) -> None:
 
 
 def what_the_server_refuses_is_an_error_with_its_message(worker: httpx.Client) -> None:
-    assert (
-        refusal_code(worker.get("/cy/memories/nothing")) == "There is no memory or message 'nothing' in this profile."
-    )
+    unknown = "There is no memory or message 'nothing' in this profile."
+    assert refusal_code(worker.get("/cy/memories/nothing")).startswith(unknown)
     assert refusal_code(worker.delete("/cy/memories/nothing")).startswith("There is no memory")
     assert refusal_code(worker.post("/cy/memories", content="")) == "content is empty."
     assert refusal_code(worker.get("/cy/recall", params={"q": "é" * 600})).startswith("query is 1,200 bytes")

@@ -17,7 +17,11 @@ MAX_CONTENT_BYTES = 32_768
 MAX_TEXT_BYTES = 1_048_576
 """Of one text that ingest splits into messages."""
 MAX_MESSAGES = 500
-MAX_QUERY_BYTES = 1_024
+MAX_QUERY_BYTES = MAX_TEXT_BYTES
+"""Of the text that search, recall and context take: a program may pass whatever its user wrote."""
+MAX_QUESTION_BYTES = 1_024
+"""Of that text, what is searched for; of a longer one, its beginning and its end. Models read little more: the default
+embedder reads 512 tokens."""
 MAX_METADATA_BYTES = 16_384
 MAX_VALUE_BYTES = 262_144
 MAX_SETTING_BYTES = 65_536

@@ -213,7 +213,8 @@ async def forget_items(
         return found
     places = {
         "message": len(done.messages), "memory": len(versions), "part": len(indexed),
-        "vector": sum(vector is not None for _, vector in indexed), "session": len(asked_in),
+        "vector": sum(vector is not None for _, vector in indexed),
+        "session": len(asked_in) if done.memories or done.messages else 0,
     }  # fmt: skip
     counts = {"memories": len(done.memories), "messages": len(done.messages), "shortened": len(done.shortened)}
     note(rehearsed=how.dry_run, **counts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -97,7 +98,8 @@ def wire(
     named = embedder if isinstance(embedder, str) else None
     chosen = Settings.read(**{"data": path, "embedder": named} | settings)
     model = embedder if embedder is not None and not isinstance(embedder, str) else _embedder(chosen)
-    mind = _llm_tasks(chosen)
+    with _errors_by_argument("llm", settings):
+        mind = _llm_tasks(chosen)
     return WiredParts(
         open_vault(chosen),
         model,
@@ -111,6 +113,19 @@ def wire(
             parse_quota(chosen.profile_quota, "profile_quota"), parse_quota(chosen.namespace_quota, "namespace_quota")
         ),
     )
+
+
+@contextmanager
+def _errors_by_argument(setting: str, given: Mapping[str, Any]) -> Iterator[None]:
+    """Name the argument in an error about a setting that was given as one, where the error names its variable."""
+    try:
+        yield
+    except InvalidInput as wrong:
+        variable = f"HOLDFAST_{setting.upper()} "
+        if given.get(setting) is None or not str(wrong).startswith(variable):
+            raise
+        what = str(wrong).removeprefix(variable).removesuffix(f" {wrong.fix}")
+        raise InvalidInput(f"{setting} {what}", field=wrong.field, fix=wrong.fix) from None
 
 
 def open_vault(chosen: Settings) -> Vault:

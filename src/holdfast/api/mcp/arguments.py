@@ -32,7 +32,7 @@ Filter = Annotated[
 
 
 class Query(Arguments):
-    query: Annotated[str, Field(min_length=1, max_length=10_000)]
+    query: Annotated[str, Field(min_length=1, max_length=limits.MAX_QUERY_BYTES)]
     exclude_session: str | None = None
     profiles: Profiles = None
 

@@ -89,10 +89,8 @@ async def error_response(request: Request, wrong: Exception) -> Json:
         code = NO_NAMESPACE
     after = wrong.after if isinstance(wrong, TooMany) else SECONDS_TO_WAIT
     headers = {"retry-after": str(after)} if status in (429, 503) else None
-    fix = wrong.fix or (
-        route_lookup.route_meant(request) if isinstance(wrong, NotFound) and wrong.field == "id" else None
-    )
-    return failure_response(request, status, code, wrong.code, str(wrong), wrong.field, headers, fix)
+    meant = route_lookup.route_meant(request) if isinstance(wrong, NotFound) and wrong.field == "id" else None
+    return failure_response(request, status, code, wrong.code, str(wrong), wrong.field, headers, meant or wrong.fix)
 
 
 def blamed_field(request: Request, wrong: Exception) -> Json:

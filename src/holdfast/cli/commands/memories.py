@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -24,13 +25,16 @@ from holdfast.cli.options import (
 from holdfast.cli.output import views
 from holdfast.cli.output.progress import stop_spinner
 from holdfast.cli.output.render import Block, CommandResult, Markdown, Remark
-from holdfast.cli.parameters import Argument, Commands, Option
+from holdfast.cli.parameters import Argument, Commands, Option, nearest_names
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput
+from holdfast.domain.types import BUILT_IN_KINDS
 
 if TYPE_CHECKING:
     from holdfast.domain.types import Memory, Order, SearchOrder
+    from holdfast.service.sync import Profile
 
+log = logging.getLogger("holdfast")
 Query = Annotated[str, Argument(metavar="QUERY", help="What to look for.")]
 Session = Annotated[str | None, Option("--session", metavar="ID", help="Only this session.")]
 Agent = Annotated[str | None, Option("--agent", metavar="NAME", help="Only what this agent wrote.")]
@@ -207,9 +211,19 @@ def list_memories(
             order=cast("Order", order),
             total=total,
         )
+        if kind and not page.items:
+            _warn_of_unknown_kinds(profile, kind)
     blocks: tuple[Block, ...] = views.memory_blocks(page.items, explain=explain) or (Remark("No memories."),)
     counted = (Remark(f"{views.count(page.total, 'memory')} in all."),) if page.total is not None else ()
     return CommandResult(page, (*blocks, *counted, *views.next_page_hint(page.cursor)))
+
+
+def _warn_of_unknown_kinds(profile: Profile, kinds: list[str]) -> None:
+    """Name the nearest kind for each that is neither built in nor in the profile: any name may be a kind."""
+    known = {*BUILT_IN_KINDS, "message", *profile.stats().kinds}
+    for kind in kinds:
+        if kind not in known:
+            log.warning("The profile has no memory of kind %r.%s", kind, nearest_names(kind, sorted(known)))
 
 
 def get(

@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 
+from holdfast.domain.limits import MAX_QUESTION_BYTES
 from holdfast.recall.question.computation import Computation, computation_in
 from holdfast.recall.question.period import PastState, agenda_period, past_state
 from holdfast.recall.question.target import KIN, Target, target_of
@@ -19,6 +20,7 @@ from holdfast.recall.question.traits import own_trait_keys
 from holdfast.text import tokens
 from holdfast.text.dates import Window, window
 from holdfast.text.lexicon.patterns import NAME_IN_QUESTION
+from holdfast.text.lexicon.sentences import ENDS, QUESTION_MARKS, WIDE_ENDS
 
 _PUNCTUATION = "?!.,;:\"'()[]“”‘’…"
 _INTENTS = (
@@ -57,6 +59,8 @@ _ASKS_DOCUMENT = re.compile(
 )
 """How a question asks for the words of a document or a tool: "What does my lease say about pets?"."""
 _MAX_KEYS = 50
+_SENTENCE_BORDER = re.compile(rf"\s*\n\s*|(?<=[{ENDS}{WIDE_ENDS}])\s+|(?<=[{WIDE_ENDS}])")
+_WORD_BORDER = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,8 @@ class Question:
 
 
 def analysed_question(text: str, asked_at: datetime) -> Question:
+    """Analyses a text of any length; of a long one only its beginning and its end, which `text` then has."""
+    text = shortened_question(text)
     plain = tuple((word, stems[0]) for word in _content_words(text) if len(stems := tokens.tokens(word)) == 1)
     found, of_asker = window(text, asked_at), _FIRST_PERSON.search(text) is not None
     return Question(
@@ -126,6 +132,42 @@ def analysed_question(text: str, asked_at: datetime) -> Question:
         first_person=of_asker,
         time=found,
     )
+
+
+def shortened_question(text: str) -> str:
+    """The text itself, or the beginning and the end of one that is longer than MAX_QUESTION_BYTES, in whole sentences:
+    whoever pastes a letter asks about it before or after it. Sentences that ask come first, because models give the
+    beginning of a text the most weight."""
+    if len(text.encode()) > MAX_QUESTION_BYTES:
+        text = text.strip()
+    encoded, half = text.encode(), (MAX_QUESTION_BYTES - 1) // 2
+    if len(encoded) <= MAX_QUESTION_BYTES:
+        return text
+    beginning, end = (part.decode(errors="ignore") for part in (encoded[:half], encoded[-half:]))
+    sentences = _sentences(beginning[: _last_border(beginning)]) + _sentences(end[_first_border(end) :])
+    asking_first = "\n".join(sorted(sentences, key=lambda sentence: not sentence.endswith(QUESTION_MARKS)))
+    return asking_first.encode()[:MAX_QUESTION_BYTES].decode(errors="ignore")
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for sentence in _SENTENCE_BORDER.split(text) if sentence]
+
+
+def _last_border(text: str) -> int:
+    """Where the last whole sentence of a text ends, or else its last whole word; in its second half, so that a long
+    sentence is not lost."""
+    for border in (_SENTENCE_BORDER, _WORD_BORDER):
+        if found := list(border.finditer(text, len(text) // 2)):
+            return found[-1].start()
+    return len(text)
+
+
+def _first_border(text: str) -> int:
+    """Where the first whole sentence of a text begins, or else its first whole word; in its first half."""
+    for border in (_SENTENCE_BORDER, _WORD_BORDER):
+        if found := border.search(text, 0, len(text) // 2):
+            return found.end()
+    return 0
 
 
 def _content_words(text: str) -> list[str]:

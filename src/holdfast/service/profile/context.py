@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Self
 from holdfast.domain import timestamps, usage
 from holdfast.domain.arguments import Moment
 from holdfast.domain.credentials import RIGHTS
-from holdfast.domain.errors import AlreadyExists, Closed, Forbidden, NotFound
+from holdfast.domain.errors import AlreadyExists, Closed, Forbidden, NotFound, quoted_value
 from holdfast.domain.ports.llm_tasks import LlmTasks
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.records import Event
 from holdfast.domain.results import Hit
 from holdfast.domain.tracing import Operation, acting
-from holdfast.domain.types import Json
+from holdfast.domain.types import Json, Test
 from holdfast.domain.visibility import Visibility
 from holdfast.service.quotas import Amounts
 from holdfast.service.runtime import Runtime
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CATCH_UP_SECONDS = 0.5
 """How many seconds of background work a read waits for, so that it sees recent writes digested. Chosen by hand."""
+MAX_IDS_OF_KEY = 3
+"""How many memories an error names whose key was given as an id. Chosen by hand: hardly ever is there more than one."""
 
 
 class ProfileContext:
@@ -142,6 +144,26 @@ class ProfileContext:
         from holdfast.storage.views.past import PastStore
 
         return PastStore(store, as_of)
+
+    @asynccontextmanager
+    async def finding(self, id: str) -> AsyncIterator[None]:
+        """Around a step that looks an id up: the error about an unknown one says what to give instead."""
+        try:
+            yield
+        except NotFound as unknown:
+            if unknown.field != "id" or unknown.fix is not None:
+                raise
+            raise NotFound(str(unknown), field="id", fix=await self._fix_of_id(id)) from None
+
+    async def _fix_of_id(self, id: str) -> str:
+        """What to give in place of an unknown id. A caller that may not read is not told whether it is a key."""
+        if self.may_read:
+            same_key = Test("key", "eq", id)
+            found = await (await self.readable_store()).scan(same_key, now=self.now(), limit=MAX_IDS_OF_KEY)
+            if found.items:
+                ids = " or ".join(memory.id for memory in found.items)
+                return f"{quoted_value(id)} is a key; give the id: {ids}."
+        return "Give an id; list, list(key=…) and search show the ids of memories."
 
     async def exists(self) -> bool:
         """Whether the profile was ever written to."""

@@ -49,14 +49,14 @@ class CurationVerbs(ProfileVerbs, ProfileCuration):
         etag: str | None = None,
         idempotency_key: str | None = None,
     ) -> Edited:
-        async with self._context.write_turn():
+        async with self._context.finding(id), self._context.write_turn():
             return await (await self._curating(idempotent_request(idempotency_key, "split", id, into))).split(
                 validate_id(id), into, etag
             )
 
     @traced
     async def mark(self, id: str, *, right: bool = True, idempotency_key: str | None = None) -> Edited:
-        async with self._context.write_turn():
+        async with self._context.finding(id), self._context.write_turn():
             return await (await self._curating(idempotent_request(idempotency_key, "mark", id, right))).mark(
                 validate_id(id), right
             )

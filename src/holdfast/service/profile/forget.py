@@ -40,7 +40,8 @@ class ForgetVerbs(ProfileVerbs, ProfileForget):
         how = ForgetOptions(
             dry_run, idempotent_request(idempotency_key, *asked), etag, (), sources, self._expecting_parts
         )
-        return await self._forgotten(how, lambda store: forget.forget(store, validate_id(id), how))
+        async with self._context.finding(id):
+            return await self._forgotten(how, lambda store: forget.forget(store, validate_id(id), how))
 
     @traced
     async def forget_session(

@@ -137,7 +137,7 @@ class MemoryVerbs(ProfileVerbs, ProfileMemories):
         wanted = idempotent_request(idempotency_key, "revise", id, given)
         store = await self._context.store()
         await self._context.check_quota(memories=1)
-        async with self._context.write_turn():
+        async with self._context.finding(id), self._context.write_turn():
             now, kinds = self._context.now(), await self._context.kinds_in_use()
             by: Any = {} if self._context.visibility.agent is None else {"agent": self._context.visibility.agent}
             return await remember.revise(
@@ -193,20 +193,22 @@ class MemoryVerbs(ProfileVerbs, ProfileMemories):
     ) -> Memory | Message:
         then = self._context.when(None, as_of).as_of
         store = await self._context.store_at(then)
-        found = await store.get([validate_id(id)])
-        if not found and as_of is not None:
-            found = [*(await store.history(id))[:1]]
-        if not found or (not expired and await _is_hidden(store, found[0], then or self._context.now())):
-            raise NotFound(f"There is no memory or message {quoted_value(id)} in this profile.", field="id")
+        async with self._context.finding(id):
+            found = await store.get([validate_id(id)])
+            if not found and as_of is not None:
+                found = [*(await store.history(id))[:1]]
+            if not found or (not expired and await _is_hidden(store, found[0], then or self._context.now())):
+                raise NotFound(f"There is no memory or message {quoted_value(id)} in this profile.", field="id")
         return await self._at_version(store, found[0], version)
 
     @traced
     async def history(self, id: str, *, as_of: Moment | None = None, expired: bool = False) -> tuple[Memory, ...]:
         then = self._context.when(None, as_of).as_of
-        found = await (await self._context.store_at(then)).history(validate_id(id))
-        found = found if expired else unexpired_versions(found, then or self._context.now())
-        if not found:
-            raise NotFound(f"There is no memory {quoted_value(id)} in this profile.", field="id")
+        async with self._context.finding(id):
+            found = await (await self._context.store_at(then)).history(validate_id(id))
+            found = found if expired else unexpired_versions(found, then or self._context.now())
+            if not found:
+                raise NotFound(f"There is no memory {quoted_value(id)} in this profile.", field="id")
         return tuple(found)
 
     @traced

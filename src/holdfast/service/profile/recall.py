@@ -174,7 +174,7 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
         question = question_of(_validate_query(query), when.asked_at)
         found = await hits_of_parts(searcher, question, MAX_CONTEXT_HITS)
         hits = [hit for hit in found if hit.relevance >= least]
-        worded = await with_ended_marks(searcher.store, await verbatim_hits(searcher.store, hits, query))
+        worded = await with_ended_marks(searcher.store, await verbatim_hits(searcher.store, hits, question.text))
         worded = self._context.with_origins(await rolled_up_hits(searcher.store, worded) if summaries else worded)
         block = context_block(worded, tokens, asked_at=when.asked_at)
         trace_arguments(

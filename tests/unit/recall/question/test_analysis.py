@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from holdfast.recall.question.analysis import analysed_question
+from holdfast.domain.limits import MAX_QUESTION_BYTES
+from holdfast.recall.question.analysis import analysed_question, shortened_question
 
 AT = datetime(2025, 3, 4, 12, tzinfo=UTC)
 
@@ -39,3 +40,36 @@ def test_keys_a_question_may_name() -> None:
 
 def test_words_without_stop_words_in_any_script() -> None:
     assert analysed_question("Who is 田中さん's boss?", AT).words == ("田中", "中さ", "さん", "boss")
+
+
+LETTER = "Dear all, the warehouse in Leeds has moved. " + "Helen will report on the costs. " * 60 + "Regards, Martin."
+
+
+def test_a_short_question_stays_as_it_is() -> None:
+    for text in (" Where do I live?\n", "x" * MAX_QUESTION_BYTES):
+        assert shortened_question(text) == text
+
+
+@pytest.mark.parametrize("text", [f"What is my cat called?\n\n{LETTER}", f"{LETTER}\n\nWhat is my cat called?\n"])
+def test_of_a_long_text_both_ends_stay_in_whole_sentences_and_a_question_comes_first(text: str) -> None:
+    lines = analysed_question(text, AT).text.splitlines()
+    assert lines[0] == "What is my cat called?"
+    assert {"Dear all, the warehouse in Leeds has moved.", "Regards, Martin."} < set(lines)
+    assert set(lines[1:]) <= {*LETTER.replace(". ", ".|").split("|")}
+    assert MAX_QUESTION_BYTES * 0.8 < len("\n".join(lines).encode()) <= MAX_QUESTION_BYTES
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("first " + "word " * 1_000 + "last", "first", "last"),
+        ("é" * 5_000, "é", "é"),
+        ("今日は。" * 500 + "猫の名前は？", "猫の名前は？", "今"),
+        (" \n" * 2_000 + "Where do I live?" + " " * 2_000, "Where do I live?", "Where do I live?"),
+    ],
+)
+def test_a_long_text_without_sentences_or_spaces_is_shortened_too(text: str, first: str, last: str) -> None:
+    shortened = shortened_question(text)
+    assert shortened.startswith(first)
+    assert shortened.endswith(last)
+    assert len(shortened.encode()) <= MAX_QUESTION_BYTES

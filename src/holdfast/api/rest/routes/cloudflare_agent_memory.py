@@ -29,6 +29,7 @@ IN = ROOT + "/namespaces/{namespace}"
 OF = IN + "/profiles/{profile}"
 PROFILE_PATTERN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 MAX_PROFILE_CHARACTERS = 100
+MAX_CONTRACT_QUERY_BYTES = 1_024
 TYPES = Literal["fact", "event", "instruction", "task"]
 router = GuardedRouter("Agent Memory")
 
@@ -218,6 +219,7 @@ async def remember(request: Request, body: ContractRemember, once: Once = None) 
 async def recall(request: Request, body: ContractRecall) -> Json:
     """Answer a question from memory, and return the memories that match it."""
     profile = await profile_of(request)
+    validate_text(body.query, "query", limit=MAX_CONTRACT_QUERY_BYTES)  # Holdfast's own limit is wider
     found = await profile.recall(
         body.query, thinking_level=body.thinking_level, response_length=body.response_length,
         reference_date=body.reference_date,

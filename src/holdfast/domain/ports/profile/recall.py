@@ -30,6 +30,9 @@ class ProfileRecall(Protocol):
         `min_relevance` (0 to 1) drops hits that are less surely about the question; the list may be empty.
         `exclude_session` leaves out a session that the caller has in its window: its messages, and memories based on
         nothing else. With another `order`, the same hits are sorted by time.
+
+        `query` may be a question or a whole message of a user. Of a text of more than 1,024 bytes, the beginning and
+        the end are searched for, in whole sentences.
         """
         ...
 
@@ -48,7 +51,8 @@ class ProfileRecall(Protocol):
 
         `thinking_level` (low, medium, high) sets how many hits are used (10, 20 or 40, unless `limit` is given), and
         how long and how often a configured language model thinks. `response_length` (short, medium, long) applies to
-        the language model only. With `as_of`, the answer comes from what was known at that time.
+        the language model only. With `as_of`, the answer comes from what was known at that time. A long `query` is
+        shortened as in `search`.
         """
         ...
 
@@ -79,5 +83,6 @@ class ProfileRecall(Protocol):
     ) -> Context:
         """Return a block of text for a prompt, of at most `tokens` tokens; `summaries` puts summaries in place of the
         messages and memories that they cover. `min_relevance` and `exclude_session` are as in `search`; the block is
-        empty when nothing is left."""
+        empty when nothing is left. `query` may be a whole message of a user, shortened as in `search` if it is long;
+        a blank one raises InvalidInput."""
         ...
