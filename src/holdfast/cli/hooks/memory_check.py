@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 
 from holdfast.cli.hooks import clients
 from holdfast.cli.hooks.background import running_server
 from holdfast.cli.hooks.clients import CLIENTS
 from holdfast.cli.hooks.hook_state import HookState
-from holdfast.cli.hooks.settings_files import has_hooks
+from holdfast.cli.hooks.settings_files import has_hooks, settings_problems
 from holdfast.cli.hooks.transports import HttpEndpoint, TransportError
 from holdfast.domain.errors import HoldfastError
 from holdfast.service.doctor import HealthFinding
@@ -22,7 +21,12 @@ MAX_ANSWER_SECONDS = 20.0
 
 def memory_findings(data: str | None) -> Iterator[HealthFinding]:
     """Whether memory is on, for each client that is connected to this Holdfast."""
-    connected = [name for name, client in CLIENTS.items() if clients.connected_entry(client) or _has_hooks(name)]
+    problems = {name: settings_problems(name, client) for name, client in CLIENTS.items()}
+    for name, found in problems.items():
+        for problem in found:
+            what = f"The settings of {CLIENTS[name].title} cannot be used: {problem.why}"
+            yield HealthFinding("warn", what, "Repair the file; until then it has no memory, or no hooks.")
+    connected = [name for name, client in CLIENTS.items() if clients.connected_entry(client) or has_hooks(name, client)]
     if not connected:
         yield HealthFinding("ok", "No coding agent is connected; `holdfast connect` lists those on this machine")
         return
@@ -30,19 +34,15 @@ def memory_findings(data: str | None) -> Iterator[HealthFinding]:
         settings = Settings.read(data=data)
     except HoldfastError:  # the other checks tell about it
         return
+    with_hooks = [name for name in connected if has_hooks(name, CLIENTS[name])]
     for name in connected:
-        how = "with hooks" if _has_hooks(name) else "without hooks: it remembers when asked to"
-        yield HealthFinding("ok", f"{CLIENTS[name].title} is connected, {how}")
-    if any(map(_has_hooks, connected)):
+        how = "with hooks" if name in with_hooks else "without hooks: it remembers when asked to"
+        if not problems[name]:
+            yield HealthFinding("ok", f"{CLIENTS[name].title} is connected, {how}")
+    if with_hooks:
         yield _server_finding(settings, connected)
     if failure := HookState(settings).last_failure():
         yield HealthFinding("warn", f"A conversation was not stored: {failure}", "The next one stores it, if it can.")
-
-
-def _has_hooks(name: str) -> bool:
-    with suppress(HoldfastError):
-        return has_hooks(name, CLIENTS[name])
-    return False
 
 
 def _server_finding(settings: Settings, connected: list[str]) -> HealthFinding:
