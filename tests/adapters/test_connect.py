@@ -463,6 +463,10 @@ def test_the_doctor_says_whether_memory_is_on(
     assert findings()[-1] == ("warn", "Memory is off: no background process or server runs")
     HookState(Settings(cache=str(tmp_path / "cache"))).note_failure("the disk is full")
     assert findings()[-1] == ("warn", "A conversation was not stored: the disk is full")
+    assert "late" not in str(findings())
+    HookState(Settings(cache=str(tmp_path / "cache"))).note_late()
+    (late,) = [each for each in memory_findings(str(tmp_path / "data")) if "late" in each.what]
+    assert (late.what[:16], "HOLDFAST_HOOK_SECONDS" in late.fix) == ("1 hook was late ", True)
     run("gemini", "--hooks", "--url", "http://127.0.0.1:9/s/secret")
     assert findings()[2][1].startswith("Memory is off: the server does not answer")
 
