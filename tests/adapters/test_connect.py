@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.cli import main
-from holdfast.cli.hooks import clients, config_file, user_service
+from holdfast.cli.hooks import background, clients, config_file, user_service
 from holdfast.cli.hooks.hook_state import HookState
 from holdfast.cli.hooks.memory_check import memory_findings
 from holdfast.service.settings import Settings
@@ -56,6 +56,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(user_service, "home", lambda: tmp_path)
     monkeypatch.setattr(user_service, "start_background", lambda data: None)
     monkeypatch.setattr(user_service, "_succeeds", lambda command: False)
+    monkeypatch.setattr(background, "stop_background", lambda folder: False)
     monkeypatch.setenv("PATH", "")
     return tmp_path
 
@@ -547,3 +548,21 @@ def test_an_empty_file_stays(run: Run, home: Path, name: str, changed: bool) -> 
     run(name, "--undo")
     assert "".join(file.read_text().split()) in ("", "{}")
     assert list(folder_contents(home)) == [FILES[name]]
+
+
+def test_the_background_process_ends_with_the_last_hooks_and_memories_stay(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[Path] = []
+    monkeypatch.setattr(background, "stop_background", lambda folder: stopped.append(folder) or True)
+    for name in ("cursor", "gemini"):
+        run(name, "--hooks", "--data", str(home / "memory"))
+    first = run("gemini", "--undo")
+    assert (stopped, "is stopped" in first.out) == ([], False)  # Cursor still has hooks
+    last = run("cursor", "--undo")
+    assert stopped == [home / "memory"]
+    assert f"The background process of {home / 'memory'} is stopped.\n" in last.out
+    assert f"What is remembered stays in {home / 'memory'}.\n" in last.out
+    run("cursor", "--hooks", "--url", URL)
+    assert "stays in" not in run("cursor", "--undo").out
+    assert stopped == [home / "memory"]

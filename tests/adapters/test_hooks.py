@@ -25,6 +25,7 @@ from holdfast.cli.hooks.hook_state import HookState
 from holdfast.cli.hooks.personal import personal_text
 from holdfast.cli.hooks.project import project_profile
 from holdfast.cli.hooks.run import fitting_lines
+from holdfast.cli.hooks.session_page import compact_page, without_empty_headings
 from holdfast.domain.errors import NotFound
 from holdfast.service.settings import Settings
 from holdfast.storage.sqlite.server_address import ServerAddress, announce
@@ -641,3 +642,38 @@ def test_a_budget_is_whole_lines() -> None:
     assert fitting_lines(text, 16) == "line number 0\nline number 1\nline number 2\nline number 3"
     assert fitting_lines(text, 10_000) == text
     assert fitting_lines("", 10) == ""
+
+
+PAGE = """# About the user
+
+## Instructions
+- I prefer pnpm to npm.
+
+# About this project
+
+## Instructions
+- I prefer pnpm to npm
+
+## Facts
+- We deploy on Thursdays.
+- Ana reviews. We deploy on Thursdays.
+- (2 more)
+
+## Tasks
+- Fix the login
+
+## Last session (2026-11-17)
+- user: We deploy on Thursdays. I prefer pnpm to npm. The build is slow.
+- user: I prefer pnpm to npm.
+- assistant: Done. Noted: pnpm"""
+
+
+def test_a_session_starts_with_each_line_once_and_no_empty_heading() -> None:
+    assert compact_page(PAGE) == (
+        "# About the user\n\n## Instructions\n- I prefer pnpm to npm.\n\n"
+        "# About this project\n\n## Facts\n- We deploy on Thursdays.\n- Ana reviews. We deploy on Thursdays.\n"
+        "- (2 more)\n\n## Tasks\n- Fix the login\n\n"
+        "## Last session (2026-11-17)\n- user: The build is slow.\n- assistant: Done. Noted: pnpm"
+    )
+    assert without_empty_headings("# A\n\n## B\n- b\n\n# C\n\n## D") == "# A\n\n## B\n- b"
+    assert compact_page("") == ""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 from holdfast.cli.hooks import settings_files
-from holdfast.cli.hooks.clients import CLIENTS, Client, connected_entry, is_secret_url
+from holdfast.cli.hooks.clients import CLIENTS, Client, connected_entry, entry_variables, is_secret_url
 from holdfast.cli.hooks.settings_files import SettingsPlan
 from holdfast.cli.options import CommandTarget, DryRun, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark
 from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.domain.errors import HoldfastError, InvalidInput, quoted_value
+from holdfast.service.settings import Settings
 
 CLIENT_NAMES = ", ".join(CLIENTS)
 
@@ -134,6 +136,7 @@ def _listing(url: str | None, passed: dict[str, str], hooks: bool) -> CommandRes
 
 
 def _undone_result(names: list[str]) -> CommandResult:
+    folders = _memory_folders(names)
     undone: list[dict[str, str]] = []
     failed: list[HoldfastError] = []
     for name in names:
@@ -147,12 +150,28 @@ def _undone_result(names: list[str]) -> CommandResult:
     lines: list[Block] = [f"{each['file']}: {each['what']}." for each in undone]
     lines += map(str, failed)
     if not any(settings_files.has_hooks(name, client) for name, client in CLIENTS.items()):
-        from holdfast.cli.hooks.user_service import remove_service
-
-        removed = remove_service()
-        lines += [f"{removed}: removed; the background process is stopped."] if removed else []
+        lines += _end_background(folders)
+    if any(each["what"] not in settings_files.NOTHING_UNDONE for each in undone):
+        lines += [Remark(f"What is remembered stays in {folder}.") for folder in folders]
     document = {"undone": undone, "failed": [str(each) for each in failed]}
     return CommandResult(document, tuple(lines or [Remark("No client is connected.")]), exit=2 if failed else 0)
+
+
+def _memory_folders(names: list[str]) -> list[Path]:
+    """The data folders that these clients use; none for a client with a secret URL."""
+    passed = [entry_variables(name) for name in names if _may_be_connected(name)]
+    local = [variables.get("HOLDFAST_DATA") for variables in passed if "HOLDFAST_URL" not in variables]
+    return list(dict.fromkeys(Settings.read(data=data).folder for data in local))
+
+
+def _end_background(folders: list[Path]) -> list[Block]:
+    """End the background processes of the folders, which no hook needs any more."""
+    from holdfast.cli.hooks.background import stop_background
+    from holdfast.cli.hooks.user_service import remove_service
+
+    removed = remove_service()
+    lines: list[Block] = [f"{removed}: removed; the background process is stopped."] if removed else []
+    return lines + [f"The background process of {folder} is stopped." for folder in folders if stop_background(folder)]
 
 
 def _undo_plans(name: str) -> list[SettingsPlan]:
@@ -184,11 +203,18 @@ def hook_command(
         str | None, Option("--client", metavar="CLIENT", help="The client whose settings say where Holdfast is.")
     ] = None,
     tokens: Annotated[int | None, Option("--tokens", metavar="N", help="Print at most this many tokens.")] = None,
+    min_relevance: Annotated[
+        float | None,
+        Option("--min-relevance", metavar="SHARE", help="Only what is at least this relevant, 0 to 1; 0.1 by default."),
+    ] = None,
 ) -> int:
     """Run as a coding agent's hook: read its JSON from stdin, never fail, answer within 150 ms or leave memory out."""
     from holdfast.cli.hooks.run import run_hook
 
-    return run_hook([event, *(["--client", client] if client else []), *(["--tokens", str(tokens)] if tokens else [])])
+    given = {"--client": client, "--tokens": tokens, "--min-relevance": min_relevance}
+    return run_hook(
+        [event, *(part for name, value in given.items() if value is not None for part in (name, str(value)))]
+    )
 
 
 def add_to(app: Commands) -> None:

@@ -237,6 +237,8 @@ def entry_variables(name: str | None) -> dict[str, str]:
 
 def connected_entry(client: Client) -> dict[str, Any] | None:
     """Our entry in the client's settings; None if there is none."""
+    if not client.file().is_file():  # reading a pipe would wait for ever
+        return None
     try:
         text = client.file().read_text("utf-8-sig")
         if ENTRY_NAME not in text:

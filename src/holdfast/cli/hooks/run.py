@@ -254,8 +254,10 @@ def _answer_output(call: HookCall, state: HookState, left: RemainingSeconds) -> 
 
 
 def _session_memory(call: HookCall, state: HookState, transport: HookTransport) -> str:
+    from holdfast.cli.hooks.session_page import compact_page, without_empty_headings
+
     tokens = int(_positive_number("--tokens", call.tokens) or START_TOKENS)
-    text = fitting_lines(transport.summary(tokens), tokens)
+    text = without_empty_headings(fitting_lines(compact_page(transport.summary(tokens)), tokens))
     state.settle_summary(call.session())
     return text
 

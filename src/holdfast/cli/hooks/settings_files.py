@@ -33,6 +33,7 @@ MAX_DIFF_CHARS = 160
 """Characters of a line in a diff: some clients keep all settings in one line. Chosen by hand; not measured."""
 MAX_DIFF_LINES = 80
 """Lines of a diff: our hooks have fewer, our plugin has more. Chosen by hand; not measured."""
+NOTHING_UNDONE = MISSING_FILE, NO_ENTRY = "no such file", "has no entry for Holdfast"
 NO_FILE = "There was no such file before `holdfast connect`.\n"
 """What the copy of a file contains that did not exist."""
 PLUGIN_MARK = "Written by `holdfast connect"
@@ -240,12 +241,12 @@ def restore_file(plan: SettingsPlan) -> str:
     file = _link_target(plan.file)
     now, before = read_text(file), read_text(_backup_file(file))
     if now is None:
-        return "no such file"
+        return MISSING_FILE
     existed = before not in (None, NO_FILE)
     before = "" if before == NO_FILE else before
     cleaned = _changed_text(plan, now, plan.revert)
     if cleaned == now:
-        return "has no entry for Holdfast"
+        return NO_ENTRY
     if before is not None and _is_untouched(plan, before, now):
         if existed:
             _replace_file(file, before, like=_backup_file(file), seen=now)

@@ -197,7 +197,6 @@ class TokenTransport:
         user = self._summary(self._personal, int(tokens * MAX_PERSONAL_SHARE), UNREADABLE)
         user = user.partition(LAST_SESSION_TITLE)[0].strip()  # of another project, perhaps
         project = self._summary(self._profile, tokens - len(user.encode()) // 4, UNKNOWN)
-        project = "\n".join(line for line in project.splitlines() if not line.startswith("- ") or line not in user)
         parts = ("# About the user", user), ("# About this project", project)
         return "\n\n".join(f"{title}\n\n{text}" for title, text in parts if text)
 
