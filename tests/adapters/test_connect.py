@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.cli import main
-from holdfast.cli.hooks import clients, config_file, user_service
+from holdfast.cli.hooks import background, clients, config_file, user_service
 from holdfast.cli.hooks.hook_state import HookState
 from holdfast.cli.hooks.memory_check import memory_findings
 from holdfast.service.settings import Settings
@@ -56,6 +56,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(user_service, "home", lambda: tmp_path)
     monkeypatch.setattr(user_service, "start_background", lambda data: None)
     monkeypatch.setattr(user_service, "_succeeds", lambda command: False)
+    monkeypatch.setattr(background, "stop_background", lambda folder: False)
     monkeypatch.setenv("PATH", "")
     return tmp_path
 
@@ -463,5 +464,105 @@ def test_the_doctor_says_whether_memory_is_on(
     assert findings()[-1] == ("warn", "Memory is off: no background process or server runs")
     HookState(Settings(cache=str(tmp_path / "cache"))).note_failure("the disk is full")
     assert findings()[-1] == ("warn", "A conversation was not stored: the disk is full")
+    assert "late" not in str(findings())
+    HookState(Settings(cache=str(tmp_path / "cache"))).note_late()
+    (late,) = [each for each in memory_findings(str(tmp_path / "data")) if "late" in each.what]
+    assert (late.what[:16], "HOLDFAST_HOOK_SECONDS" in late.fix) == ("1 hook was late ", True)
     run("gemini", "--hooks", "--url", "http://127.0.0.1:9/s/secret")
     assert findings()[2][1].startswith("Memory is off: the server does not answer")
+
+
+def doctor_says(data: Path) -> list[tuple[str, str]]:
+    return [(each.level, each.what) for each in memory_findings(str(data))]
+
+
+@pytest.mark.parametrize("text", ['{\n  // mine\n  "model": "best"\n}\n', '{"model": "best",}'])
+def test_a_file_that_claude_code_would_ignore_is_refused(run: Run, home: Path, text: str) -> None:
+    file = home / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(text)
+    refused = run("claude-code", "--hooks")
+    assert refused.code == 2
+    assert f"{file} cannot be changed safely: Claude Code ignores the file" in refused.err
+    assert folder_contents(home) == {".claude/settings.json": text.encode()}
+
+
+def test_a_comment_that_comes_later_is_seen_by_the_doctor_and_undo_works(run: Run, home: Path) -> None:
+    file = home / ".claude" / "settings.json"
+    run("claude-code", "--hooks")
+    file.write_text("// mine\n" + file.read_text())
+    level, what = doctor_says(home / "data")[0]
+    assert (level, str(file) in what, "Claude Code ignores the file" in what) == ("warn", True, True)
+    assert "Claude Code is connected" not in str(doctor_says(home / "data"))
+    assert run("claude-code", "--undo").code == 0
+    assert "holdfast" not in file.read_text()
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_file_that_broke_after_connecting_is_named(run: Run, home: Path, named: bool) -> None:
+    file = home / ".claude" / "settings.json"
+    run("claude-code", "--hooks")
+    file.write_text(file.read_text() + "}")
+    assert any(str(file) in what for level, what in doctor_says(home / "data") if level == "warn")
+    undone = run(*(["claude-code"] if named else []), "--undo")
+    assert undone.code == 2
+    assert f"{file} cannot be changed safely" in undone.out
+    assert "remove the entries for Holdfast by hand" in undone.out
+    assert not (home / ".claude.json").exists()  # the other file was restored
+    still = run(*(["claude-code"] if named else []), "--undo")
+    assert (still.code, str(file) in still.out + still.err) == (2, True)
+
+
+@pytest.mark.parametrize("broken", [b'{"mcpServers": {', b"\xff\xfe{\x00}\x00"])
+def test_the_broken_file_of_one_client_does_not_hide_the_others(run: Run, home: Path, broken: bytes) -> None:
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").write_bytes(broken)
+    run("gemini", "--hooks")
+    listed = run()
+    assert listed.code == 0
+    (line,) = [line for line in listed.out.splitlines() if line.startswith("Cursor (cursor): ")]
+    assert str(home / ".cursor" / "mcp.json") in line
+    assert "Gemini CLI (gemini): connected, with hooks" in listed.out
+    assert any(str(home / ".cursor" / "mcp.json") in what for _, what in doctor_says(home / "data"))
+    assert run("--undo").code == 0
+    assert list(folder_contents(home)) == [".cursor/mcp.json"]
+
+
+def test_the_lines_to_add_by_hand_can_be_pasted(run: Run, home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text("model = ")
+    lines = run("codex", "--url", URL).err.partition("\n\n")[0]
+    assert tomllib.loads(lines)["mcp_servers"]["holdfast"]["url"].startswith("http://127.0.0.1:8420/s/")
+    assert "verysecret" not in lines
+
+
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("name", ["codex", "cursor"])
+def test_an_empty_file_stays(run: Run, home: Path, name: str, changed: bool) -> None:
+    file = home / FILES[name]
+    file.parent.mkdir(parents=True)
+    file.write_text("")
+    run(name)
+    if changed:
+        file.write_text(file.read_text() + "\n")
+    run(name, "--undo")
+    assert "".join(file.read_text().split()) in ("", "{}")
+    assert list(folder_contents(home)) == [FILES[name]]
+
+
+def test_the_background_process_ends_with_the_last_hooks_and_memories_stay(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[Path] = []
+    monkeypatch.setattr(background, "stop_background", lambda folder: stopped.append(folder) or True)
+    for name in ("cursor", "gemini"):
+        run(name, "--hooks", "--data", str(home / "memory"))
+    first = run("gemini", "--undo")
+    assert (stopped, "is stopped" in first.out) == ([], False)  # Cursor still has hooks
+    last = run("cursor", "--undo")
+    assert stopped == [home / "memory"]
+    assert f"The background process of {home / 'memory'} is stopped.\n" in last.out
+    assert f"What is remembered stays in {home / 'memory'}.\n" in last.out
+    run("cursor", "--hooks", "--url", URL)
+    assert "stays in" not in run("cursor", "--undo").out
+    assert stopped == [home / "memory"]

@@ -21,9 +21,11 @@ from holdfast import AsyncHoldfast, Holdfast
 from holdfast.cli import main
 from holdfast.cli.hooks.agent_transcripts import parse_transcript
 from holdfast.cli.hooks.background import running_server, stop_background
+from holdfast.cli.hooks.hook_state import HookState
 from holdfast.cli.hooks.personal import personal_text
 from holdfast.cli.hooks.project import project_profile
 from holdfast.cli.hooks.run import fitting_lines
+from holdfast.cli.hooks.session_page import compact_page, without_empty_headings
 from holdfast.domain.errors import NotFound
 from holdfast.service.settings import Settings
 from holdfast.storage.sqlite.server_address import ServerAddress, announce
@@ -343,7 +345,7 @@ def test_a_hook_starts_the_background_process_and_the_first_prompt_makes_up_for_
         holdfast.profile("default", "work").remember("We deploy on Thursdays")
     session = {"session_id": "s1"}
     started = hook("SessionStart", session, hurried=True, **own_folder)
-    assert "memory is off, it is starting" in json.loads(started.out)["systemMessage"]
+    assert json.loads(started.out)["systemMessage"].startswith("Holdfast: memory is starting")
     settle(lambda: running_server(Settings(data=tmp_path / "data")) is not None)
     asked = hook("UserPromptSubmit", {**session, "prompt": "Write a haiku about autumn."}, **own_folder)
     assert "We deploy on Thursdays" in asked.context  # the summary that the start of the session went without
@@ -378,7 +380,7 @@ def test_a_conversation_that_could_not_be_stored_is_told_with_the_next_hook(tmp_
     assert hook("Stop", said, hurried=True, **place).out == ""
     settle((tmp_path / "holdfast" / "hook-failure.txt").exists)
     told = json.loads(hook("UserPromptSubmit", {"prompt": "yes"}, **place).out)["systemMessage"]
-    assert "the last conversation was not stored: ConnectionRefusedError" in told
+    assert "the last conversation was not stored: no server answers. See" in told
     assert hook("UserPromptSubmit", {"prompt": "yes"}, **place).out == ""
 
 
@@ -445,7 +447,7 @@ NOWHERE = "http://127.0.0.1:9/s/secret"
     ("event", "payload", "environment"),
     [
         ("SessionStart", {}, {"HOLDFAST_URL": NOWHERE}),
-        ("Stop", {"transcript_path": "/no/such/file"}, {"HOLDFAST_URL": NOWHERE}),
+        ("Stop", {"transcript_path": "/"}, {"HOLDFAST_URL": NOWHERE}),
         ("Stop", {"last_assistant_message": "Something said"}, {"HOLDFAST_URL": NOWHERE}),
         ("UserPromptSubmit", {"prompt": "Where do I live now?"}, {"HOLDFAST_URL": "http://127.0.0.1:9"}),
         ("UserPromptSubmit", {"prompt": "Where do I live now?"}, {"HOLDFAST_URL": "ftp://[broken"}),
@@ -456,6 +458,8 @@ NOWHERE = "http://127.0.0.1:9/s/secret"
         ("NoSuchEvent", {}, {"HOLDFAST_URL": NOWHERE}),
         ("SessionStart", {}, {"HOLDFAST_DATA": __file__}),
         ("SessionStart", {}, {"HOLDFAST_EMBEDDER": "crystal-ball"}),
+        ("SessionStart", {}, {"HOLDFAST_HOOK_SECONDS": "soon"}),
+        ("SessionStart", {}, {"HOLDFAST_HOOK_SECONDS": "nan"}),
     ],
 )
 def test_whatever_goes_wrong_the_agent_goes_on_and_its_user_is_told(
@@ -466,15 +470,56 @@ def test_whatever_goes_wrong_the_agent_goes_on_and_its_user_is_told(
     if event == "NoSuchEvent":
         assert ran.out == ""
     else:
-        assert json.loads(ran.out)["systemMessage"].startswith("Holdfast: memory is off, ")
+        told = json.loads(ran.out)["systemMessage"]
+        assert told.startswith(("Holdfast: memory is off, ", "Holdfast: memory is starting"))
+        assert told.endswith("holdfast doctor")
         assert "secret" not in ran.out.replace("secret URL", "")
 
 
 def test_debugging_says_in_one_line_what_went_wrong() -> None:
     ran = hook("SessionStart", {}, HOLDFAST_URL=NOWHERE, HOLDFAST_HOOK_DEBUG="1")
     assert (ran.code, json.loads(ran.out).keys()) == (0, {"systemMessage"})
-    assert ran.err.startswith("holdfast hook: ConnectionRefusedError")
+    assert ran.err.startswith("holdfast hook: no server answers (ConnectionRefusedError")
     assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("payload", "environment", "reason"),
+    [
+        (b"{broken", {"HOLDFAST_URL": "http://127.0.0.1:9"}, "the agent's input is not JSON"),
+        ({}, {"HOLDFAST_URL": "ftp://[broken"}, "the address of Holdfast (HOLDFAST_URL) is not a URL"),
+        ({}, {"HOLDFAST_HOOK_SECONDS": "soon"}, "HOLDFAST_HOOK_SECONDS is not a number: 'soon'"),
+    ],
+)
+def test_the_reason_is_in_plain_words(tmp_path: Path, payload: Any, environment: dict[str, str], reason: str) -> None:
+    ran = hook("SessionStart", payload, XDG_CACHE_HOME=str(tmp_path), **environment)
+    assert json.loads(ran.out)["systemMessage"] == f"Holdfast: memory is off, {reason}. See: holdfast doctor"
+
+
+@pytest.mark.parametrize(
+    ("event", "options", "payload", "reason"),
+    [
+        ("SessionStart", [], {}, "nothing is known yet"),
+        ("UserPromptSubmit", [], {"prompt": "Where do I live now?"}, "nothing that is known is about this prompt"),
+        ("UserPromptSubmit", [], {"prompt": "yes"}, "a command or a very short prompt gets no memory"),
+        ("Stop", [], {"transcript_path": "/no/such/file"}, "there is nothing to store"),
+        ("NoSuchEvent", [], {}, "'NoSuchEvent' is not a known event"),
+        ("Stop", ["--client", "emacs"], {"last_assistant_message": "Said"}, "'emacs' is not a known client"),
+    ],
+)
+async def test_debugging_says_why_there_is_nothing(
+    site: Site, event: str, options: list[str], payload: Any, reason: str
+) -> None:
+    ran = await site.hook(event, payload, *options, HOLDFAST_HOOK_DEBUG="1")
+    assert (ran.out, ran.err.startswith(f"holdfast hook: {reason}"), ran.err.count("\n")) == ("", True, 1)
+    off = await site.hook("Stop", {}, HOLDFAST_HOOK_DEBUG="1", HOLDFAST_HOOKS="off")
+    assert off.err == "holdfast hook: hooks are off (HOLDFAST_HOOKS)\n"
+
+
+def test_a_session_without_a_conversation_is_no_failure(tmp_path: Path) -> None:
+    ended = {"session_id": "s1", "transcript_path": str(tmp_path / "never-written.jsonl")}
+    ran = hook("SessionEnd", ended, HOLDFAST_URL=NOWHERE, XDG_CACHE_HOME=str(tmp_path))
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
 
 
 async def test_a_refused_secret_is_no_error_and_off_is_off(site: Site) -> None:
@@ -507,27 +552,29 @@ def test_a_server_that_never_answers_holds_nobody_up(silent: str, tmp_path: Path
     said = {"prompt": "Where do I live now?", "last_assistant_message": "Something said"}
     ran = hook(event, said, hurried=True, HOLDFAST_URL=silent, HOLDFAST_HOOK_SECONDS="", XDG_CACHE_HOME=str(tmp_path))
     assert (ran.code, ran.err) == (0, "")
-    assert "memory is off" in ran.out or event == "Stop"
+    late = {"SessionStart": "this session started", "UserPromptSubmit": "this prompt went"}
+    assert f"{late[event]} without memory" in ran.out if event in late else ran.out == ""
+    assert HookState(Settings(cache=str(tmp_path / "holdfast"))).late_hooks() == (event in late)
     assert ran.seconds < 120  # it gives up after 0.15 s; the rest is for a busy machine
 
 
-def start_waiting_hook(silent: str, seconds: str = "60", **stdin: Any) -> subprocess.Popen[bytes]:
+def start_waiting_hook(silent: str, cache: Path, seconds: str = "60", **stdin: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "holdfast", "hook", "SessionStart"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=clean(HOLDFAST_URL=silent, HOLDFAST_HOOK_SECONDS=seconds),
+        env=clean(HOLDFAST_URL=silent, HOLDFAST_HOOK_SECONDS=seconds, XDG_CACHE_HOME=str(cache)),
         **stdin,
     )
 
 
-def test_input_that_never_ends_holds_nobody_up(silent: str) -> None:
-    hung = start_waiting_hook(silent, "0.15", stdin=subprocess.PIPE)
+def test_input_that_never_ends_holds_nobody_up(silent: str, tmp_path: Path) -> None:
+    hung = start_waiting_hook(silent, tmp_path, "0.15", stdin=subprocess.PIPE)
     assert hung.wait(400) == 0
 
 
-def test_an_interrupt_is_no_failure(silent: str, silent_socket: socket.socket) -> None:
-    hung = start_waiting_hook(silent, stdin=subprocess.DEVNULL)
+def test_an_interrupt_is_no_failure(silent: str, silent_socket: socket.socket, tmp_path: Path) -> None:
+    hung = start_waiting_hook(silent, tmp_path, stdin=subprocess.DEVNULL)
     connection, _ = silent_socket.accept()
     hung.send_signal(signal.SIGINT)
     out, err = hung.communicate(timeout=400)
@@ -595,3 +642,38 @@ def test_a_budget_is_whole_lines() -> None:
     assert fitting_lines(text, 16) == "line number 0\nline number 1\nline number 2\nline number 3"
     assert fitting_lines(text, 10_000) == text
     assert fitting_lines("", 10) == ""
+
+
+PAGE = """# About the user
+
+## Instructions
+- I prefer pnpm to npm.
+
+# About this project
+
+## Instructions
+- I prefer pnpm to npm
+
+## Facts
+- We deploy on Thursdays.
+- Ana reviews. We deploy on Thursdays.
+- (2 more)
+
+## Tasks
+- Fix the login
+
+## Last session (2026-11-17)
+- user: We deploy on Thursdays. I prefer pnpm to npm. The build is slow.
+- user: I prefer pnpm to npm.
+- assistant: Done. Noted: pnpm"""
+
+
+def test_a_session_starts_with_each_line_once_and_no_empty_heading() -> None:
+    assert compact_page(PAGE) == (
+        "# About the user\n\n## Instructions\n- I prefer pnpm to npm.\n\n"
+        "# About this project\n\n## Facts\n- We deploy on Thursdays.\n- Ana reviews. We deploy on Thursdays.\n"
+        "- (2 more)\n\n## Tasks\n- Fix the login\n\n"
+        "## Last session (2026-11-17)\n- user: The build is slow.\n- assistant: Done. Noted: pnpm"
+    )
+    assert without_empty_headings("# A\n\n## B\n- b\n\n# C\n\n## D") == "# A\n\n## B\n- b"
+    assert compact_page("") == ""

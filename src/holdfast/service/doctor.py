@@ -233,8 +233,8 @@ def _lock_findings(folder: Path, keyring: Path) -> Iterator[HealthFinding]:
         yield HealthFinding("ok", f"Keyring {keyring} is there and private")
     owner = check.lock_owner(folder)
     if owner is not None:
-        fix = "That is fine; stop it and run doctor again to check the files as well."
-        yield HealthFinding("warn", f"Process {owner} has the data folder open; its files were not checked.", fix)
+        fix = "To check the files as well, stop it and run doctor again."
+        yield HealthFinding("ok", f"Process {owner} has the data folder open; its files were not checked", fix)
     elif catalogue:
         yield from _file_findings(folder, key)
 

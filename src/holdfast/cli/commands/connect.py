@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 from holdfast.cli.hooks import settings_files
-from holdfast.cli.hooks.clients import CLIENTS, Client, connected_entry, is_secret_url
+from holdfast.cli.hooks.clients import CLIENTS, Client, connected_entry, entry_variables, is_secret_url
 from holdfast.cli.hooks.settings_files import SettingsPlan
 from holdfast.cli.options import CommandTarget, DryRun, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark
 from holdfast.cli.parameters import Argument, Commands, Option
-from holdfast.domain.errors import InvalidInput, quoted_value
+from holdfast.domain.errors import HoldfastError, InvalidInput, quoted_value
+from holdfast.service.settings import Settings
 
 CLIENT_NAMES = ", ".join(CLIENTS)
 
@@ -56,13 +59,18 @@ def connect(
             fix="It looks like http://127.0.0.1:8420/s/…; `holdfast serve` prints one.",
         )
     if undo:
-        return _undone_result([client] if client else [name for name in CLIENTS if _is_connected(name)])
+        return _undone_result([client] if client else [name for name in CLIENTS if _may_be_connected(name)])
     passed = _passed_settings(target)
     if client is None:
         return _listing(url, passed, hooks)
     _check_client(CLIENTS[client], url, hooks)
     plans = settings_files.settings_plans(client, CLIENTS[client], url, passed, hooks)
-    diffs = [settings_files.planned_diff(plan) for plan in plans]
+    try:
+        diffs = [settings_files.planned_diff(plan) for plan in plans]
+    except settings_files.UneditableFile as bad:
+        if not target.as_json:
+            print(f"{bad.by_hand}\n", file=sys.stderr)
+        raise
     if not dry_run:
         for plan in plans:
             settings_files.apply_plan(plan)
@@ -98,6 +106,11 @@ def _is_connected(name: str) -> bool:
     return connected_entry(CLIENTS[name]) is not None or settings_files.has_hooks(name, CLIENTS[name])
 
 
+def _may_be_connected(name: str) -> bool:
+    problems = settings_files.settings_problems(name, CLIENTS[name])
+    return _is_connected(name) or any(problem.names_us for problem in problems)
+
+
 def _listing(url: str | None, passed: dict[str, str], hooks: bool) -> CommandResult:
     blocks: list[Block] = []
     found: list[dict[str, Any]] = []
@@ -105,14 +118,17 @@ def _listing(url: str | None, passed: dict[str, str], hooks: bool) -> CommandRes
         installed, on = client.is_installed(), _is_connected(name)
         with_hooks = settings_files.has_hooks(name, client)
         state = f"connected{', with hooks' * with_hooks}" if on else "not connected" if installed else "not found"
+        problems = [problem.why for problem in settings_files.settings_problems(name, client)]
+        state = f"its settings cannot be used: {'; '.join(problems)}" if problems else state
         blocks.append(f"{client.title} ({name}): {state}")
         diffs = []
-        if installed:
+        if installed and not problems:
             of_client = url if client.remote else None
             plans = settings_files.settings_plans(name, client, of_client, passed, hooks)
             diffs = [diff for diff in map(settings_files.planned_diff, plans) if diff]
         blocks += [Remark(diff) for diff in diffs]
-        found.append({"client": name, "installed": installed, "connected": on, "hooks": with_hooks, "diffs": diffs})
+        is_on = {"connected": on, "hooks": with_hooks}
+        found.append({"client": name, "installed": installed, **is_on, "problems": problems, "diffs": diffs})
     blocks.append(
         Remark("Nothing was changed. `holdfast connect CLIENT` does it, --hooks adds hooks, --undo reverts it.")
     )
@@ -120,18 +136,48 @@ def _listing(url: str | None, passed: dict[str, str], hooks: bool) -> CommandRes
 
 
 def _undone_result(names: list[str]) -> CommandResult:
-    undone = []
+    folders = _memory_folders(names)
+    undone: list[dict[str, str]] = []
+    failed: list[HoldfastError] = []
     for name in names:
-        client = CLIENTS[name]
-        plans = settings_files.settings_plans(name, client, None, {}, settings_files.has_hooks(name, client))
-        undone += [{"client": name, "file": str(p.file), "what": settings_files.restore_file(p)} for p in plans]
+        for plan in _undo_plans(name):
+            try:
+                undone.append({"client": name, "file": str(plan.file), "what": settings_files.restore_file(plan)})
+            except HoldfastError as bad:
+                failed.append(bad)
+    if failed and not undone:
+        raise failed[0]
     lines: list[Block] = [f"{each['file']}: {each['what']}." for each in undone]
+    lines += map(str, failed)
     if not any(settings_files.has_hooks(name, client) for name, client in CLIENTS.items()):
-        from holdfast.cli.hooks.user_service import remove_service
+        lines += _end_background(folders)
+    if any(each["what"] not in settings_files.NOTHING_UNDONE for each in undone):
+        lines += [Remark(f"What is remembered stays in {folder}.") for folder in folders]
+    document = {"undone": undone, "failed": [str(each) for each in failed]}
+    return CommandResult(document, tuple(lines or [Remark("No client is connected.")]), exit=2 if failed else 0)
 
-        removed = remove_service()
-        lines += [f"{removed}: removed; the background process is stopped."] if removed else []
-    return CommandResult({"undone": undone}, tuple(lines or [Remark("No client is connected.")]))
+
+def _memory_folders(names: list[str]) -> list[Path]:
+    """The data folders that these clients use; none for a client with a secret URL."""
+    passed = [entry_variables(name) for name in names if _may_be_connected(name)]
+    local = [variables.get("HOLDFAST_DATA") for variables in passed if "HOLDFAST_URL" not in variables]
+    return list(dict.fromkeys(Settings.read(data=data).folder for data in local))
+
+
+def _end_background(folders: list[Path]) -> list[Block]:
+    """End the background processes of the folders, which no hook needs any more."""
+    from holdfast.cli.hooks.background import stop_background
+    from holdfast.cli.hooks.user_service import remove_service
+
+    removed = remove_service()
+    lines: list[Block] = [f"{removed}: removed; the background process is stopped."] if removed else []
+    return lines + [f"The background process of {folder} is stopped." for folder in folders if stop_background(folder)]
+
+
+def _undo_plans(name: str) -> list[SettingsPlan]:
+    client = CLIENTS[name]
+    in_broken = any(problem.names_us for problem in settings_files.settings_problems(name, client))
+    return settings_files.settings_plans(name, client, None, {}, settings_files.has_hooks(name, client) or in_broken)
 
 
 def _connected_result(
@@ -157,11 +203,18 @@ def hook_command(
         str | None, Option("--client", metavar="CLIENT", help="The client whose settings say where Holdfast is.")
     ] = None,
     tokens: Annotated[int | None, Option("--tokens", metavar="N", help="Print at most this many tokens.")] = None,
+    min_relevance: Annotated[
+        float | None,
+        Option("--min-relevance", metavar="SHARE", help="Only what is at least this relevant, 0 to 1; 0.1 by default."),
+    ] = None,
 ) -> int:
     """Run as a coding agent's hook: read its JSON from stdin, never fail, answer within 150 ms or leave memory out."""
     from holdfast.cli.hooks.run import run_hook
 
-    return run_hook([event, *(["--client", client] if client else []), *(["--tokens", str(tokens)] if tokens else [])])
+    given = {"--client": client, "--tokens": tokens, "--min-relevance": min_relevance}
+    return run_hook(
+        [event, *(part for name, value in given.items() if value is not None for part in (name, str(value)))]
+    )
 
 
 def add_to(app: Commands) -> None:

@@ -49,6 +49,8 @@ class Client:
     hooks: Callable[[], Path] | None = None
     events: tuple[str, ...] = ()
     """The events of its hooks; none where the hooks are a plugin of ours."""
+    strict: bool = False
+    """Whether it ignores a JSON file with comments or trailing commas."""
     milliseconds: bool = False
     """Whether it counts the time limit of hooks in milliseconds."""
     programs: tuple[str, ...] = ()
@@ -108,7 +110,7 @@ def _opencode_path(*names: str) -> Path:
 CLIENTS = {
     "claude-code": Client(
         "Claude Code", lambda: _claude_path(".claude.json"), "mcpServers", typed=True, projects=True,
-        hooks=lambda: _claude_path("settings.json"), events=EVENTS, programs=("claude",),
+        hooks=lambda: _claude_path("settings.json"), events=EVENTS, strict=True, programs=("claude",),
         next_step="Start claude and look at /mcp.",
     ),
     "codex": Client(
@@ -235,6 +237,8 @@ def entry_variables(name: str | None) -> dict[str, str]:
 
 def connected_entry(client: Client) -> dict[str, Any] | None:
     """Our entry in the client's settings; None if there is none."""
+    if not client.file().is_file():  # reading a pipe would wait for ever
+        return None
     try:
         text = client.file().read_text("utf-8-sig")
         if ENTRY_NAME not in text:

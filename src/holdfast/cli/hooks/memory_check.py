@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 
 from holdfast.cli.hooks import clients
 from holdfast.cli.hooks.background import running_server
 from holdfast.cli.hooks.clients import CLIENTS
-from holdfast.cli.hooks.hook_state import HookState
-from holdfast.cli.hooks.settings_files import has_hooks
+from holdfast.cli.hooks.hook_output import ANSWER_SECONDS, plain_reason
+from holdfast.cli.hooks.hook_state import LATE_DAYS, HookState
+from holdfast.cli.hooks.settings_files import has_hooks, settings_problems
 from holdfast.cli.hooks.transports import HttpEndpoint, TransportError
 from holdfast.domain.errors import HoldfastError
 from holdfast.service.doctor import HealthFinding
@@ -22,7 +22,12 @@ MAX_ANSWER_SECONDS = 20.0
 
 def memory_findings(data: str | None) -> Iterator[HealthFinding]:
     """Whether memory is on, for each client that is connected to this Holdfast."""
-    connected = [name for name, client in CLIENTS.items() if clients.connected_entry(client) or _has_hooks(name)]
+    problems = {name: settings_problems(name, client) for name, client in CLIENTS.items()}
+    for name, found in problems.items():
+        for problem in found:
+            what = f"The settings of {CLIENTS[name].title} cannot be used: {problem.why}"
+            yield HealthFinding("warn", what, "Repair the file; until then it has no memory, or no hooks.")
+    connected = [name for name, client in CLIENTS.items() if clients.connected_entry(client) or has_hooks(name, client)]
     if not connected:
         yield HealthFinding("ok", "No coding agent is connected; `holdfast connect` lists those on this machine")
         return
@@ -30,19 +35,28 @@ def memory_findings(data: str | None) -> Iterator[HealthFinding]:
         settings = Settings.read(data=data)
     except HoldfastError:  # the other checks tell about it
         return
+    with_hooks = [name for name in connected if has_hooks(name, CLIENTS[name])]
     for name in connected:
-        how = "with hooks" if _has_hooks(name) else "without hooks: it remembers when asked to"
-        yield HealthFinding("ok", f"{CLIENTS[name].title} is connected, {how}")
-    if any(map(_has_hooks, connected)):
+        how = "with hooks" if name in with_hooks else "without hooks: it remembers when asked to"
+        if not problems[name]:
+            yield HealthFinding("ok", f"{CLIENTS[name].title} is connected, {how}")
+    if with_hooks:
         yield _server_finding(settings, connected)
+    if late := HookState(settings).late_hooks():
+        yield _late_finding(late)
     if failure := HookState(settings).last_failure():
         yield HealthFinding("warn", f"A conversation was not stored: {failure}", "The next one stores it, if it can.")
 
 
-def _has_hooks(name: str) -> bool:
-    with suppress(HoldfastError):
-        return has_hooks(name, CLIENTS[name])
-    return False
+def _late_finding(late: int) -> HealthFinding:
+    what = f"{late:,} hook{'s were' if late > 1 else ' was'} late in the last {LATE_DAYS} days and brought no memory"
+    claude = CLIENTS["claude-code"].hooks
+    fix = (
+        "The machine or the server was busy. HOLDFAST_HOOK_SECONDS=0.5 gives a hook half a second instead of "
+        f"{ANSWER_SECONDS}: set it in the environment that starts the agent, or for Claude Code as "
+        f'"env": {{"HOLDFAST_HOOK_SECONDS": "0.5"}} in {claude() if claude else "its settings"}.'
+    )
+    return HealthFinding("warn", what, fix)
 
 
 def _server_finding(settings: Settings, connected: list[str]) -> HealthFinding:
@@ -56,6 +70,7 @@ def _server_finding(settings: Settings, connected: list[str]) -> HealthFinding:
     web = HttpEndpoint(endpoint or (server.url if server else ""), lambda: MAX_ANSWER_SECONDS)
     try:
         web.request("POST", "/mcp/prompts/remember_context", {}) if endpoint else web.request("GET", "/healthz")
-    except (OSError, ValueError, TransportError) as bad:
-        return HealthFinding("warn", f"Memory is off: the server does not answer: {bad}", "Start it again.")
+    except (OSError, TransportError) as bad:
+        what = f"Memory is off: the server does not answer as it should: {plain_reason(bad)}"
+        return HealthFinding("warn", what, "Start it again.")
     return HealthFinding("ok", f"Memory is on: the server answers in {(time.monotonic() - start) * 1000:.0f} ms")

@@ -2,7 +2,7 @@
 
 A hook answers within HOLDFAST_HOOK_SECONDS (0.15) or leaves memory out, and always exits with 0. When memory is off, it
 says so in one line that the agent shows to its user. Ingesting goes on in a process of its own, for which nobody waits.
-HOLDFAST_HOOK_DEBUG prints the error as one line on stderr; HOLDFAST_HOOKS=off turns hooks off.
+HOLDFAST_HOOK_DEBUG prints on stderr, in one line, why there is no memory; HOLDFAST_HOOKS=off turns hooks off.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Any
 
 from holdfast.cli.hooks import clients
 from holdfast.cli.hooks.agent_transcripts import (
-    MEMORY_TAG,
     AgentTranscript,
     TranscriptTurn,
     parse_messages,
@@ -28,6 +27,16 @@ from holdfast.cli.hooks.agent_transcripts import (
     truncated_text,
 )
 from holdfast.cli.hooks.background import detach, running_server, start_background, wait_for_server
+from holdfast.cli.hooks.hook_output import (
+    ANSWER_SECONDS,
+    MemoryOff,
+    MemoryStarting,
+    formatted_output,
+    late_notice,
+    off_notice,
+    plain_reason,
+    print_debug,
+)
 from holdfast.cli.hooks.hook_state import HookState
 from holdfast.cli.hooks.project import PROJECT_PROFILE, project_folder, project_profile
 from holdfast.cli.hooks.transports import (
@@ -38,13 +47,11 @@ from holdfast.cli.hooks.transports import (
     RemainingSeconds,
     SecretUrlTransport,
     TokenTransport,
-    TransportError,
+    is_web_address,
 )
 from holdfast.domain.limits import MAX_MESSAGES, MAX_QUERY_BYTES, MAX_SESSION_CHARACTERS
 from holdfast.service.settings import Settings
 
-ANSWER_SECONDS = 0.15
-"""How long an agent waits for memory, from the start of the hook's process. What takes longer is left out."""
 INGEST_SECONDS = 60.0
 """How long the process that ingests a conversation may take. Chosen by hand; not measured."""
 MAX_INPUT_BYTES = 1 << 24
@@ -81,13 +88,6 @@ EVENT_ALIASES = {
     "afteragent": "stop",
     "precompress": "precompact",
 }
-MEMORY_INTRODUCTION = (
-    "From Holdfast, the user's memory: notes from earlier sessions. The user did not write this now; weigh it."
-)
-
-
-class MemoryOff(Exception):
-    """There is no memory now; the message tells the user why."""
 
 
 def run_hook(arguments: Sequence[str], *, exit_process: bool = False) -> int:
@@ -96,39 +96,44 @@ def run_hook(arguments: Sequence[str], *, exit_process: bool = False) -> int:
     given = list(arguments)
     options = {name: _pop_option(given, name) for name in ("--client", "--tokens", "--min-relevance")}
     event = given[0] if given else ""
+    limit, state = ANSWER_SECONDS, None
     try:
-        limit = float(os.environ.get("HOLDFAST_HOOK_SECONDS") or ANSWER_SECONDS)
+        limit = _positive_number("HOLDFAST_HOOK_SECONDS", os.environ.get("HOLDFAST_HOOK_SECONDS")) or ANSWER_SECONDS
+        state = HookState(Settings.read())
         if exit_process:
-            _start_alarm(event, limit - (time.monotonic() - start), limit)
-        output = _event_output(event, options, start, limit, detached=exit_process)
+            _start_alarm(event, limit - (time.monotonic() - start), limit, state)
+        output = _event_output(event, options, start + limit, state, detached=exit_process)
         _stop_alarm()
         if output:
             sys.stdout.write(output + "\n")
             sys.stdout.flush()
     except BaseException as error:  # also an interrupt: the agent must continue
         _stop_alarm()
-        if os.environ.get("HOLDFAST_HOOK_DEBUG"):
-            _print_debug(f"{type(error).__name__}: {error}")
+        print_debug(f"{plain_reason(error)} ({type(error).__name__}: {error})")
         if isinstance(error, Exception):
+            late = isinstance(error, TimeoutError)
+            if late and state is not None:
+                state.note_late()
+            notice = late_notice(_known_event(event), limit) if late else off_notice(error)
             with suppress(OSError):
-                sys.stdout.write(formatted_output(event, notice=_off_notice(error)) + "\n")
+                sys.stdout.write(formatted_output(event, notice=notice) + "\n")
                 sys.stdout.flush()
     if exit_process:
         os._exit(0)
     return 0
 
 
-def _start_alarm(event: str, seconds: float, limit: float) -> None:
+def _start_alarm(event: str, seconds: float, limit: float, state: HookState) -> None:
     """End the process after so long, whatever still runs, also when the agent's input never ends."""
     if not hasattr(signal, "setitimer"):  # Windows: only the connection has a time limit
         return
 
     def end(*_: object) -> None:
-        slow = MemoryOff(f"it took longer than {limit * 1000:.0f} ms (HOLDFAST_HOOK_SECONDS)")
-        if os.environ.get("HOLDFAST_HOOK_DEBUG"):
-            _print_debug(str(slow))
+        notice = late_notice(_known_event(event), limit)
+        print_debug(notice or f"it took longer than {limit * 1000:.0f} ms")
+        state.note_late()
         with suppress(OSError):
-            os.write(1, f"{formatted_output(event, notice=_off_notice(slow))}\n".encode())
+            os.write(1, f"{formatted_output(event, notice=notice)}\n".encode())
         os._exit(0)
 
     signal.signal(signal.SIGALRM, end)
@@ -140,37 +145,51 @@ def _stop_alarm() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _off_notice(error: Exception) -> str:
-    reason = str(error) if isinstance(error, MemoryOff) else f"{type(error).__name__}: {error}"
-    if isinstance(error, TimeoutError):
-        reason = "the server did not answer in time (HOLDFAST_HOOK_SECONDS)"
-    elif isinstance(error, ConnectionError):
-        reason = "no server answers"
-    elif isinstance(error, TransportError) and error.status in (401, 403, 404):
-        reason = "the server refuses this token or secret URL"
-    return f"Holdfast: memory is off, {clients.masked_secrets(' '.join(reason.split())[:200])}. See: holdfast doctor"
+def _positive_number(name: str, text: str | None) -> float | None:
+    """The value of a setting or an option; None if it is not given."""
+    if not text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise MemoryOff(f"{name} is not a number: {text!r}")
+    return number
 
 
-def _print_debug(message: str) -> None:
-    with suppress(OSError):
-        os.write(2, f"holdfast hook: {' '.join(message.split())[:300]}\n".encode("utf-8", "replace"))
+def _known_event(name: str) -> str:
+    """The event by our own name: agents have different names for the same."""
+    return EVENT_ALIASES.get(name.lower(), name.lower())
 
 
-def _event_output(event: str, options: dict[str, str | None], start: float, limit: float, *, detached: bool) -> str:
-    payload = json.loads(sys.stdin.buffer.read(MAX_INPUT_BYTES) or b"{}")
-    call = HookCall(event, options, payload if isinstance(payload, dict) else {})
-
-    def left() -> float:
-        return limit - (time.monotonic() - start)
-
+def _event_output(
+    event: str, options: dict[str, str | None], deadline: float, state: HookState, *, detached: bool
+) -> str:
+    call = HookCall(event, options, _read_payload())
+    if call.client is not None and call.client not in clients.CLIENTS:
+        print_debug(f"{call.client!r} is not a known client; known are {', '.join(clients.CLIENTS)}")
     if os.environ.get("HOLDFAST_HOOKS", "").lower() in OFF_WORDS:
+        print_debug("hooks are off (HOLDFAST_HOOKS)")
         off = "Holdfast: memory is off (HOLDFAST_HOOKS)." if call.event == "sessionstart" else ""
         return formatted_output(call.name, notice=off)
     if call.event in ("sessionstart", "userpromptsubmit"):
-        return _answer_output(call, left)
-    if call.event in TRANSCRIPT_LIMITS:
-        _ingest_in_background(call) if detached and hasattr(os, "fork") else ingest_transcript(call, INGEST_SECONDS)
+        return _answer_output(call, state, lambda: deadline - time.monotonic())
+    if call.event not in TRANSCRIPT_LIMITS:
+        print_debug(f"{call.name!r} is not a known event; known are {', '.join(clients.EVENTS)}")
+    elif detached and hasattr(os, "fork"):
+        _ingest_in_background(call, state)
+    else:
+        ingest_transcript(call, INGEST_SECONDS)
     return ""
+
+
+def _read_payload() -> dict[str, Any]:
+    try:
+        payload = json.loads(sys.stdin.buffer.read(MAX_INPUT_BYTES) or b"{}")
+    except ValueError as bad:
+        raise MemoryOff("the agent's input is not JSON") from bad
+    return payload if isinstance(payload, dict) else {}
 
 
 class HookCall:
@@ -182,7 +201,7 @@ class HookCall:
         self.min_relevance = options["--min-relevance"]
         self.payload = payload
         self.name = event or str(payload.get("hook_event_name", ""))
-        self.event = EVENT_ALIASES.get(self.name.lower(), self.name.lower())
+        self.event = _known_event(self.name)
 
     def text(self, *names: str) -> str:
         values = (self.payload.get(name) for name in names)
@@ -212,63 +231,52 @@ def _pop_option(given: list[str], name: str) -> str | None:
     return value
 
 
-def _answer_output(call: HookCall, left: RemainingSeconds) -> str:
+def _answer_output(call: HookCall, state: HookState, left: RemainingSeconds) -> str:
     """Memory for a new session or a prompt, and a line about a conversation that could not be stored."""
     variables = call.variables()
-    state = HookState(Settings.read(data=variables.get("HOLDFAST_DATA")))
     prompt = spoken_text(call.text("prompt"))
     if call.event == "sessionstart":
         state.owe_summary(call.session())  # its first prompt gets it, if this hook does not come to an end
         text = _session_memory(call, state, open_transport(call, variables, left))
+        reason = "nothing is known yet"
     elif len(prompt) < MIN_PROMPT_CHARS or prompt.startswith(("/", "!", "#")):
-        text = ""
+        text, reason = "", "a command or a very short prompt gets no memory"
     else:
         transport = open_transport(call, variables, left)
         owed = _session_memory(call, state, transport) if state.owes_summary(call.session()) else ""
         text = f"{owed}\n\n{_prompt_memory(call, prompt, transport)}".strip()
+        reason = "nothing that is known is about this prompt"
+    if not text:
+        print_debug(reason)
     failure = state.take_failure()
     notice = f"Holdfast: the last conversation was not stored: {failure}. See: holdfast doctor" if failure else ""
     return formatted_output(call.name, text, notice)
 
 
 def _session_memory(call: HookCall, state: HookState, transport: HookTransport) -> str:
-    tokens = int(call.tokens or START_TOKENS)
-    text = fitting_lines(transport.summary(tokens), tokens)
+    from holdfast.cli.hooks.session_page import compact_page, without_empty_headings
+
+    tokens = int(_positive_number("--tokens", call.tokens) or START_TOKENS)
+    text = without_empty_headings(fitting_lines(compact_page(transport.summary(tokens)), tokens))
     state.settle_summary(call.session())
     return text
 
 
 def _prompt_memory(call: HookCall, prompt: str, transport: HookTransport) -> str:
-    tokens = int(call.tokens or PROMPT_TOKENS)
-    how = PromptContext(tokens, float(call.min_relevance or PROMPT_MIN_RELEVANCE), call.session())
+    tokens = int(_positive_number("--tokens", call.tokens) or PROMPT_TOKENS)
+    floor = _positive_number("--min-relevance", call.min_relevance)
+    how = PromptContext(tokens, PROMPT_MIN_RELEVANCE if floor is None else floor, call.session())
     return fitting_lines(transport.context(truncated_text(prompt, MAX_QUERY_BYTES), how), tokens)
 
 
-def formatted_output(event: str, text: str = "", notice: str = "") -> str:
-    """What the agent expects on stdout: memory for the model, and a line for the user; may be empty.
-
-    Cursor names its events with a small first letter and expects another format.
-    """
-    block = f"<{MEMORY_TAG}>\n{MEMORY_INTRODUCTION}\n\n{text.strip()}\n</{MEMORY_TAG}>" if text.strip() else ""
-    if event[:1].islower():
-        answer: dict[str, Any] = {"additional_context": block} if block else {}
-        answer |= {"user_message": notice} if notice else {}
-        return json.dumps({"continue": True, **answer} if event == "beforeSubmitPrompt" else answer) if answer else ""
-    answer = {"systemMessage": notice} if notice else {}
-    if block:
-        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": block}
-    return json.dumps(answer) if answer else ""
-
-
-def _ingest_in_background(call: HookCall) -> None:
+def _ingest_in_background(call: HookCall, state: HookState) -> None:
     _stop_alarm()
     if not detach():
         return
-    state = HookState(Settings.read(data=call.variables().get("HOLDFAST_DATA")))
     try:
         ingest_transcript(call, INGEST_SECONDS)
     except BaseException as error:
-        state.note_failure(clients.masked_secrets(" ".join(f"{type(error).__name__}: {error}".split())[:200]))
+        state.note_failure(plain_reason(error))
     os._exit(0)
 
 
@@ -287,7 +295,9 @@ def ingest_transcript(call: HookCall, seconds: float) -> None:
     ]
     own = [{**each, "content": personal_text(each["content"])} for each in messages if each["role"] == "user"]
     personal = [each for each in own if each["content"]]
-    if messages:
+    if not messages:
+        print_debug("there is nothing to store: the conversation has no messages")
+    else:
         agent = transcript.agent or call.client
         transport = open_transport(call, call.variables(), lambda: end - time.monotonic(), wait=True)
         transport.ingest(Conversation(messages, personal, call.session(), agent))
@@ -321,6 +331,9 @@ def _latest_turns(turns: list[TranscriptTurn], max_bytes: int) -> list[Transcrip
 
 
 def _last_lines(path: Path, max_bytes: int) -> list[bytes]:
+    """The end of a transcript. An agent that was started without a conversation names a file that it never wrote."""
+    if not path.exists():
+        return []
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - max_bytes))
@@ -333,6 +346,8 @@ def open_transport(
 ) -> HookTransport:
     """Connect by a secret URL, by a token, or to the process that serves the data folder; start it if there is none."""
     url = variables.get("HOLDFAST_URL", "")
+    if url and not is_web_address(url):
+        raise MemoryOff("the address of Holdfast (HOLDFAST_URL) is not a URL")
     if clients.is_secret_url(url):
         return SecretUrlTransport(HttpEndpoint(clients.secret_base_url(url), left))
     namespace = variables.get("HOLDFAST_NAMESPACE", "default")
@@ -349,7 +364,7 @@ def open_transport(
         start_background(data)
         server = wait_for_server(settings, left) if wait else None
     if server is None:
-        raise MemoryOff("it is starting" if not wait else "the background process does not start")
+        raise MemoryOff("the background process does not start") if wait else MemoryStarting
     return TokenTransport(HttpEndpoint(server.url, left, _bearer_headers(server.token)), namespace, profile, personal)
 
 

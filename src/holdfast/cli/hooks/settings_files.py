@@ -25,7 +25,7 @@ from holdfast.cli.hooks.clients import (
     opencode_plugin,
     server_entry,
 )
-from holdfast.domain.errors import InvalidInput, ReadOnly
+from holdfast.domain.errors import HoldfastError, InvalidInput, ReadOnly
 
 BACKUP_SUFFIX = ".holdfast-backup"
 BYTE_ORDER_MARK = "\ufeff"
@@ -33,6 +33,9 @@ MAX_DIFF_CHARS = 160
 """Characters of a line in a diff: some clients keep all settings in one line. Chosen by hand; not measured."""
 MAX_DIFF_LINES = 80
 """Lines of a diff: our hooks have fewer, our plugin has more. Chosen by hand; not measured."""
+NOTHING_UNDONE = MISSING_FILE, NO_ENTRY = "no such file", "has no entry for Holdfast"
+NO_FILE = "There was no such file before `holdfast connect`.\n"
+"""What the copy of a file contains that did not exist."""
 PLUGIN_MARK = "Written by `holdfast connect"
 
 TextChange = Callable[[str], str]
@@ -51,6 +54,24 @@ class SettingsPlan:
     """The keys of JSON objects that the change adds when they are missing."""
 
 
+class UneditableFile(InvalidInput):
+    """A file cannot be changed safely; `by_hand` are the lines that the user may add."""
+
+    def __init__(self, message: str, by_hand: str) -> None:
+        super().__init__(message, field="client", fix="Repair the file, or add our lines by hand.")
+        self.by_hand = by_hand
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsProblem:
+    """Why a settings file cannot be used."""
+
+    file: Path
+    why: str
+    names_us: bool
+    """Whether our entry may be in it."""
+
+
 def settings_plans(
     name: str, client: Client, url: str | None, passed: dict[str, str], hooks: bool
 ) -> list[SettingsPlan]:
@@ -59,19 +80,36 @@ def settings_plans(
     if hooks and client.hooks is not None:
         plans.append(_hook_plan(name, client) if client.events else _plugin_plan(client.hooks()))
     if len(plans) == 2 and plans[0].file == plans[1].file:
-        return [_joined_plan(*plans)]
-    return plans
+        plans = [_joined_plan(*plans)]
+    return [_strict_plan(plan, client) if client.strict else plan for plan in plans]
+
+
+def settings_problems(name: str, client: Client) -> list[SettingsProblem]:
+    """The files of the client that cannot be read, by us or by the client itself."""
+    found = []
+    for plan in settings_plans(name, client, None, {}, hooks=client.hooks is not None):
+        text = ""
+        try:
+            text = (read_text(plan.file) or "").removeprefix(BYTE_ORDER_MARK)
+            plan.revert(text)
+            if client.strict:
+                _check_strict_json(text, client)
+        except config_file.ConfigEditError as broken:
+            found.append(SettingsProblem(plan.file, f"{plan.file}: {broken}", ENTRY_NAME in text))
+        except HoldfastError as unreadable:
+            found.append(SettingsProblem(plan.file, str(unreadable), names_us=False))
+    return found
 
 
 def has_hooks(name: str, client: Client) -> bool:
-    """Whether our hooks are in the client's settings."""
+    """Whether our hooks are in the client's settings; False if these cannot be read, which is a settings problem."""
     if client.hooks is None:
         return False
     plan = _hook_plan(name, client) if client.events else _plugin_plan(client.hooks())
-    text = read_text(plan.file) or ""
     try:
-        return plan.revert(text.removeprefix(BYTE_ORDER_MARK)) != text.removeprefix(BYTE_ORDER_MARK)
-    except config_file.ConfigEditError:
+        text = (read_text(plan.file) or "").removeprefix(BYTE_ORDER_MARK)
+        return plan.revert(text) != text
+    except (config_file.ConfigEditError, HoldfastError):
         return False
 
 
@@ -148,6 +186,27 @@ def _joined_plan(first: SettingsPlan, second: SettingsPlan) -> SettingsPlan:
     )
 
 
+def _strict_plan(plan: SettingsPlan, client: Client) -> SettingsPlan:
+    """The plan, unless the client would ignore the file with what is in it already."""
+
+    def change(text: str) -> str:
+        changed = plan.change(text)
+        _check_strict_json(text, client)
+        return changed
+
+    return replace(plan, change=change)
+
+
+def _check_strict_json(text: str, client: Client) -> None:
+    try:
+        json.loads(text or "{}")
+    except ValueError as bad:
+        at = f"line {bad.lineno}, column {bad.colno}" if isinstance(bad, json.JSONDecodeError) else "somewhere"
+        raise config_file.ConfigEditError(
+            f"{client.title} ignores the file, because it reads JSON without comments and trailing commas ({at})"
+        ) from None
+
+
 def planned_diff(plan: SettingsPlan) -> str:
     """The lines that the plan would change, as a unified diff without secrets; empty if it would change nothing."""
     before = read_text(plan.file) or ""
@@ -172,7 +231,7 @@ def apply_plan(plan: SettingsPlan) -> bool:
     if (
         _changed_text(plan, before or "", plan.revert) == (before or "") or not _backup_file(file).exists()
     ):  # not ours yet
-        _replace_file(_backup_file(file), before or "", like=file)
+        _replace_file(_backup_file(file), NO_FILE if before is None else before, like=file)
     _replace_file(file, after, like=file, seen=before)
     return True
 
@@ -182,19 +241,21 @@ def restore_file(plan: SettingsPlan) -> str:
     file = _link_target(plan.file)
     now, before = read_text(file), read_text(_backup_file(file))
     if now is None:
-        return "no such file"
+        return MISSING_FILE
+    existed = before not in (None, NO_FILE)
+    before = "" if before == NO_FILE else before
     cleaned = _changed_text(plan, now, plan.revert)
     if cleaned == now:
-        return "has no entry for Holdfast"
+        return NO_ENTRY
     if before is not None and _is_untouched(plan, before, now):
-        if before:
+        if existed:
             _replace_file(file, before, like=_backup_file(file), seen=now)
         else:
             file.unlink()
-        what = "restored" if before else "removed; it did not exist before"
+        what = "restored" if existed else "removed; it did not exist before"
     else:
         cleaned = _without_empty_containers(plan, cleaned, before or "")
-        if cleaned:
+        if cleaned or existed:
             _replace_file(file, cleaned, like=file, seen=now)
         else:
             file.unlink()
@@ -229,11 +290,11 @@ def _changed_text(plan: SettingsPlan, text: str, change: Callable[[str], str]) -
     try:
         return mark + change(text.removeprefix(mark))
     except config_file.ConfigEditError as broken:
-        raise InvalidInput(
-            f"{plan.file} cannot be changed safely: {broken}. Nothing was changed.",
-            field="client",
-            fix="Repair the file, or add this by hand: " + " ".join(masked_secrets(plan.shows).split()),
-        ) from None
+        what = f"{plan.file} cannot be changed safely: {broken}. Nothing was changed."
+        if change is plan.revert:
+            fix = "Repair the file, or remove the entries for Holdfast by hand."
+            raise InvalidInput(what, field="client", fix=fix) from None
+        raise UneditableFile(what, masked_secrets(plan.shows)) from None
 
 
 def _link_target(file: Path) -> Path:

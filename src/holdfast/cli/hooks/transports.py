@@ -73,6 +73,14 @@ class HookTransport(Protocol):
     def ingest(self, talk: Conversation) -> None: ...
 
 
+def is_web_address(url: str) -> bool:
+    try:
+        address = urlsplit(url)
+        return address.scheme in ("http", "https") and bool(address.hostname) and (address.port or 80) > 0
+    except ValueError:
+        return False
+
+
 class HttpEndpoint:
     """HTTP with a time limit; follows no redirects and uses no proxy."""
 
@@ -91,7 +99,10 @@ class HttpEndpoint:
         text = answer.decode("utf-8", "replace")
         if status >= 300:
             raise TransportError(status, text[:200])
-        return json.loads(_last_event(text) if kind.startswith("text/event-stream") else text)
+        try:
+            return json.loads(_last_event(text) if kind.startswith("text/event-stream") else text)
+        except ValueError:
+            raise TransportError(502, "The server's answer is not JSON.") from None
 
     def _exchange_https(self, method: str, path: str, data: bytes, headers: dict[str, str]) -> HttpAnswer:
         import http.client
@@ -186,7 +197,6 @@ class TokenTransport:
         user = self._summary(self._personal, int(tokens * MAX_PERSONAL_SHARE), UNREADABLE)
         user = user.partition(LAST_SESSION_TITLE)[0].strip()  # of another project, perhaps
         project = self._summary(self._profile, tokens - len(user.encode()) // 4, UNKNOWN)
-        project = "\n".join(line for line in project.splitlines() if not line.startswith("- ") or line not in user)
         parts = ("# About the user", user), ("# About this project", project)
         return "\n\n".join(f"{title}\n\n{text}" for title, text in parts if text)
 

@@ -283,9 +283,13 @@ for prefix in STREAMS:
         """Search memories and messages, best first."""
         return Json({"results": encode(await bound_profile(request).search(body.query, limit=body.limit))})
 
-    @router.post(prefix + "/prompts/remember_context", dependencies=[Depends(requires("read", bound=True))])
-    async def remember_context(request: Request, body: RememberContext) -> dict[str, str]:
+    @router.post(
+        prefix + "/prompts/remember_context",
+        dependencies=[Depends(requires("read", bound=True))],
+        response_model=dict[str, str],
+    )
+    async def remember_context(request: Request, body: RememberContext) -> Json:
         """Return what is remembered, as a text to start a conversation with."""
         from holdfast.api.mcp.server import context_prompt
 
-        return {"text": await context_prompt(bound_profile(request), body.topic)}
+        return Json({"text": await context_prompt(bound_profile(request), body.topic)})
