@@ -45,5 +45,6 @@ def chat(user: Profile, lines: Iterable[str]) -> None:
 
 
 if __name__ == "__main__":
+    print("Say something, such as: I live in Porto. An empty line ends the chat.")
     with Holdfast.open("./chat-memory") as memory:
         chat(memory.profile("chat", "me"), sys.stdin)

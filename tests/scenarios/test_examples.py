@@ -34,7 +34,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_a_chat_knows_in_the_next_conversation_what_was_said_in_the_last(run: Run) -> None:
-    assert "prompt: 0." in run("chat.py", typed="I live in Porto.\n")
+    printed = run("chat.py", typed="I live in Porto.\n")
+    assert printed.startswith("Say something")
+    assert "prompt: 0." in printed
     with Holdfast.open("./chat-memory") as memory:
         assert "Porto" in memory.profile("chat", "me").recall("Where do I live?").answer
     assert "prompt: 2." in run("chat.py", typed="Where do I live?\n\nnot read\n")

@@ -41,7 +41,10 @@ class ProfileForget(Protocol):
         ...
 
     async def forget_person(self, name: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
-        """Delete what a person said and everything that names them, for good; `dry_run` only reports it."""
+        """Delete what a person said and everything that names them, for good; `dry_run` only reports it.
+
+        A message that names the person goes whole, with what the user said about themselves in it.
+        """
         ...
 
     async def forget_document(self, id: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Forgotten:
