@@ -44,7 +44,7 @@ def connect(
     """Set up a coding agent or chat app to use this memory.
 
     Without a client, list the clients of this machine and what would change. A copy of each changed file is kept
-    next to it, and --undo restores it.
+    next to it, and --undo restores it. Without --profile, a coding agent uses the profile of the project it works in.
     """
     if client is not None and client not in CLIENTS:
         raise InvalidInput(f"{quoted_value(client)} is not a known client; use one of {CLIENT_NAMES}.", field="client")
@@ -65,12 +65,7 @@ def connect(
         return _listing(url, passed, hooks)
     _check_client(CLIENTS[client], url, hooks)
     plans = settings_files.settings_plans(client, CLIENTS[client], url, passed, hooks)
-    try:
-        diffs = [settings_files.planned_diff(plan) for plan in plans]
-    except settings_files.UneditableFile as bad:
-        if not target.as_json:
-            print(f"{bad.by_hand}\n", file=sys.stderr)
-        raise
+    diffs = _planned_diffs(plans, as_json=target.as_json)
     if not dry_run:
         for plan in plans:
             settings_files.apply_plan(plan)
@@ -80,6 +75,16 @@ def connect(
 
         background = ensure_background(passed)
     return _connected_result(client, plans, diffs, background, written=not dry_run)
+
+
+def _planned_diffs(plans: list[SettingsPlan], *, as_json: bool) -> list[str]:
+    """What would change in each file. The lines that cannot be added to a file are printed, to be pasted."""
+    try:
+        return [settings_files.planned_diff(plan) for plan in plans]
+    except settings_files.UneditableFile as bad:
+        if not as_json:
+            print(f"{bad.by_hand}\n", file=sys.stderr)
+        raise
 
 
 def _check_client(client: Client, url: str | None, hooks: bool) -> None:
