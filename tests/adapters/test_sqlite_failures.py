@@ -19,6 +19,7 @@ from holdfast import (
     Busy,
     Damaged,
     Holdfast,
+    InvalidInput,
     KeyMissing,
     Profile,
     ReadOnly,
@@ -407,7 +408,7 @@ def test_a_folder_without_permission_is_named(data: Path, shut: str, used: str) 
 
 def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StorageError, match="file"):
+    with pytest.raises(InvalidInput, match="is a file, not a data folder"):
         open_memory(tmp_path / "file")
 
 

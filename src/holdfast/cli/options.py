@@ -242,7 +242,7 @@ def confirm(question: str, *, yes: bool, as_json: bool) -> bool:
     stop_spinner()
     try:
         return click.confirm(question, err=True)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         raise Interrupted("Interrupted. Nothing was deleted.") from None
 
 

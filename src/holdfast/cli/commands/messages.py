@@ -89,10 +89,10 @@ def redigest(
 
 def _read_input(file: Path) -> bytes:
     if str(file) == "-":
-        if sys.stdin.isatty():
-            stop_spinner()
-            print('Type "Name: text" lines; end with Ctrl-D.', file=sys.stderr)
         try:
+            if sys.stdin.isatty():
+                stop_spinner()
+                print('Type "Name: text" lines; end with Ctrl-D.', file=sys.stderr)
             return sys.stdin.buffer.read()
         except KeyboardInterrupt:
             raise Interrupted("Interrupted. Nothing was stored.") from None

@@ -528,9 +528,9 @@ async def test_reading_decides_where_words_leave_a_doubt() -> None:
 
 async def test_a_slight_change_is_tentative() -> None:
     rules = RuleExtractor(ArcticEmbedder())
-    found = await rules.extract(messages_from("stopped raining"), [])
+    found = await rules.extract(messages_from("no more then"), [])
     assert [(draft.tentative, draft.key) for draft in found] == [(True, None)]
-    assert drafts(messages_from("stopped raining")) == []
+    assert drafts(messages_from("no more then")) == []
 
 
 BAKERY = "The user and others run the bakery on Elm Row, and Tomasz does the books."
