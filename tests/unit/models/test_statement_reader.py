@@ -41,7 +41,7 @@ def test_one_that_is_cut_off_is_noticed(tmp_path: Path) -> None:
         ("Handover is on Monday at 10:00.", "Handovers happen on Wednesday at 14:00.", "Handover took an hour today."),
         ("The user needs to call the plumber.", "The plumber came and fixed the sink.", "The user needs to buy paint."),
         ("Answer in English.", "Answer in German from now on.", "Use metric units."),
-        ("The shop deploys to Fly.io.", "The shop runs on Hetzner boxes now.", "A friend's blog is on Fly.io."),
+        ("The shop deploys to Fly.io.", "Production lives on Hetzner boxes.", "A friend's blog is on Fly.io."),
         ("Tunde does the pixel art.", "A guy called Marek does the art these days.", "Tunde's own comic is out now."),
     ],
 )  # fmt: skip
