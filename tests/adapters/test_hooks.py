@@ -576,6 +576,7 @@ def test_input_that_never_ends_holds_nobody_up(silent: str, tmp_path: Path) -> N
 def test_an_interrupt_is_no_failure(silent: str, silent_socket: socket.socket, tmp_path: Path) -> None:
     hung = start_waiting_hook(silent, tmp_path, stdin=subprocess.DEVNULL)
     connection, _ = silent_socket.accept()
+    assert connection.recv(65_536)  # now it waits for the answer
     hung.send_signal(signal.SIGINT)
     out, err = hung.communicate(timeout=400)
     connection.close()
