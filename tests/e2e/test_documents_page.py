@@ -33,7 +33,7 @@ def own(server: ServerProcess, request: pytest.FixtureRequest) -> str:
 def add(server: ServerProcess, profile: str, name: str, text: str) -> Any:
     place = f"/v1/namespaces/studio/profiles/{profile}"
     made = server.call_json("POST", place + "/documents", files={"file": (name, text.encode())})
-    server.call_json("POST", place + "/settle?timeout=60")
+    server.settle(place)
     return made
 
 

@@ -37,7 +37,7 @@ def filled(server: ServerProcess) -> Iterator[dict[str, Any]]:
             "POST", f"{PLACE}/entities/merge", json={"into": "Marta", "others": [payload[:60]], "name": payload[:60]}
         )
         entities.append(merged.is_success)
-    server.call_json("POST", f"{PLACE}/settle?timeout=60")
+    server.settle(PLACE)
     assert any(entities)
     yield {"documents": documents}
     server.ask("DELETE", PLACE)

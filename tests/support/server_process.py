@@ -82,6 +82,11 @@ class ServerProcess:
         assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json()
 
+    def settle(self, profile_path: str) -> None:
+        """Wait until everything written to the profile is digested, however long a busy machine takes."""
+        while not self.call_json("POST", f"{profile_path}/settle?timeout=60")["settled"]:
+            pass
+
     def doctor(self) -> Any:
         """What `holdfast doctor` finds in the folder; the server must have ended."""
         done = subprocess.run(

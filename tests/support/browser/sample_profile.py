@@ -45,15 +45,19 @@ MEMORIES: list[dict[str, Any]] = [
 
 
 def fill_profile(server: ServerProcess) -> None:
-    """Fill the profile and wait until everything is digested."""
+    """Fill the profile and wait until everything is digested.
+
+    The conversations come first and whole: lists show the newest at the top and only what is in sight.
+    """
     server.call_json("POST", "/v1/namespaces", json={"name": SPACE})
     for session, said in CONVERSATIONS.items():
         messages = [{"role": role, "timestamp": at, "content": text} for role, at, text in said]
         server.call_json("POST", PROFILE_PATH + "/ingest", json={"messages": messages, "session_id": session})
+    server.settle(PROFILE_PATH)
     for memory in MEMORIES:
         server.call_json("POST", PROFILE_PATH + "/remember", json=memory)
     server.call_json("POST", PROFILE_PATH + "/remember", json={"content": "Prefers window seats on every flight",
                                                    "key": "seat-preference", "kind": "preference"})  # fmt: skip
     for question in ("Where do I live?", "Who signs the invoices?"):
         server.call_json("POST", PROFILE_PATH + "/recall", json={"query": question})
-    server.call_json("POST", PROFILE_PATH + "/settle?timeout=60")
+    server.settle(PROFILE_PATH)
