@@ -8,19 +8,21 @@ computed from it (computed.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from math import log
 
 from holdfast.domain.ports.models import AnswerReader, ReadPassage
+from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.domain.types import Memory
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.computed import FoundSpan, computed_text, known_day
+from holdfast.recall.answer.denial import is_denied_at
 from holdfast.recall.answer.support import support
 from holdfast.recall.answer.sureness import ReadHits, sureness
-from holdfast.recall.hits import hit_of, verbatim_hits
+from holdfast.recall.hits import hit_of, verbatim_hits, without_wrong_words
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.clauses import people_in
 from holdfast.recall.ranking.fit import best_fits
@@ -57,6 +59,8 @@ async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question
     """Reads the messages behind the hits, as many as fit: those that rank high and are likely about the question."""
     ranked = sorted(enumerate(hits, 1), key=lambda each: log(each[0]) - RELEVANCE_SHARE * _log_odds(each[1].relevance))
     told = await verbatim_hits(searcher.store, [hit for _, hit in ranked], question.text)
+    if not _asks_past(question):
+        told = await _without_outdated(searcher.store, told)
     times = await said_at(searcher.store, told)
     told, times = _said_until(question, told, times)
     passages, places = [], []
@@ -77,6 +81,15 @@ async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question
 
 def _log_odds(chance: float) -> float:
     return log(max(chance, 1e-3) / max(1 - chance, 1e-3))
+
+
+async def _without_outdated(store: Store, told: Sequence[Hit]) -> list[Hit]:
+    """Leaves out of messages whose part about the question has ended what they say of it."""
+    outdated = [hit.message_id for hit in told if hit.message_id is not None and hit.assessment.outdated]
+    if not outdated:
+        return list(told)
+    drawn = [memory for memory in await store.resting_on(outdated) if memory.kind != "summary"]
+    return without_wrong_words(told, drawn, [memory for memory in drawn if not memory.current])
 
 
 def _said_until(question: Question, hits: list[Hit], times: list[datetime]) -> tuple[list[Hit], list[datetime]]:
@@ -140,10 +153,15 @@ async def _read(
     if not seen:
         return NOTHING, 0.0
     found = await read_hits(searcher, reader, question, seen)
-    if not _asks_past(question) and (ended := await _ended_messages(searcher, found)):
-        left = [hit for hit in seen if ended.isdisjoint((hit.id, *hit.sources))]
-        found = await read_hits(searcher, reader, question, left)
-        if await _ended_messages(searcher, found):
+    denied = [span for span in found.spans if is_denied_at(question, span)]
+    ended = await _ended_spans(searcher, question, found)
+    left = tuple(span for span in found.spans if span not in denied and span not in ended)
+    if found.kind == "list" and left:
+        found = replace(found, spans=left)
+    elif denied or ended:
+        hits = _outdated([span.hit.id for span in ended], _without([span.hit.id for span in denied], seen))
+        found = await read_hits(searcher, reader, question, hits)
+        if any(is_denied_at(question, span) for span in found.spans) or await _ended_spans(searcher, question, found):
             return NOTHING, 0.0
     return found, sureness(question, found, seen, support(question, seen, searcher.models.embedder.model))
 
@@ -155,26 +173,41 @@ def _is_redacted(span: FoundSpan) -> bool:
 
 
 def _present_hits(hits: Sequence[Hit]) -> list[Hit]:
-    """Without what something newer replaced; and where a memory states what is asked under its key, without older
-    statements of the same."""
-    left = [hit for hit in hits if not (hit.assessment.superseded or hit.assessment.outdated)]
+    """Without what something newer replaced as a whole; and where a memory states what is asked under its key, without
+    older statements of the same."""
+    left = [hit for hit in hits if not hit.assessment.superseded]
     fitting = [hit for hit in left if (hit.assessment.fit or 0.0) >= MIN_REPLACED_FIT]
     if any(hit.key is not None and not hit.assessment.older for hit in fitting):
         left = [hit for hit in left if not (hit.assessment.older and hit in fitting)]
     return left
 
 
-async def _ended_messages(searcher: Searcher, found: ReadHits) -> set[str]:
-    """Ids of the messages in which the found words are only in a statement that no longer holds."""
+def _without(ids: Collection[str], hits: Sequence[Hit]) -> list[Hit]:
+    return [hit for hit in hits if not _rests_on(ids, hit)]
+
+
+def _outdated(ids: Collection[str], hits: Sequence[Hit]) -> list[Hit]:
+    return [
+        replace(hit, assessment=replace(hit.assessment, outdated=True)) if _rests_on(ids, hit) else hit for hit in hits
+    ]
+
+
+def _rests_on(ids: Collection[str], hit: Hit) -> bool:
+    return hit.id in ids or any(source in ids for source in hit.sources)
+
+
+async def _ended_spans(searcher: Searcher, question: Question, found: ReadHits) -> list[FoundSpan]:
+    """The found words that are only in statements of their message that no longer hold; none for a question about the
+    past."""
     messages = {span.hit.message_id for span in found.spans if span.hit.message_id is not None}
-    if not messages:
-        return set()
+    if not messages or _asks_past(question):
+        return []
     drawn = [memory for memory in await searcher.store.resting_on(list(messages)) if memory.kind != "summary"]
-    ended = set()
+    ended = []
     for span in found.spans:
         has = [m for m in drawn if span.hit.message_id in m.sources and span.text.casefold() in m.content.casefold()]
-        if span.hit.message_id is not None and has and not any(memory.current for memory in has):
-            ended.add(span.hit.message_id)
+        if has and not any(memory.current for memory in has):
+            ended.append(span)
     return ended
 
 

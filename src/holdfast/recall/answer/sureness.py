@@ -47,7 +47,8 @@ def sureness(question: Question, found: ReadHits, seen: Sequence[Hit], supported
 def _seen_hit(found: ReadHits, seen: Sequence[Hit]) -> tuple[int, Hit]:
     """The rank and the hit in which the first words were found."""
     hit = found.spans[0].hit
-    rank = next((n for n, each in enumerate(seen) if hit.id in (each.id, *each.sources)), len(seen))
+    known = {hit.id, *hit.sources}
+    rank = next((n for n, each in enumerate(seen) if not known.isdisjoint((each.id, *each.sources))), len(seen))
     return rank, seen[rank] if rank < len(seen) else hit
 
 

@@ -152,6 +152,12 @@ def model() -> SecretWordModel:
 
 _QUOTED = re.compile(r"(?<!\w)([\"'`])(?=\S)((?:(?!\1)[^\n]|(?<=\w)\1(?=\w)){3,60})\1(?!\w)")
 _MAX_QUOTED_WORDS = 8
+_TELEPHONE = re.compile(
+    r"\b(?:(?:tele)?phone|mobile|cell|landline|fax|tel\.?|whatsapp)(?: (?:number|no\.?|nr\.?))?"
+    r"(?: is\b| was\b|'s|:){0,2} ?(\+?\d(?:[ ()/.-]{0,2}\d){6,14})(?!\w)",
+    re.I,
+)
+"""A telephone number after its name; fewer figures may be the code that unlocks the telephone."""
 
 
 def secret_word_spans(readable: ReadableText) -> Iterator[Span]:
@@ -159,9 +165,16 @@ def secret_word_spans(readable: ReadableText) -> Iterator[Span]:
     quoted: list[Span] | None = None
     for words in stretches_of(readable.text):
         for start, stop in model().secret_spans(words, readable.text):
+            if _is_telephone_number(readable.text, start, stop):
+                continue
             if quoted is None:
                 quoted = [m.span(2) for m in _QUOTED.finditer(readable.text) if len(m[2].split()) <= _MAX_QUOTED_WORDS]
             yield next((each for each in quoted if each[0] <= start and stop <= each[1]), (start, stop))
+
+
+def _is_telephone_number(text: str, start: int, stop: int) -> bool:
+    around = _TELEPHONE.finditer(text, max(0, start - MAX_LINE), min(len(text), stop + MAX_LINE))
+    return any(number.start(1) <= start and stop <= number.end(1) for number in around)
 
 
 def stretches_of(text: str) -> list[list[TextWord]]:

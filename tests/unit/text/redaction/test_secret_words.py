@@ -28,6 +28,7 @@ MAX_BYTES = 300_000
         ("kod do bramy 8812", "kod do bramy [redacted]"),
         ("玄関の暗証番号は8841です", "玄関の暗証番号は[redacted]です"),
         ("मेरे कार्ड का पिन 6082 है", "मेरे कार्ड का पिन [redacted] है"),
+        ("my phone passcode is 88997766", "my phone passcode is [redacted]"),
     ],
 )
 def test_what_is_told_goes(text: str, redacted: str) -> None:
@@ -48,6 +49,9 @@ def test_what_is_told_goes(text: str, redacted: str) -> None:
         "my username is nightowl_1987",
         "j'ai oublié le code de la porte",
         "Das Passwort steht auf dem Router",
+        "My phone number is 0123 456789.",
+        "Phone number: 0171 2345678",
+        "my mobile is +41791234567",
     ],
 )
 def test_what_resembles_a_secret_stays(text: str) -> None:

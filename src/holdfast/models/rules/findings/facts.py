@@ -49,6 +49,14 @@ _COMPANY = re.compile(
 """A statement about a place that also names people: each can change without the other."""
 _LISTED_ROWS = frozenset(("allergy", "condition"))
 """Rows whose value may be a list, each item of which can end on its own."""
+_NAMED_ONES = re.compile(
+    r"(?P<count>.+?)(?:,|:| called| named| -)? (?P<names>(?-i:NAME)(?:(?:, (?:and )?| and | & )(?-i:NAME))+)$".replace(
+        "NAME", r"[A-ZÀ-Þ][\w'-]+"
+    ),
+    re.I,
+)
+"""Several of a kind with the name of each: "two cats, Miso and Tofu"."""
+_SINGULAR = {"children": "child", "grandchildren": "grandchild", "puppies": "puppy"}
 _AND = re.compile(r",? (?:and|or|&) (?:also |to )?|, (?:to )?")
 _ANOTHER_ONE = re.compile(r",? and (?=(?:my|our|his|her|their)\b)|, (?=(?:my|our|his|her|their)\b)")
 _STOPPING = re.compile(
@@ -159,6 +167,25 @@ def _listed_findings(row: FactRow, m: re.Match[str], subject: Subject, rest: str
     return found
 
 
+def _named_findings(subject: Subject, several: str, names: list[str]) -> list[RuleFinding]:
+    """A fact for each of several that are named: each can leave without the others."""
+    one, owner = _SINGULAR.get(several, several.removesuffix("s")), without_others(subject)
+    queries = (f"What is the name of {owner.inline}'s {one}?", f"What {several} does {owner.inline} have?")
+    return [
+        RuleFinding(
+            "fact",
+            "named-one",
+            subject,
+            f"{owner.owner} {one} is called {name}.",
+            0.9,
+            f"{one}-{_slug(name)}",
+            name,
+            queries,
+        )
+        for name in names
+    ]
+
+
 def _single_facts(subject: Subject, rest: str, dates: list[Window], lower: bool) -> list[RuleFinding]:
     listed: list[RuleFinding] = []
     by_group: dict[str, RuleFinding] = {}
@@ -167,6 +194,9 @@ def _single_facts(subject: Subject, rest: str, dates: list[Window], lower: bool)
         if group in by_group or (row.lower and not lower) or (group == "lasting" and by_group):
             continue
         if m := row.pattern.match(rest):
+            if row.name == "counted" and (named := _NAMED_ONES.fullmatch(rest)) and named.end("count") == m.end():
+                listed += _named_findings(subject, m["k"].lower(), _AND.split(named["names"]))
+                rest = named["count"]
             if row.name in _LISTED_ROWS and (items := _listed_findings(row, m, subject, rest)):
                 listed += items
                 continue

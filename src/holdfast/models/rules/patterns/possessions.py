@@ -115,6 +115,16 @@ ROWS = (
         content="{S}'s new {k} is {v}",
     ),
     fact_row(
+        "attribute",
+        r"(?:i |we )?(?:just |also )?(?:ran|swam|rode|cycled|rowed|lifted|did|finished in|clocked) "
+        r"(?P<v>\d+(?:[:.,]\d+)*(?: ?(?:kg|km|k|m|s|min(?:ute)?s?|hours?|seconds))?)\b[^.;\d]{0,40}?"
+        r"(?:,|-|which is|that's|it's) (?:an? |my )?new (?P<k>personal best|personal record|pb)\b",
+        "{k}",
+        0.85,
+        "What is {s}'s {k}?|What is {s}'s best time?",
+        content="{S}'s new {k} is {v}",
+    ),
+    fact_row(
         "setting",
         rf"(?:the|our) (?P<k>(?:[\w-]+ )?(?:{THINGS})) (?:is|are)(?: now| currently)? (?:called |named "
         r"|at )?(?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|being\b|down\b|broken\b|\w+ing(?:\s|"
