@@ -8,7 +8,7 @@ computed from it (computed.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from math import log
@@ -155,15 +155,30 @@ async def _read(
     found = await read_hits(searcher, reader, question, seen)
     denied = [span for span in found.spans if is_denied_at(question, span)]
     ended = await _ended_spans(searcher, question, found)
-    left = tuple(span for span in found.spans if span not in denied and span not in ended)
-    if found.kind == "list" and left:
-        found = replace(found, spans=left)
+    sound = tuple(span for span in found.spans if span not in denied and span not in ended)
+    if found.kind == "list" and sound:
+        found = replace(found, spans=sound)
     elif denied or ended:
-        hits = _outdated([span.hit.id for span in ended], _without([span.hit.id for span in denied], seen))
-        found = await read_hits(searcher, reader, question, hits)
+        left = _without(seen, {span.hit.id for span in denied}, {span.hit.id for span in ended})
+        found = await read_hits(searcher, reader, question, left)
         if any(is_denied_at(question, span) for span in found.spans) or await _ended_spans(searcher, question, found):
             return NOTHING, 0.0
-    return found, sureness(question, found, seen, support(question, seen, searcher.models.embedder.model))
+    supported = support(question, seen, searcher.models.embedder.model)
+    former = [hit for hit in seen if hit.assessment.superseded or hit.assessment.outdated]
+    if former and found.spans and _asks_former(question) and found.spans[0].hit.id not in _messages(former):
+        earlier = await read_hits(searcher, reader, question, former)
+        if (chance := sureness(question, earlier, seen, supported)) >= MIN_CHANCE:
+            return earlier, chance
+    return found, sureness(question, found, seen, supported)
+
+
+def _asks_former(question: Question) -> bool:
+    """Whether it asks what something was before the present state: what was replaced answers, not what replaced it."""
+    return question.past_state is not None and question.past_state.at is None
+
+
+def _messages(hits: Sequence[Hit]) -> set[str]:
+    return {id for hit in hits for id in (hit.id, *hit.sources)}
 
 
 def _is_redacted(span: FoundSpan) -> bool:
@@ -182,18 +197,13 @@ def _present_hits(hits: Sequence[Hit]) -> list[Hit]:
     return left
 
 
-def _without(ids: Collection[str], hits: Sequence[Hit]) -> list[Hit]:
-    return [hit for hit in hits if not _rests_on(ids, hit)]
-
-
-def _outdated(ids: Collection[str], hits: Sequence[Hit]) -> list[Hit]:
+def _without(hits: Sequence[Hit], denied: set[str], ended: set[str]) -> list[Hit]:
+    """The hits without those that deny; those of which a part has ended are outdated."""
+    kept = [hit for hit in hits if denied.isdisjoint(_messages([hit]))]
     return [
-        replace(hit, assessment=replace(hit.assessment, outdated=True)) if _rests_on(ids, hit) else hit for hit in hits
+        hit if ended.isdisjoint(_messages([hit])) else replace(hit, assessment=replace(hit.assessment, outdated=True))
+        for hit in kept
     ]
-
-
-def _rests_on(ids: Collection[str], hit: Hit) -> bool:
-    return hit.id in ids or any(source in ids for source in hit.sources)
 
 
 async def _ended_spans(searcher: Searcher, question: Question, found: ReadHits) -> list[FoundSpan]:

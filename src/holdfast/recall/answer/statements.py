@@ -86,11 +86,17 @@ def _day(moment: datetime) -> Window:
 
 def duration_between(one: datetime, two: datetime, unit: str) -> str:
     """The time between two days, in the unit asked for."""
-    days = abs((two.date() - one.date()).days)
-    months = abs((two.year - one.year) * 12 + two.month - one.month)
+    one, two = sorted((one, two))
+    days = (two.date() - one.date()).days
+    months = (two.year - one.year) * 12 + two.month - one.month - (two.day < one.day)
     if unit in ("", "long", "much time"):
         unit = "day" if days < 14 else "week" if days < 60 else "month" if months < 24 else "year"
-    count = {"day": days, "week": round(days / 7), "month": months, "year": round(months / 12)}[unit]
+        if unit == "year" and months % 12:
+            return f"{_counted(months // 12, 'year')} and {_counted(months % 12, 'month')}"
+    return _counted({"day": days, "week": round(days / 7), "month": months, "year": months // 12}[unit], unit)
+
+
+def _counted(count: int, unit: str) -> str:
     return f"{count} {unit}{'' if count == 1 else 's'}"
 
 

@@ -231,7 +231,7 @@ async def put_successors_first(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
         if superseded or outdated:
             hit = hit.assessed(superseded=superseded, outdated=not superseded)
         placed.setdefault(hit.id, hit)
-    return list(placed.values())[: len(hits)]
+    return list(placed.values())[: ranking.limit]
 
 
 async def _successors(ranking: Ranking, ended: list[Memory]) -> dict[str, Memory]:

@@ -21,6 +21,8 @@ _FUTURE_CUES = "|".join(
         f"(?:got|been|was|were) (?:{RESCHEDULING_VERBS}|delayed|extended|changed|brought)",
         rf"(?:{RESCHEDULING_VERBS}|delayed|slipped|deferred|rebooked|put)(?: it| that| them)?(?: back| forward)?"
         r"(?: from(?: [\w'’-]+){1,3})? (?:to|from|for|until)(?: the)?(?=\s*$)",
+        rf"(?:{RESCHEDULING_VERBS}|rebooked)(?: [\w'’-]+){{1,6}} (?:to|until)(?: the)?(?=\s*$)",
+        r"(?:raised|increased|upped|lowered|reduced|cut|changed)(?: [\w'’.,€$£%-]+){1,8} (?:from|as of)(?=\s*$)",
         "will|ll|won't|going to|gonna|plan|planning|planned|upcoming|due|deadline|remind|needs? to|ha(?:ve|s) to",
         "must|should|booked|booking|scheduled|reserved|registered|signed up|flying|leaving|starts?|coming|tomorrow",
         "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?(?! of)|appointment|expires",

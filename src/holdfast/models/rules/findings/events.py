@@ -123,7 +123,7 @@ def _event(
 ) -> RuleFinding:
     if subject.plural and re.match(r"(?:got|are getting) (?:married|engaged|divorced)\b", rest, re.I):
         subject = without_others(subject)
-    predicate = third_person_predicate(rest, subject.plural)
+    predicate = third_person_predicate(rest, subject, author)
     clear = predicate and not _SECOND_PERSON.search(rest)
     content = f"{subject.name} {predicate}" if clear else f'{author.name} said: "{rest}"'
     return RuleFinding(

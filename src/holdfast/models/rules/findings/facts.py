@@ -231,7 +231,7 @@ def _ended_facts(subject: Subject, rest: str, dates: list[Window], lower: bool) 
         positive = re.sub(rf"(?: (?:in|on|since|at))? {re.escape(w.text)}", "", positive)
     findings = []
     for one in _positive_facts(subject, positive, [], lower):
-        predicate = third_person_predicate(positive, subject.plural)
+        predicate = third_person_predicate(positive, subject)
         be = re.match(r"(is|are) (.+)", predicate)
         said = f"{be[1]} no longer {be[2]}" if be else f"no longer {predicate}"
         content = as_sentence(with_absolute_dates(f"{subject.name} {said}", dates))
@@ -333,6 +333,7 @@ def _filled_template(template: str, m: re.Match[str], subject: Subject) -> str:
         .replace("{V}", title)
         .replace("{v}", v)
         .replace("{w}", groups.get("w", ""))
+        .replace("{ w}", f" {groups['w']}" if groups.get("w") else "")
     )
 
 
@@ -341,7 +342,7 @@ def _row_content(row: FactRow, m: re.Match[str], subject: Subject, rest: str) ->
         return _filled_template(row.content, m, without_others(subject))
     rest = rest.replace(m["v"], m["v"].title()) if row.lower else rest
     said = rest if not _UNCLEAR_PRONOUN.search(rest[m.end() :]) else rest[: m.end()]
-    predicate = third_person_predicate(said, subject.plural)
+    predicate = third_person_predicate(said, subject)
     if predicate or not subject.first:
         return f"{subject.name} {predicate}" if predicate else ""
     return f'{without_others(subject).name} said: "{said}"'

@@ -34,6 +34,7 @@ from holdfast.models.rules.people.third_person import (
 )
 from holdfast.models.rules.sentences.clauses import is_question, is_unreal
 from holdfast.text.dates import Window, meant_window
+from holdfast.text.tokens import tokens
 
 _TO_DO = re.compile(
     r"^(?:.{0,120}?\b(?:put (?:that|it) on the list|(?:do not|don't|dont) let me forget)\b|"
@@ -65,11 +66,16 @@ _REQUEST_FOR_HELP = re.compile(
 )
 """Requests for the listener's immediate help."""
 _HEADER = re.compile(r"^[^:`]{3,60}: (?=\S+ \S)")
+_WORDS = re.compile(r"[^\W\d_]{3}")
 _PERSON_CLAUSE = re.compile(r"(?:she|he)\b \w+ \w+", re.I)
 _REMINDER = re.compile(r"(?:please |pls )?(?:remind|nudge|ping) me\b", re.I)
 _BARE_REMINDER = re.compile(
     r"(?:please |pls )?(?:remind|nudge|ping) me (?!to\b|about\b|on\b|that\b|every\b)|[A-Z][\w ]{2,30}: ", re.I
 )
+_IMPERSONAL_THEY = re.compile(
+    r"they (?:(?:have|just|finally|now) )?\w+(?:ed|ave|old|ent|ook|ut) (?:my|our|me|us)\b", re.I
+)
+"""They who: the surgery, the landlord, the firm. What they did to the author stands alone."""
 _IT_PRONOUN = re.compile(r"\b(?:it|them|that)\b", re.I)
 _OWN_THING = re.compile(r"(?:my|our) ", re.I)
 _FIRST_PERSON_START = re.compile(r"(?:i|we|my|our)\b", re.I)
@@ -97,6 +103,7 @@ def clause_findings(
         (header := _HEADER.match(clause))
         and not specific_signs(header[0][:-2], False)
         and not _IT_PRONOUN.search(clause)
+        and _WORDS.search(clause, header.end())
     ):
         clause = clause[header.end() :]
     when = meant_window([w for w in dates if w.text in clause])
@@ -144,7 +151,8 @@ def _keyed_facts(finding: RuleFinding, clause: str, author: Subject) -> list[Rul
     if not specific_signs(rest, False) and not _FIRST_PERSON_START.match(rest):
         return [keyed]
     of_it = f"{author.name} said of {clause.split()[0]}: {rest}"
-    besides = as_sentence(of_it) if main_piece is pieces[0] else _quotation(author, rest)
+    parallel = not set(tokens(main_piece)).isdisjoint(tokens(rest))  # "prod logs are in Grafana, staging logs in Loki"
+    besides = as_sentence(of_it) if main_piece is pieces[0] and not parallel else _quotation(author, rest)
     return [
         replace(keyed, content=_quotation(author, main_piece), value=""),
         replace(finding, content=besides, window=None),
@@ -210,7 +218,7 @@ def _statement(clause: str, participants: Participants, before: str) -> tuple[st
     if parsed and not (points_back(clause) and not parsed[0].first and parsed[0] is not participants.last_subject):
         subject, rest = parsed
         predicate = (
-            third_person_predicate(main_predicate(rest), subject.plural)
+            third_person_predicate(main_predicate(rest), subject, author)
             if not re.search(r"\byour?\b", rest, re.I)
             else ""
         )
@@ -219,6 +227,8 @@ def _statement(clause: str, participants: Participants, before: str) -> tuple[st
         return f'{author.name} said: "{clause}"', subject
     if _BARE_REMINDER.match(clause) and before:
         return f'{author.name} said: "{before} {clause}"', author
+    if not before and _IMPERSONAL_THEY.match(clause):
+        return f'{author.name} said: "{clause}"', author
     if points_back(clause):
         return (f'{author.name} said: "{before} {clause}"', author) if before else ("", author)
     if (m := _DIARY_CLAUSE.match(clause)) and is_past(m["verb"].lower()):

@@ -118,11 +118,12 @@ ROWS = (
         "attribute",
         r"(?:i |we )?(?:just |also )?(?:ran|swam|rode|cycled|rowed|lifted|did|finished in|clocked) "
         r"(?P<v>\d+(?:[:.,]\d+)*(?: ?(?:kg|km|k|m|s|min(?:ute)?s?|hours?|seconds))?)\b[^.;\d]{0,40}?"
-        r"(?:,|-|which is|that's|it's) (?:an? |my )?new (?P<k>personal best|personal record|pb)\b",
+        r"(?:,|-|which is|that's|it's) (?:an? |my )?new (?P<k>personal best|personal record|pb)\b"
+        r"(?P<w>(?: (?:over|on|for|in) (?:the )?[\w-]+)?)",
         "{k}",
         0.85,
         "What is {s}'s {k}?|What is {s}'s best time?",
-        content="{S}'s new {k} is {v}",
+        content="{S}'s new {k}{ w} is {v}",
     ),
     fact_row(
         "setting",

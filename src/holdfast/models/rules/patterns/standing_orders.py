@@ -45,8 +45,8 @@ _STANDING_CONDITION = re.compile(
     re.I,
 )
 _NAMED_MANNER = re.compile(
-    r"(?:summaries|prs|pull requests|commits|comments|answers|replies|invoices|diagrams|messages) (?:against|to|"
-    r"into|as|in|on|with|only)\b",
+    r"(?:summaries|prs|pull requests|commits|commit messages|branch names|docstrings|error messages|comments|answers|"
+    r"replies|invoices|diagrams|messages) (?:against|to|into|as|in|on|with|only)\b",
     re.I,
 )
 _BACK_REFERENCE = re.compile(r"\b(?:that|it|them|those|this|in here|there)\b", re.I)
@@ -87,6 +87,16 @@ _WAY_OF_WORKING = re.compile(
     r"(?:use|prefer|avoid|write|follow|stick|format|indent|name|keep|put|import|target|pin|sign|prefix)\b", re.I
 )
 _NOT_OTHER = re.compile(r",? not (?!(?:now|yet|sure|yours|me|this|that|it|today)\b)[`\w./-]+", re.I)
+_GENERAL_WAY = re.compile(
+    r"(?:run (?:the |all |unit )?(?:tests?|linters?|checks|formatter|suite|type checks?|migrations) (?:with|via|using) "
+    r"|prefer [^,.]{2,40} (?:over|to) \w|use (?:[a-z-]+ )?(?!this\b)[a-z-]{2,}s$"
+    r"|put (?:all|new|every) [^,.]{2,40} (?:in|into|under) "
+    r"|write (?:docstrings|comments|changelog entries|commit messages|type hints|migrations) "
+    r"|(?:ask|check with|warn|tell)(?: me| us)? before \w+ing\b"
+    r"|(?:answer|reply|respond|explain)(?: me| us)? (?:briefly|concisely|shortly|formally|informally|directly)$)",
+    re.I,
+)
+"""A way of doing something at any time, of things in general: "use tabs", "run tests with pytest -q"."""
 _INDEFINITE_TASK = re.compile(
     r"\b(?:this (?:file|function|test|error|bug|line|class|one|query|script)|it\b|that\b|them\b|these|for me|me an?|"
     r"now\b|first\b|again\b|today\b|tomorrow\b|real quick|for a (?:sec|moment|minute))",
@@ -97,13 +107,14 @@ _INDEFINITE_TASK = re.compile(
 def project_order(clause: str) -> bool:
     """Whether an imperative says how to work in a project at any time, rather than what to do now: "use pnpm, not npm,
     in this repo", "run the linter before committing", "keep commits small", "don't touch the legacy folder"."""
-    imperative = is_imperative(clause) or _PROHIBITION.match(clause)
+    imperative = is_imperative(clause) or _PROHIBITION.match(clause) or _GENERAL_WAY.match(_without_manners(clause))
     if not imperative or _INDEFINITE_TASK.search(clause) or len(clause.split()) > MAX_ORDER_WORDS:
         return False
     bare, thing = _without_manners(clause), _PROJECT_THING.search(clause)
     forbids = _PROHIBITION.match(clause) and thing
     return bool(
         forbids
+        or _GENERAL_WAY.match(bare)
         or (_PROJECT_PLACE.search(clause) and _WAY_OF_WORKING.match(bare))
         or _PROJECT_OCCASION.search(clause)
         or (_KEPT_STATE.match(bare) and thing)

@@ -137,8 +137,10 @@ _FIRST_PERSON = re.compile(
 )
 
 
-def third_person_predicate(rest: str, plural: bool) -> str:
-    """The predicate in the third person; "" when the form of its verb is not known."""
+def third_person_predicate(rest: str, subject: Subject, author: Subject | None = None) -> str:
+    """The predicate in the third person; "" when the form of its verb is not known. What is the author's is named as
+    theirs where somebody else is the subject: "Tom is my manager" becomes "Tom is the user's manager"."""
+    plural = subject.plural
     verb, _, tail = rest.partition(" ")
     low = verb.lower()
     if low in _AUXILIARIES:
@@ -147,6 +149,8 @@ def third_person_predicate(rest: str, plural: bool) -> str:
         low = low if plural else _third_person_verb(low)
     elif low not in _UNCHANGED_VERBS and not is_past(low) and not low.endswith("s"):
         return ""
+    if author is not None and not subject.first:
+        tail = re.sub(r"\bmy\b", f"{author.inline}'s", tail, count=1, flags=re.I)
     return f"{low} {third_person_text(tail)}".strip()
 
 
