@@ -100,6 +100,47 @@ def test_no_words_of_two_messages(tmp_path: Path) -> None:
     assert any(each.startswith("Jonas's birthday is on the 6th of May") for each in held)
 
 
+def test_a_move_leaves_the_birthday(tmp_path: Path) -> None:
+    held = current(tmp_path, ["Jonas's birthday is on the 6th of May."], ["Jonas moved to Basel last week."])
+    assert any(each.startswith("Jonas's birthday is on the 6th of May") for each in held)
+
+
+def test_each_of_several_pets_is_a_statement_of_its_own(tmp_path: Path) -> None:
+    held = current(tmp_path, ["We have two cats, Miso and Tofu."], ["Miso died yesterday."])
+    assert "The user's cat is called Tofu." in held
+    assert not any("called Miso" in each for each in held)
+
+
+def test_what_they_did_to_somebody_is_known(tmp_path: Path) -> None:
+    held = current(
+        tmp_path,
+        ["The dentist appointment is on 24 March at 9:30."],
+        ["They moved my dentist appointment to 26 March at 14:00."],
+    )
+    assert held == ['The user said: "They moved my dentist appointment to 26 March at 14:00" (26 March 2026).']
+
+
+def answers(folder: Path, told: list[str], *questions: str) -> list[str]:
+    """The answers after these sessions, a month apart."""
+    current(folder, *([each] for each in told))
+    with Holdfast.open(folder) as memory:
+        profile = memory.profile("app", "person")
+        return [profile.recall(each, reference_date="2026-06-01T12:00:00Z").answer for each in questions]
+
+
+def test_a_denial_is_no_answer_to_what_there_is(tmp_path: Path) -> None:
+    told = ["I'm allergic to nuts and shellfish.", "Turns out I'm not allergic to shellfish after all."]
+    what, whether = answers(tmp_path, told, "What am I allergic to?", "Am I allergic to shellfish?")
+    assert what == "The user is allergic to nuts."
+    assert "not allergic to shellfish" in whether
+
+
+def test_what_was_replaced_answers_what_it_was_before(tmp_path: Path) -> None:
+    told = ["Our rent is 1,450 euros a month.", "The landlord raised the rent to 1,520."]
+    now, before = answers(tmp_path, told, "How much is our rent?", "What was the rent before?")
+    assert ("1,520" in now, "1,450" in before) == (True, True)
+
+
 def test_a_password_told_in_passing_is_no_memory(tmp_path: Path) -> None:
     assert current(tmp_path, ["The wifi password is Hunter22!x by the way."]) == []
 
@@ -107,7 +148,8 @@ def test_a_password_told_in_passing_is_no_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "order",
     ["use pnpm, not npm, in this repo", "don't touch the legacy folder", "run the linter before committing",
-     "keep commits small"],
+     "keep commits small", "run tests with pytest -q", "use tabs", "prefer composition over inheritance",
+     "ask before deleting files"],
 )  # fmt: skip
 def test_a_plain_imperative_for_a_project_is_an_instruction(order: str, tmp_path: Path) -> None:
     with Holdfast.open(tmp_path) as memory:

@@ -23,7 +23,10 @@ from holdfast.recall.answer.listing import listed_answer, wanted_list
 from holdfast.recall.answer.other_statement import written_day
 from holdfast.recall.answer.reading import ReaderFailed, read_answer
 from holdfast.recall.answer.support import MAX_JUDGED, MIN_SUPPORT, answering_hits, support
+from holdfast.recall.hits import hit_of
 from holdfast.recall.question.analysis import Question
+from holdfast.recall.ranking.clauses import people_in
+from holdfast.recall.ranking.fit import best_fits
 from holdfast.recall.search import Searcher
 from holdfast.text import tokens
 
@@ -61,8 +64,10 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
         return read
     if listed is not None:
         return listed
-    if read is not None and (stated := [hit for hit in seen[:MAX_STATED] if _states_what_is_asked(question, hit)][:1]):
-        return await best_statement_answer(searcher, question, stated, hits, TOPIC_CONFIDENCE)
+    if read is not None:
+        holding = await _holding_hits(searcher, question, seen[:MAX_STATED])
+        if stated := [hit for hit in holding if _states_what_is_asked(question, hit)][:1]:
+            return await best_statement_answer(searcher, question, stated, hits, TOPIC_CONFIDENCE)
     past = question.past_state
     if past is not None and (earlier := await earlier_statement(searcher, question, past)):
         return await _earlier_answer(searcher, earlier, hits)
@@ -74,6 +79,22 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
     if confidence < MIN_SUPPORT:
         return Answer("", (), hits, confidence)
     return await best_statement_answer(searcher, question, seen[:limit], hits, confidence)
+
+
+async def _holding_hits(searcher: Searcher, question: Question, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits; in place of a message of which a part has ended, the memories drawn from it that still hold."""
+    outdated = [hit.message_id for hit in hits if hit.message_id is not None and hit.assessment.outdated]
+    if not outdated:
+        return list(hits)
+    drawn = [memory for memory in await searcher.store.resting_on(outdated) if memory.current]
+    holding = []
+    for hit in hits:
+        mine = [hit_of(memory, hit) for memory in drawn if hit.message_id in memory.sources]
+        fits = best_fits(question.target, mine, people_in(hits))
+        holding += [
+            each.assessed(outdated=False, older=False, fit=fit.worth) for each, fit in zip(mine, fits, strict=True)
+        ] or [hit]
+    return holding
 
 
 def _states_what_is_asked(question: Question, hit: Hit) -> bool:

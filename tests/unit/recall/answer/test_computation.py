@@ -45,6 +45,13 @@ def test_the_time_between_two_days_is_told_in_the_unit_asked_for(unit: str, said
     assert duration_between(datetime(2025, 1, 31, tzinfo=UTC), datetime(2025, 3, 31, tzinfo=UTC), unit) == said
 
 
+def test_a_length_of_years_has_its_months() -> None:
+    began, asked = datetime(2024, 3, 1, tzinfo=UTC), datetime(2026, 11, 18, tzinfo=UTC)
+    assert duration_between(began, asked, "long") == "2 years and 8 months"
+    assert duration_between(began, asked, "year") == "2 years"
+    assert duration_between(began, datetime(2027, 3, 1, tzinfo=UTC), "long") == "3 years"
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -36,6 +36,17 @@ def test_a_day_of_the_month_follows_the_date_before_it(text: str, expected: list
     assert phrases_of(text, JANUARY) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I moved my gym session to Thursday.", ["5 March 2026"]),
+        ("The landlord raised the rent to 1,520 from February.", ["February 2027"]),
+    ],
+)
+def test_a_change_told_in_the_past_lies_ahead(text: str, expected: list[str]) -> None:
+    assert phrases_of(text, TUESDAY) == expected
+
+
 def test_until_a_weekday_follows_the_day_before_it() -> None:
     assert phrases_of("We land on Monday and stay until Friday.", TUESDAY) == ["9 March 2026", "9 – 13 March 2026"]
 
