@@ -27,6 +27,7 @@ from holdfast.testing import Asked, Fault, ModelServer
 from support.cli import all_commands
 from support.paths import ROOT
 from support.scripted_llm import ScriptedLlm
+from support.varying_text import steady_text
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PASTED_PAGES = [page for page in PAGES if page.parent.name != "reference"]  # the reference has signatures
@@ -34,13 +35,6 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 _PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.M)
 _JQ = re.compile(r"(\w+)=\$\((holdfast .*) \| jq -r '(\S+)'\)")
 LISBON = {"supported": True, "answer": "You live in Lisbon.", "cited": [1]}
-_VARIES = (
-    (r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", "ULID"),
-    (r"\b[0-9a-f]{32}\b", "HASH"),
-    (r"\b20\d\d-\d\d-\d\d(?:[ T]\d\d:\d\d)?", "DATE"),
-    (r"\bscore -?\d+\.\d\d\b", "SCORE"),
-    (r"\b\d+ KiB", "SIZE"),
-)
 
 
 @pytest.fixture(autouse=True)
@@ -64,14 +58,8 @@ def blocks(page: str) -> Iterator[tuple[str, str, str | None]]:
 
 def looks_like(shown: str, printed: str) -> bool:
     """Whether the output is the one shown, but for ids, dates and scores; an ellipsis stands for anything."""
-
-    def steady(text: str) -> str:
-        for pattern, name in _VARIES:
-            text = re.sub(pattern, name, text)
-        return text.strip()
-
-    wanted = r"[\s\S]*".join(map(re.escape, steady(shown).split("…")))
-    return re.fullmatch(wanted, steady(printed)) is not None
+    wanted = r"[\s\S]*".join(map(re.escape, steady_text(shown).split("…")))
+    return re.fullmatch(wanted, steady_text(printed)) is not None
 
 
 def run(code: str, names: dict[str, Any]) -> None:
