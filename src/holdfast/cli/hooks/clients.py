@@ -56,11 +56,11 @@ class Client(NamedTuple):
     """The step that the user takes after connecting."""
 
     def is_installed(self) -> bool:
-        """Whether one of its commands, or the folder of its settings, is on this machine."""
+        """Whether one of its commands, or a folder of its settings, is on this machine."""
         from shutil import which
 
-        own_folder = self.file().parent
-        return any(map(which, self.programs)) or self.file().exists() or (own_folder != home() and own_folder.is_dir())
+        folders = {path().parent for path in (self.file, self.hooks) if path is not None} - {home()}
+        return any(map(which, self.programs)) or self.file().exists() or any(folder.is_dir() for folder in folders)
 
 
 def home() -> Path:
