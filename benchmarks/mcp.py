@@ -304,7 +304,7 @@ def main() -> None:
 
 CPU ms of the whole process; the same calls on the library and over MCP, in turns, one client on a kept-alive
 connection. Medians of {ROUNDS} rounds. A process that waits between calls, as every server does, wakes its threads and
-fills its caches anew, which costs the library itself more than calls without a pause; what MCP adds is beyond that.
+fills its caches again, which costs the library itself more than calls without a pause; what MCP adds is beyond that.
 
 ## Idle listeners
 
@@ -316,7 +316,8 @@ fills its caches anew, which costs the library itself more than calls without a 
 
 {table(woken)}
 
-Four profiles may be open, seven others were asked meanwhile, and one idle listener stays on the profile. Wall time.
+Four profiles may be open, seven others were asked in the meantime, and one idle listener stays on the profile.
+Wall time.
 """
     print(page)
     if chosen.out:

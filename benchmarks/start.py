@@ -100,7 +100,7 @@ def commands() -> list[str]:
         f"| `holdfast {arguments[0]}` | {here:.0f} | {there:.0f} |"
         for arguments, here, there in zip(COMMANDS, alone, beside, strict=True)
     ]
-    return ["| CPU ms of the process | alone | beside a server |", "|---|---|---|", *rows]
+    return ["| CPU ms of the process | alone | with a server |", "|---|---|---|", *rows]
 
 
 async def open_folder(folder: Path) -> tuple[AsyncHoldfast, LocalProfile]:

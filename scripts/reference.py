@@ -131,9 +131,9 @@ def settings_page() -> Iterator[str]:
     yield "argument `config` or `HOLDFAST_CONFIG` names. The first of these that is given counts."
     yield "\n| setting | variable | default | |\n|---|---|---|---|"
     described = _source_fields(Settings)
-    for field in dataclasses.fields(Settings):
-        default = "" if field.default in (None, ()) else f"`{field.default}`"
-        yield _row(f"`{field.name}`", f"`HOLDFAST_{field.name.upper()}`", default, described[field.name][1])
+    for name, value in Settings()._asdict().items():
+        default = "" if value in (None, ()) else f"`{value}`"
+        yield _row(f"`{name}`", f"`HOLDFAST_{name.upper()}`", default, described[name][1])
 
 
 # HTTP

@@ -15,7 +15,7 @@ COLUMNS = (
     "memory", "search: CPU", "× embedding", "p50 / p95", "store: CPU", "p50 / p95", "found after", "R@10", "RAM MB",
     "disk MB",
 )  # fmt: skip
-INTRODUCTION = """# Beside other memories
+INTRODUCTION = """# Compared with other memories
 
 Written by `make bench-peers`. The same messages and questions go to each memory, with the same embedder
 (snowflake-arctic-embed-s, the same files) and no language model. Each runs in a process and an environment of its own,
@@ -23,7 +23,7 @@ Written by `make bench-peers`. The same messages and questions go to each memory
 METHOD = f"""## How it is measured
 
 - Milliseconds for one call. **CPU** is that of all threads and child processes, a database server's included, and of
-  what goes on in the background after the call: the count ends when the process is quiet. **p50 / p95** is wall time.
+  what continues in the background after the call: the count ends when the process is quiet. **p50 / p95** is wall time.
 - **× embedding**: CPU of a search as a multiple of embedding its question with the same model, measured right after it
   in the same process. What remains above 1 is the memory's own work.
 - **store**: {SINGLE_STORES} messages, one call each, once the memory is filled. Filling is not counted; its vectors
@@ -39,7 +39,7 @@ METHOD = f"""## How it is measured
 - *embedding only* keeps nothing: what it costs is the floor. *plain SQLite* is a table and all cosines in NumPy.
 - Speakers' names are given in front of the text where a memory has no field for them. `OPENBLAS_NUM_THREADS=1` for
   all; otherwise threads are as each memory sets them. The model runs on one thread.
-- Only Holdfast distils memories from what it stores, supersedes old ones and encrypts: that is in its store figures.
+- Only Holdfast extracts memories from what it stores, supersedes old ones and encrypts: that is in its store figures.
 - Holdfast's ranker was trained on our own conversations, which flatters its R@10 there; nothing trains on LoCoMo."""
 
 

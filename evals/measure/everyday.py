@@ -27,7 +27,7 @@ KINDS = {
     "stale": "told, and later changed",
     "past": "how it was before",
     "agenda": "what is coming up",
-    "other-person": "told of somebody else only",
+    "other-person": "told of someone else only",
     "unanswerable": "never told",
 }
 

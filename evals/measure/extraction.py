@@ -1,7 +1,7 @@
 """What the built-in extractor understands: conversations through the product, against the memories a person expects.
 
 `python -m evals.measure.extraction` measures the tuning parts; `--unread` adds the part nobody looked at while tuning
-and writes docs/results/extraction.md. A memory is right when it rests on a message of an expected item and says
+and writes docs/results/extraction.md. A memory is right when it is based on a message of an expected item and says
 every word that item asks for; one memory may be right for several items.
 """
 
@@ -234,7 +234,7 @@ def totals(columns: dict[str, tuple[list[ExtractedCase], TimedRules]]) -> str:
 
 
 def report(columns: dict[str, tuple[list[ExtractedCase], TimedRules]]) -> str:
-    said = ["# Understanding without an LLM", "", INTRODUCTION, "", totals(columns), "", dates.measure(), ""]
+    said = ["# Extraction without a language model", "", INTRODUCTION, "", totals(columns), "", dates.measure(), ""]
     for name, (heard, _) in columns.items():
         said += [f"## By feature: {name}", "", table(heard), ""]
     said += ["## What was measured", "", (__doc__ or "").split("\n\n")[1].replace("\n", " ").strip(), ""]

@@ -238,7 +238,7 @@ and what a message costs. It says nothing about what a capable model finds, and 
 ## What was found
 
 {len(run.heard)} conversations of the tuning part. In the last column the built-in extractor steps in where the model
-fails; such messages are digested anew, many of them before the case was over.
+fails; such messages are digested again, many of them before the case was over.
 
 {quality(columns)}
 

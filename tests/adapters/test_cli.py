@@ -215,12 +215,23 @@ def test_a_key_is_superseded_and_its_history_read(run: Run) -> None:
     assert "Prefers aisle seats" in run("get", kept["id"]).out
 
 
-def test_a_misspelt_kind_is_answered_with_the_nearest(run: Run) -> None:
+@pytest.mark.parametrize("command", ["list", "search milk", "recall milk?", "facets", "forget --dry-run", "edit --pin"])
+def test_a_kind_that_does_not_exist_is_answered_with_those_that_do(run: Run, command: str) -> None:
+    words = command.split()
     run("remember", "Oat milk", "--kind", "shopping")
-    assert "The profile has no memory of kind 'facts'. Did you mean 'fact'?" in run("list", "--kind", "facts").err
-    assert "Did you mean 'shopping'?" in run("list", "--kind", "shoping").err
+    misspelt = run(*words, "--kind", "task", "--kind", "shoping").err
+    assert "There is no memory of kind 'shoping'. Did you mean 'shopping'?" in misspelt
+    unlike = run(*words, "--kind", "zzz").err
+    assert "The kinds are fact, event, instruction, task, summary, message, shopping." in unlike
     for kind in ("task", "message", "shopping"):
-        assert "no memory of kind" not in run("list", "--kind", kind).err
+        assert "no memory of kind" not in run(*words, "--kind", kind).err
+
+
+def test_a_kind_of_another_profile_is_known_when_both_are_asked(run: Run) -> None:
+    run("remember", "Oat milk", "--kind", "shopping", "-p", "ana")
+    run("remember", "Green tea", "-p", "ben")
+    assert "no memory of kind" in run("search", "milk", "-p", "ben", "--kind", "shopping").err
+    assert "no memory of kind" not in run("search", "milk", "-p", "ben", "--with", "ana", "--kind", "shopping").err
 
 
 def test_listing_goes_page_by_page(run: Run) -> None:

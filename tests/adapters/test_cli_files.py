@@ -156,3 +156,15 @@ def test_a_database_as_data_comes_before_the_variable(run: Run, monkeypatch: pyt
     refused = run("list", "--data", "postgres://nobody@127.0.0.1:1/none?connect_timeout=1")
     assert "Remove" not in refused.err
     assert refused.code != 0
+
+
+@pytest.mark.parametrize("format", ["auto", "archive", "mem0", "unknown"])
+@pytest.mark.parametrize("content", ["", "Hello.", '{"format": "holdfast-archive"}', None])
+def test_an_import_that_is_refused_makes_no_data_folder(
+    run: Run, tmp_path: Path, content: str | None, format: str
+) -> None:
+    path, folder = tmp_path / "given.json", tmp_path / "new"
+    if content is not None:
+        path.write_text(content)
+    assert run("import", str(path), "--format", format, "--data", str(folder)).code != 0
+    assert not folder.exists()

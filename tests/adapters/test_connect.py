@@ -170,10 +170,18 @@ def test_without_a_client_all_are_listed_with_what_would_change(run: Run, home: 
     assert "+[mcp_servers.holdfast]" in listed.out
     assert "best" not in listed.out  # only the lines that change
     assert "Cursor (cursor): connected\n" in listed.out
-    assert "OpenCode (opencode): not found" in listed.out
+    assert "Not found: " in listed.out
+    assert "OpenCode (opencode)" in listed.out.partition("Not found: ")[2]
+    assert "To connect a client: holdfast connect codex --hooks" in listed.out
     found = {each["client"]: each for each in json.loads(run("--hooks", "--json").out)["clients"]}
     assert (found["codex"]["installed"], len(found["codex"]["diffs"])) == (True, 2)
     assert (found["cursor"]["connected"], found["cursor"]["hooks"], len(found["cursor"]["diffs"])) == (True, False, 1)
+
+
+def test_the_folder_of_a_clients_hooks_shows_that_it_is_installed(run: Run, home: Path) -> None:
+    """Claude Code may be an alias of a shell, and writes ~/.claude.json only when it has run."""
+    (home / ".claude").mkdir()
+    assert "Claude Code (claude-code): not connected" in run().out
 
 
 def test_undo_without_a_client_restores_all(run: Run, home: Path) -> None:

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import platformdirs
 import pytest
 
 import holdfast.api.mcp.server  # noqa: F401  (a server loads it with its first request, which may take long)
@@ -586,13 +587,23 @@ def test_an_interrupt_is_no_failure(silent: str, silent_socket: socket.socket, t
 def test_a_hook_loads_next_to_nothing() -> None:
     code = (
         "import sys; from holdfast.cli import main; main(['hook', 'SessionStart']); "
-        "heavy = ('numpy', 'onnxruntime', 'apsw', 'click', 'rich', 'pydantic', 'httpx2', 'asyncio'); "
+        "heavy = ('numpy', 'onnxruntime', 'apsw', 'click', 'rich', 'pydantic', 'httpx2', 'asyncio', 'dataclasses', "
+        "'inspect', 'tempfile', 'subprocess', 'http.client'); "
         "sys.exit(' '.join(name for name in heavy if name in sys.modules) or 0)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], input=b"{}", capture_output=True, env=clean(HOLDFAST_URL=NOWHERE)
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("home", ["", " ", "/elsewhere"])
+def test_the_users_folders_are_those_of_the_platform(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATA", "CACHE"):
+        monkeypatch.delenv(f"HOLDFAST_{name}", raising=False)
+        monkeypatch.setenv(f"XDG_{name}_HOME", home)
+    assert Settings().folder == platformdirs.user_data_path("holdfast", appauthor=False)
+    assert Settings().cache_folder == platformdirs.user_cache_path("holdfast", appauthor=False)
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
-import inspect
 import io
 import json
 import re
 import shlex
 import sys
 import threading
+from codeop import CommandCompiler
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +27,14 @@ from holdfast.testing import Asked, Fault, ModelServer
 from support.cli import all_commands
 from support.paths import ROOT
 from support.scripted_llm import ScriptedLlm
+from support.varying_text import steady_text
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PASTED_PAGES = [page for page in PAGES if page.parent.name != "reference"]  # the reference has signatures
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 _PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.M)
 _JQ = re.compile(r"(\w+)=\$\((holdfast .*) \| jq -r '(\S+)'\)")
 LISBON = {"supported": True, "answer": "You live in Lisbon.", "cited": [1]}
-_VARIES = (
-    (r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", "ULID"),
-    (r"\b[0-9a-f]{32}\b", "HASH"),
-    (r"\b20\d\d-\d\d-\d\d(?:[ T]\d\d:\d\d)?", "DATE"),
-    (r"\bscore -?\d+\.\d\d\b", "SCORE"),
-    (r"\b\d+ KiB", "SIZE"),
-)
 
 
 @pytest.fixture(autouse=True)
@@ -65,22 +58,44 @@ def blocks(page: str) -> Iterator[tuple[str, str, str | None]]:
 
 def looks_like(shown: str, printed: str) -> bool:
     """Whether the output is the one shown, but for ids, dates and scores; an ellipsis stands for anything."""
-
-    def steady(text: str) -> str:
-        for pattern, name in _VARIES:
-            text = re.sub(pattern, name, text)
-        return text.strip()
-
-    wanted = r"[\s\S]*".join(map(re.escape, steady(shown).split("…")))
-    return re.fullmatch(wanted, steady(printed)) is not None
+    wanted = r"[\s\S]*".join(map(re.escape, steady_text(shown).split("…")))
+    return re.fullmatch(wanted, steady_text(printed)) is not None
 
 
 def run(code: str, names: dict[str, Any]) -> None:
-    compiled = compile(code, "<documentation>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    if compiled.co_flags & inspect.CO_COROUTINE:
-        asyncio.run(eval(compiled, names))
-    else:
-        exec(compiled, names)
+    exec(compile(code, "<documentation>", "exec"), names)
+
+
+def statements_at_the_prompt(code: str) -> list[str]:
+    """The statements that Python's prompt reads when the code is pasted: a blank line ends an indented body. Raises
+    SyntaxError where the prompt would."""
+    compile_at_prompt, read, waiting = CommandCompiler(), [], ""
+    for line in [*code.splitlines(), ""]:
+        if not waiting and not line:
+            continue
+        waiting += f"{line}\n"
+        if compile_at_prompt(waiting[:-1], "<prompt>", "single") is not None:
+            read.append(waiting)
+            waiting = ""
+    if waiting.strip():
+        raise SyntaxError(f"The prompt still waits for the end of: {waiting}")
+    return read
+
+
+def test_the_prompt_reads_what_is_pasted() -> None:
+    assert statements_at_the_prompt("a = [\n    1,\n]\n\nfor _ in a:\n    b = 1\n\nc = 2") == [
+        "a = [\n    1,\n]\n", "for _ in a:\n    b = 1\n\n", "c = 2\n",
+    ]  # fmt: skip
+    for wrong in ("for _ in a:\n    b = 1\nc = 2", "def f():\n    a = 1\n\n    b = 2", "await a", "a = ["):
+        with pytest.raises(SyntaxError):
+            statements_at_the_prompt(wrong)
+
+
+@pytest.mark.parametrize("page", PASTED_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_examples_can_be_pasted_into_the_prompt(page: Path) -> None:
+    for language, code, _ in blocks(str(page)):
+        if language == "python":
+            statements_at_the_prompt(code)
 
 
 PYTHON_PAGES = [
@@ -272,9 +287,9 @@ def test_the_guide_names_every_error_with_its_code() -> None:
 
 
 def test_the_guide_names_every_setting() -> None:
-    for field in fields(Settings):
-        assert f"`{field.name}`" in text_of("docs/python.md")
-        assert f"`HOLDFAST_{field.name.upper()}`" in text_of("docs/python.md")
+    for name in Settings._fields:
+        assert f"`{name}`" in text_of("docs/python.md")
+        assert f"`HOLDFAST_{name.upper()}`" in text_of("docs/python.md")
 
 
 def test_the_command_page_shows_every_command_and_option() -> None:

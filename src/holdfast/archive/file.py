@@ -97,6 +97,13 @@ class Archive:
             if not known.problems:
                 raise
 
+    def header(self) -> Header:
+        """What the first line states; raise if it is no header."""
+        _, line = next(self.lines(), (1, b""))
+        if not line:
+            raise _empty_archive_error()
+        return _parsed_header(line)
+
     def first(self) -> bytes:
         """The first line, up to the maximum length of a header."""
         self._file.seek(0)
@@ -151,7 +158,7 @@ class _ArchiveCheck:
                 raise
             self._note(found, str(cut))
         if found is None:
-            raise DamagedArchive("The archive is empty.", fix="Export it again.")
+            raise _empty_archive_error()
         if not self._ended:
             self._report_damage(found, "The archive has no end line: it was cut off.")
         found.sha256 = found.sha256 or self._sum.hex
@@ -161,10 +168,7 @@ class _ArchiveCheck:
         return found
 
     def _check_header(self, line: bytes) -> CheckedArchive:
-        try:
-            header = validation.header(validation.parse_line(line))
-        except InvalidInput as wrong:
-            raise _error_at_line(wrong, 1) from None
+        header = _parsed_header(line)
         self._sum.add(line)
         chains = VersionChains() if header.version == 1 else None
         return CheckedArchive(header, "", dict.fromkeys(COUNT_NAMES, 0), chains=chains)
@@ -246,6 +250,17 @@ class _ArchiveCheck:
     def _note(self, found: CheckedArchive, problem: str) -> None:
         if len(found.problems) < MAX_PROBLEMS:
             found.problems.append(problem)
+
+
+def _empty_archive_error() -> DamagedArchive:
+    return DamagedArchive("The archive is empty.", fix="Export it again.")
+
+
+def _parsed_header(line: bytes) -> Header:
+    try:
+        return validation.header(validation.parse_line(line))
+    except InvalidInput as wrong:
+        raise _error_at_line(wrong, 1) from None
 
 
 def _parsed_value(type: str, value: Mapping[str, Any], known: CheckedArchive) -> Any:

@@ -30,6 +30,8 @@ READER_GONE_EXIT = 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; without arguments, those of the process, which then ends here."""
+    if arguments is None:
+        gc.set_threshold(GC_THRESHOLD)
     _set_utf8_output()
     given = [_decoded_argument(argument) for argument in (sys.argv[1:] if arguments is None else arguments)]
     if given[:1] == ["hook"] and not {"-h", "--help"} & set(given):
@@ -48,7 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is not None:
         return _exit_status(given)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more would only spin beside the small products of a search
-    gc.set_threshold(GC_THRESHOLD)
     status = _exit_status(given)
     if given[:1] in LONG_RUNNING:
         return status

@@ -55,8 +55,8 @@ Holdfast is memory for AI agents. Everything stays on this machine.
   holdfast remember "I like green tea"   tell it something
   holdfast recall "What do I like?"      ask
   holdfast list                          see what it knows
-  holdfast connect claude-code           give it to a coding agent
-  holdfast serve                         run a server with a web page
+  holdfast connect                       give it to your coding agents
+  holdfast serve                         run a server with a web UI
 
 All commands: holdfast --help     About one: holdfast recall --help"""
 

@@ -24,6 +24,7 @@ from holdfast.cli.parameters import Argument, Commands, Option, nearest_names, s
 from holdfast.cli.shared_folder import open_or_connect, unwritten_folder
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
+from holdfast.domain.types import BUILT_IN_KINDS
 from holdfast.service.settings import refuse_hidden_store
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; show what wou
 NoWait = Annotated[bool, Option("--no-wait", help="Return after writing; digest later.")]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
 
+MAX_NAMED_KINDS = 20
+"""How many kinds a warning names. Chosen by hand; not measured."""
 _PROFILE_INDEX = re.compile(r"profiles\[(\d+)\]")
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
 _UNIT_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -118,36 +121,41 @@ class CommandTarget:
             yield holdfast
 
     @contextmanager
-    def open_profile(self, *, create: bool = False) -> Iterator[Profile]:
-        """The profile. Unless `create`, a warning says if there is none."""
+    def open_profile(self, *, create: bool = False, kinds: Sequence[str] | None = None) -> Iterator[Profile]:
+        """The profile. Unless `create`, a warning says if there is none, or if nothing in it is of one of the kinds."""
         with self.open_folder(create=create) as holdfast:
             profile = holdfast.profile(self.namespace, self.profile)
-            if not create:
-                self._warn_of_missing_profile(holdfast)
+            if not create and self._exists(holdfast):
+                warn_of_unknown_kinds(kinds, [profile])
             yield profile
 
     @contextmanager
-    def open_profiles(self, others: Sequence[str] | None) -> Iterator[Profile | Across]:
+    def open_profiles(
+        self, others: Sequence[str] | None, *, kinds: Sequence[str] | None = None
+    ) -> Iterator[Profile | Across]:
         """The profile; with others of its namespace, all of them together. For a command that asks one question."""
         from holdfast.models.network_cache import networks
 
         networks.few_runs = True
         if not others:
-            with self.open_profile() as profile:
+            with self.open_profile(kinds=kinds) as profile:
                 yield profile
             return
-        with self.open_folder() as holdfast, self._errors_by_name([self.profile, *others]):
-            yield holdfast.across(self.namespace, [self.profile, *others])
+        names = [self.profile, *others]
+        with self.open_folder() as holdfast, self._errors_by_name(names):
+            across = holdfast.across(self.namespace, names)
+            warn_of_unknown_kinds(kinds, [holdfast.profile(self.namespace, name) for name in names])
+            yield across
 
-    def _warn_of_missing_profile(self, holdfast: Holdfast) -> None:
-        """Say so if there is no such profile, with the names most like it; what is read is then empty."""
+    def _exists(self, holdfast: Holdfast) -> bool:
+        """Whether the profile exists. If not, a warning names those most like it; what is read is then empty."""
         namespaces = [each.name for each in holdfast.namespaces()]
         if not namespaces:
-            return  # nothing is stored at all, and the warning about the folder has said so
+            return False  # nothing is stored at all, and the warning about the folder has said so
         if self.namespace not in namespaces:
             alike = nearest_names(self.namespace, namespaces)
             log.warning("There is no namespace %r.%s The first write to it creates it.", self.namespace, alike)
-            return
+            return False
         profiles = [each.name for each in holdfast.profiles(self.namespace)]
         if self.profile not in profiles:
             alike = nearest_names(self.profile, profiles)
@@ -155,6 +163,7 @@ class CommandTarget:
                 "There is no profile %r in namespace %r.%s The first write to it creates it; `holdfast profiles` lists "
                 "the existing ones.", self.profile, self.namespace, alike,
             )  # fmt: skip
+        return self.profile in profiles
 
     @contextmanager
     def _errors_by_name(self, profiles: Sequence[str]) -> Iterator[None]:
@@ -169,6 +178,23 @@ class CommandTarget:
                 f"There is no profile {profiles[int(index[1])]!r} in namespace {self.namespace!r}.",
                 field="with" if int(index[1]) else "profile", fix="`holdfast profiles` lists them.",
             ) from None  # fmt: skip
+
+
+def warn_of_unknown_kinds(kinds: Sequence[str] | None, profiles: Sequence[Profile]) -> None:
+    """Warn of each kind that is neither built in nor in one of the profiles, with the kinds there are. Any name may be
+    a kind, so it is no error."""
+    unknown = [kind for kind in kinds or () if kind not in (*BUILT_IN_KINDS, "message")]
+    if not unknown:
+        return
+    own = {kind for profile in profiles for kind in profile.stats().kinds}.difference(BUILT_IN_KINDS)
+    known = [*BUILT_IN_KINDS, "message", *sorted(own)]
+    more = f" and {len(known) - MAX_NAMED_KINDS} more" if len(known) > MAX_NAMED_KINDS else ""
+    for kind in unknown:
+        if kind not in own:
+            log.warning(
+                "There is no memory of kind %s.%s The kinds are %s%s.", quoted_value(kind), nearest_names(kind, known),
+                ", ".join(known[:MAX_NAMED_KINDS]), more,
+            )  # fmt: skip
 
 
 @contextmanager

@@ -1,12 +1,16 @@
-"""Settings: the only reader of the environment and of the settings file."""
+"""Settings: the only reader of the environment and of the settings file.
+
+Every hook of a coding agent loads this module, so it imports neither dataclasses nor platformdirs, which take longer to
+load than the rest of a hook.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from holdfast.domain.errors import InvalidInput, quoted_value
 
@@ -16,8 +20,7 @@ TOKEN_CHARS = 20
 RATE_LIMIT = "100/second"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """Each field may be an argument of `Holdfast.open`, a variable HOLDFAST_<NAME>, or in a TOML file.
 
     They win in this order. The argument `config` or HOLDFAST_CONFIG names the file.
@@ -96,24 +99,18 @@ class Settings:
     @property
     def folder(self) -> Path:
         """The data folder: the configured one, or the user's default."""
-        if self.data is not None:
-            return self.data
-        import platformdirs
-
-        return Path(platformdirs.user_data_dir("holdfast", appauthor=False))
+        return _user_folder("data") if self.data is None else self.data
 
     @property
     def cache_folder(self) -> Path | None:
         """The folder of what can be computed again; None to keep nothing."""
         if self.cache is not None:
             return None if self.cache.lower() in ("off", "none") else Path(self.cache).expanduser()
-        import platformdirs
-
-        return Path(platformdirs.user_cache_dir("holdfast", appauthor=False))
+        return _user_folder("cache")
 
     @classmethod
     def read(cls, *, config: object = None, **given: object) -> Settings:
-        known = {field.name for field in fields(cls)}
+        known = set(cls._fields)
         found = _from_file(config or os.environ.get("HOLDFAST_CONFIG"), known)
         for name in known:
             value = os.environ.get(f"HOLDFAST_{name.upper()}")
@@ -157,6 +154,18 @@ class Settings:
             rate_limit=_rate(found.get("rate_limit", RATE_LIMIT)),
             cors=_list(found.get("cors", ())),
         )
+
+
+def _user_folder(use: Literal["data", "cache"]) -> Path:
+    """The platform's folder for the user's data or cache; that of Linux without platformdirs."""
+    if sys.platform == "linux":
+        chosen = os.environ.get(f"XDG_{use.upper()}_HOME", "")
+        usual = "~/.local/share" if use == "data" else "~/.cache"
+        return Path(chosen if chosen.strip() else usual).expanduser() / "holdfast"
+    import platformdirs
+
+    user_folder = platformdirs.user_data_path if use == "data" else platformdirs.user_cache_path
+    return user_folder("holdfast", appauthor=False)
 
 
 def _models(found: dict[str, object]) -> dict[str, Any]:
@@ -246,7 +255,7 @@ def refuse_hidden_store(data: str | None, config: object = None) -> None:
     if data is None or ("://" in data and not data.startswith("sqlite://")):
         return
     file = config or os.environ.get("HOLDFAST_CONFIG")
-    known = {field.name for field in fields(Settings)}
+    known = set(Settings._fields)
     for store, given in (
         ("HOLDFAST_STORE", os.environ.get("HOLDFAST_STORE")),
         (f"store in {file}", _from_file(file, known).get("store")),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 from holdfast.cli.options import CommandTarget, DryRun, NoWait, add_command
 from holdfast.cli.output.progress import (
     Interrupted,
-    ProgressMeter,
     progress_meter,
     stop_spinner,
     wait_for_digestion,
@@ -96,13 +95,14 @@ def import_archive(
     archive is checked completely before anything is written.
     """
     start = time.monotonic()
+    total = _stated_item_count(path, format)  # before the profile is opened: a wrong path makes no data folder
     with target.open_profile(create=not dry_run) as profile:
         before = profile.stats()
         try:
             with progress_meter("Importing", 0) as progress:
-                seen = _import_progress(progress, path)
                 done = profile.import_from(
-                    path, format=format, replace=replace, force=force, dry_run=dry_run, seen=seen
+                    path, format=format, replace=replace, force=force, dry_run=dry_run,
+                    seen=lambda items: progress.update(items, total=total or items),
                 )  # fmt: skip
         except KeyboardInterrupt:
             stored = count(profile.stats().messages - before.messages, "message")
@@ -250,15 +250,17 @@ def _item_count(profile: Any) -> int:
     return int(stats.messages + stats.memories + stats.superseded)
 
 
-def _import_progress(progress: ProgressMeter, path: Path) -> Any:
-    """The progress callback. An archive states how many items it has; other formats do not."""
-    from holdfast.archive.file import Archive, is_archive, open_for_reading
-    from holdfast.archive.validation import header, parse_line
+def _stated_item_count(path: Path, format: str) -> int:
+    """How many items an archive states that it has; 0 for other formats, which state nothing. Raises InvalidInput for
+    what cannot be imported, as far as its beginning shows it."""
+    from holdfast.archive.file import Archive
+    from holdfast.archive.importers import parse_export
+    from holdfast.archive.io import open_import, reads_as_archive
 
-    total = 0
-    if path.is_file():
-        with open_for_reading(path) as file:
-            if is_archive(file):
-                counts = header(parse_line(Archive(file).first())).counts
-                total = counts["messages"] + counts["memories"]
-    return lambda done: progress.update(done, total=total or done)
+    with open_import(path) as file:
+        if not reads_as_archive(file, format):
+            next(parse_export(file, format), None)
+            return 0
+        assert not isinstance(file, Path)
+        counts = Archive(file).header().counts
+    return counts["messages"] + counts["memories"]

@@ -119,13 +119,17 @@ def _may_be_connected(name: str) -> bool:
 def _listing(url: str | None, passed: dict[str, str], hooks: bool) -> CommandResult:
     blocks: list[Block] = []
     found: list[dict[str, Any]] = []
+    absent: list[str] = []
     for name, client in CLIENTS.items():
         installed, on = client.is_installed(), _is_connected(name)
         with_hooks = settings_files.has_hooks(name, client)
-        state = f"connected{', with hooks' * with_hooks}" if on else "not connected" if installed else "not found"
+        state = f"connected{', with hooks' * with_hooks}" if on else "not connected"
         problems = [problem.why for problem in settings_files.settings_problems(name, client)]
         state = f"its settings cannot be used: {'; '.join(problems)}" if problems else state
-        blocks.append(f"{client.title} ({name}): {state}")
+        if installed or on or problems:
+            blocks.append(f"{client.title} ({name}): {state}")
+        else:
+            absent.append(f"{client.title} ({name})")
         diffs = []
         if installed and not problems:
             of_client = url if client.remote else None
@@ -134,9 +138,12 @@ def _listing(url: str | None, passed: dict[str, str], hooks: bool) -> CommandRes
         blocks += [Remark(diff) for diff in diffs]
         is_on = {"connected": on, "hooks": with_hooks}
         found.append({"client": name, "installed": installed, **is_on, "problems": problems, "diffs": diffs})
-    blocks.append(
-        Remark("Nothing was changed. `holdfast connect CLIENT` does it, --hooks adds hooks, --undo reverts it.")
-    )
+    if absent:
+        blocks.append(f"Not found: {', '.join(absent)}")
+    without = [each["client"] for each in found if each["installed"] and not each["hooks"]]
+    example = next((name for name in without if CLIENTS[name].hooks is not None), "claude-code")
+    blocks.append(Remark(f"Nothing was changed. To connect a client: holdfast connect {example} --hooks"))
+    blocks.append(Remark("Without --hooks it uses memory only when asked to. --undo restores its settings."))
     return CommandResult({"clients": found}, tuple(blocks))
 
 

@@ -57,7 +57,7 @@ def edit(
     fields = {} if metadata is None else parse_json(metadata, "metadata", "metadata")
     change: dict[str, Any] = {"kind": as_kind, "metadata": fields or None, "ttl": parse_span(ttl)}
     given = {name: value for name, value in change.items() if value is not None}
-    with target.open_profile() as profile:
+    with target.open_profile(kinds=kind) as profile:
         if id is None:
             if content is not None or key is not None:
                 raise InvalidInput("--content and --key change one memory; give its id.", field="id")

@@ -60,7 +60,7 @@ def forget(
 
     several = person is not None or by_filter
     on_terminal = sys.stdin.isatty() and not target.as_json
-    with target.open_profile() as profile:
+    with target.open_profile(kinds=kind) as profile:
         gone = run(profile, True)
         entries = _forgotten_entries(profile, gone)
         if dry_run:

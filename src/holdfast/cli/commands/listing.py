@@ -35,7 +35,7 @@ def facets(
 
     A person is who said it: a named speaker of the messages that a memory is based on. Tags are metadata.tags.
     """
-    with target.open_profile() as profile:
+    with target.open_profile(kinds=kind) as profile:
         found = profile.facets(
             cast("list[Facet] | None", by or None),
             limit=limit,

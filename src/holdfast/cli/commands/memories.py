@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -25,16 +24,13 @@ from holdfast.cli.options import (
 from holdfast.cli.output import views
 from holdfast.cli.output.progress import stop_spinner
 from holdfast.cli.output.render import Block, CommandResult, Markdown, Remark
-from holdfast.cli.parameters import Argument, Commands, Option, nearest_names
+from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput
-from holdfast.domain.types import BUILT_IN_KINDS
 
 if TYPE_CHECKING:
     from holdfast.domain.types import Memory, Order, SearchOrder
-    from holdfast.service.sync import Profile
 
-log = logging.getLogger("holdfast")
 Query = Annotated[str, Argument(metavar="QUERY", help="What to look for.")]
 Session = Annotated[str | None, Option("--session", metavar="ID", help="Only this session.")]
 Agent = Annotated[str | None, Option("--agent", metavar="NAME", help="Only what this agent wrote.")]
@@ -111,7 +107,7 @@ def recall(
     Without a language model the answer is a quotation. When no hit supports an answer, there is none.
     """
     how: Any = {"thinking_level": think, "response_length": length}  # recall checks the words
-    with target.open_profiles(others) as profile:
+    with target.open_profiles(others, kinds=kind) as profile:
         found = profile.recall(
             question, limit=limit, kind=kind or None, session_id=session, filter=parse_filter(filter),
             reference_date=reference_date, as_of=as_of, **how,
@@ -143,7 +139,7 @@ def search(
 ) -> CommandResult:
     """Find memories and messages, best first."""
     conditions = {"kind": kind or None, "session_id": session, "agent": agent, "since": since, "until": until}
-    with target.open_profiles(others) as profile:
+    with target.open_profiles(others, kinds=kind) as profile:
         found = profile.search(
             query,
             limit=limit,
@@ -197,7 +193,7 @@ def list_memories(
     explain: Explain = False,
 ) -> CommandResult:
     """List current memories, newest first."""
-    with target.open_profile() as profile:
+    with target.open_profile(kinds=kind) as profile:
         page = profile.list(
             limit=limit,
             cursor=cursor,
@@ -211,19 +207,9 @@ def list_memories(
             order=cast("Order", order),
             total=total,
         )
-        if kind and not page.items:
-            _warn_of_unknown_kinds(profile, kind)
     blocks: tuple[Block, ...] = views.memory_blocks(page.items, explain=explain) or (Remark("No memories."),)
     counted = (Remark(f"{views.count(page.total, 'memory')} in all."),) if page.total is not None else ()
     return CommandResult(page, (*blocks, *counted, *views.next_page_hint(page.cursor)))
-
-
-def _warn_of_unknown_kinds(profile: Profile, kinds: list[str]) -> None:
-    """Name the nearest kind for each that is neither built in nor in the profile: any name may be a kind."""
-    known = {*BUILT_IN_KINDS, "message", *profile.stats().kinds}
-    for kind in kinds:
-        if kind not in known:
-            log.warning("The profile has no memory of kind %r.%s", kind, nearest_names(kind, sorted(known)))
 
 
 def get(

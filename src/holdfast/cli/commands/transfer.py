@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,7 +88,7 @@ def _location_settings(location: str, keyring: Path | None) -> Settings:
     own = None if chosen.data is None else chosen.data / "keyring"
     if keyring is None and own is not None and own.exists():
         keyring = own
-    return changed(chosen, replica=None, keyring=keyring or chosen.keyring)
+    return chosen._replace(replica=None, keyring=keyring or chosen.keyring)
 
 
 def _resolved_path(folder: Path | None) -> Path | None:

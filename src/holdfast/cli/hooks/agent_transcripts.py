@@ -9,36 +9,32 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.domain.limits import MAX_CONTENT_BYTES
 
 SPOKEN_ROLES = ("user", "assistant")
 MEMORY_TAG = "holdfast-memory"
 """The tag around the memory that a hook gives the agent; text inside it is never ingested."""
-_INSERTED_BLOCK = re.compile(
-    rf"<({MEMORY_TAG}|system-reminder|system_reminder|hook_context|timestamp)\b[^>]*>.*?</\1>", re.S
-)
-_USER_QUERY = re.compile(r"\s*<user_query>(.*)</user_query>\s*", re.S)
-_AGENT_TEXT = re.compile(
-    r"\s*(?:<(?:command-|local-command|bash-|task-notification|environment_context|user_instructions|INSTRUCTIONS"
-    r"|permissions|turn_aborted|collaboration_mode|skill|subagent_notification|user_shell_command)"
-    r"|# AGENTS\.md instructions|\[Request interrupted|Caveat: The messages below"
-    r"|This session is being continued from a previous conversation)"
-)
+# Patterns are compiled when a text has a tag: every hook loads this module, and few prompts have one.
+_INSERTED_BLOCK = rf"(?s)<({MEMORY_TAG}|system-reminder|system_reminder|hook_context|timestamp)\b[^>]*>.*?</\1>"
+_USER_QUERY = r"(?s)\s*<user_query>(.*)</user_query>\s*"
+_AGENT_TEXT_STARTS = (
+    "<command-", "<local-command", "<bash-", "<task-notification", "<environment_context", "<user_instructions",
+    "<INSTRUCTIONS", "<permissions", "<turn_aborted", "<collaboration_mode", "<skill", "<subagent_notification",
+    "<user_shell_command", "# AGENTS.md instructions", "[Request interrupted", "Caveat: The messages below",
+    "This session is being continued from a previous conversation",
+)  # fmt: skip
 _SKIP_MARKS = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptTurn:
+class TranscriptTurn(NamedTuple):
     role: str
     content: str
     timestamp: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentTranscript:
+class AgentTranscript(NamedTuple):
     """The turns of a transcript, and the agent that wrote it."""
 
     turns: tuple[TranscriptTurn, ...]
@@ -78,9 +74,12 @@ def parse_messages(messages: Iterable[Any]) -> tuple[TranscriptTurn, ...]:
 
 def spoken_text(text: str) -> str:
     """The text that a person or the assistant wrote, without inserted blocks; empty if nothing is left."""
-    asked = _USER_QUERY.fullmatch(_INSERTED_BLOCK.sub("", text))
-    words = asked[1] if asked else _INSERTED_BLOCK.sub("", text)
-    return "" if _AGENT_TEXT.match(words) else truncated_text(words.strip(), MAX_CONTENT_BYTES)
+    if "<" in text:
+        text = re.sub(_INSERTED_BLOCK, "", text)
+        asked = re.fullmatch(_USER_QUERY, text)
+        text = asked[1] if asked else text
+    words = text.strip()
+    return "" if words.startswith(_AGENT_TEXT_STARTS) else truncated_text(words, MAX_CONTENT_BYTES)
 
 
 def truncated_text(text: str, max_bytes: int) -> str:

@@ -8,12 +8,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 ENTRY_NAME = "holdfast"
@@ -30,12 +28,11 @@ GEMINI_EVENTS = ("SessionStart", "BeforeAgent", "AfterAgent")
 """Gemini CLI tells the whole turn after each answer, so nothing is left to store when it compresses or ends."""
 FRESH_START_MATCHER = "startup|clear|compact"
 """Matches the session starts in which an agent has no context yet; a resumed session already has the memory."""
-_SECRET_URL = re.compile(r"(.*/s/[^/?#]+)(?:/mcp)?/?")
-_OUR_HOOK = re.compile(r"holdfast\S*\s+hook\s")
+_SECRET_URL = r"(.*/s/[^/?#]+)(?:/mcp)?/?"
+_OUR_HOOK = r"holdfast\S*\s+hook\s"
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(NamedTuple):
     title: str
     file: Callable[[], Path]
     servers_key: str
@@ -59,11 +56,11 @@ class Client:
     """The step that the user takes after connecting."""
 
     def is_installed(self) -> bool:
-        """Whether one of its commands, or the folder of its settings, is on this machine."""
+        """Whether one of its commands, or a folder of its settings, is on this machine."""
         from shutil import which
 
-        own_folder = self.file().parent
-        return any(map(which, self.programs)) or self.file().exists() or (own_folder != home() and own_folder.is_dir())
+        folders = {path().parent for path in (self.file, self.hooks) if path is not None} - {home()}
+        return any(map(which, self.programs)) or self.file().exists() or any(folder.is_dir() for folder in folders)
 
 
 def home() -> Path:
@@ -151,12 +148,12 @@ def personal_profile(variables: Mapping[str, str]) -> str | None:
 
 
 def is_secret_url(url: str) -> bool:
-    return _SECRET_URL.fullmatch(url) is not None and urlsplit(url).scheme in ("http", "https")
+    return re.fullmatch(_SECRET_URL, url) is not None and urlsplit(url).scheme in ("http", "https")
 
 
 def secret_base_url(url: str) -> str:
     """A secret URL without the path after the secret."""
-    match = _SECRET_URL.fullmatch(url)
+    match = re.fullmatch(_SECRET_URL, url)
     return match[1] if match else url.rstrip("/")
 
 
@@ -194,6 +191,8 @@ def program_command() -> list[str]:
 
 def hook_entry(name: str, event: str) -> dict[str, Any]:
     """Our hook for one event of a client."""
+    import shlex
+
     command = (
         shlex.join(program_command())
         if sys.platform != "win32"
@@ -219,7 +218,7 @@ def opencode_plugin() -> str:
 def is_our_hook(item: Any) -> bool:
     inner = item.get("hooks") if isinstance(item, dict) else None
     for each in [item, *(inner if isinstance(inner, list) else [])]:
-        if isinstance(each, dict) and _OUR_HOOK.search(str(each.get("command", "")).replace('"', "")):
+        if isinstance(each, dict) and re.search(_OUR_HOOK, str(each.get("command", "")).replace('"', "")):
             return True
     return False
 

@@ -61,7 +61,6 @@ def _late_finding(late: int) -> HealthFinding:
 
 def _server_finding(settings: Settings, connected: list[str]) -> HealthFinding:
     urls = {clients.entry_variables(name).get("HOLDFAST_URL", "") for name in connected}
-    start = time.monotonic()
     endpoint = next((clients.secret_base_url(url) for url in urls if url), None)
     server = running_server(settings) if endpoint is None else None
     if endpoint is None and server is None:
@@ -69,7 +68,9 @@ def _server_finding(settings: Settings, connected: list[str]) -> HealthFinding:
         return HealthFinding("warn", "Memory is off: no background process or server runs", fix)
     web = HttpEndpoint(endpoint or (server.url if server else ""), lambda: MAX_ANSWER_SECONDS)
     try:
-        web.request("POST", "/mcp/prompts/remember_context", {}) if endpoint else web.request("GET", "/healthz")
+        for _ in range(2):  # a server that has just started loads at its first request what it needs
+            start = time.monotonic()
+            web.request("POST", "/mcp/prompts/remember_context", {}) if endpoint else web.request("GET", "/healthz")
     except (OSError, TransportError) as bad:
         what = f"Memory is off: the server does not answer as it should: {plain_reason(bad)}"
         return HealthFinding("warn", what, "Start it again.")

@@ -348,7 +348,7 @@ def open_transport(
     url = variables.get("HOLDFAST_URL", "")
     if url and not is_web_address(url):
         raise MemoryOff("the address of Holdfast (HOLDFAST_URL) is not a URL")
-    if clients.is_secret_url(url):
+    if url and clients.is_secret_url(url):
         return SecretUrlTransport(HttpEndpoint(clients.secret_base_url(url), left))
     namespace = variables.get("HOLDFAST_NAMESPACE", "default")
     profile = variables.get("HOLDFAST_PROFILE", PROJECT_PROFILE)

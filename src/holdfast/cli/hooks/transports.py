@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote, urlsplit
 
 MCP_VERSION = "2026-07-28"
@@ -38,8 +37,7 @@ class TransportError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(NamedTuple):
     """What a hook stores."""
 
     messages: list[dict[str, Any]]
@@ -49,8 +47,7 @@ class Conversation:
     agent: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PromptContext:
+class PromptContext(NamedTuple):
     """How much memory a prompt gets, and which."""
 
     tokens: int

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from holdfast.domain.ports.credentials import CredentialAdmin
     from holdfast.domain.ports.profile import AsyncProfile
     from holdfast.domain.ports.profile.recall import ProfileRecall
@@ -45,3 +47,7 @@ class HoldfastPort(Protocol):
     async def close(self) -> None: ...
 
     async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None: ...
