@@ -149,7 +149,7 @@ def test_a_password_told_in_passing_is_no_memory(tmp_path: Path) -> None:
     "order",
     ["use pnpm, not npm, in this repo", "don't touch the legacy folder", "run the linter before committing",
      "keep commits small", "run tests with pytest -q", "use tabs", "prefer composition over inheritance",
-     "ask before deleting files"],
+     "ask before deleting files", "keep answers under 100 words"],
 )  # fmt: skip
 def test_a_plain_imperative_for_a_project_is_an_instruction(order: str, tmp_path: Path) -> None:
     with Holdfast.open(tmp_path) as memory:

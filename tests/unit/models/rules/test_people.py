@@ -176,3 +176,19 @@ def test_leaving_a_person_or_a_tool_ends_no_job(text: str) -> None:
 
 def test_leaving_a_town_ends_the_home_there() -> None:
     assert statements_by_key("I left Berlin last year.")["home-city"] == "The user no longer lives in Berlin."
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (
+            "My sister Paula, who lives in Graz, is a lawyer.",
+            {"The user's sister Paula lives in Graz.", "The user's sister Paula is a lawyer."},
+        ),
+        ("We met Ana, who's a vet, in Rome.", {"Ana is a vet.", "The user and others met Ana in Rome."}),
+        ("Tom is my manager now.", {"Tom is the user's manager now."}),
+        ("I never work on Fridays.", {"The user never works on Fridays."}),
+    ],
+)
+def test_what_is_said_of_others_is_told_with_its_person(said: str, kept: set[str]) -> None:
+    assert {draft.content for draft in drafts_from(said)} == kept

@@ -40,8 +40,8 @@ _PERMISSION_RULE = re.compile(
 )
 _STANDING_CONDITION = re.compile(
     r"(?:and |but )?(?:always \w+$|(?:whenever|when|every time|each time) (?:i|you|we)\b.{3,60}\b(?:give|use|quiz|"
-    r"ask|write|"
-    r"answer|don't|dont|always|never|show|make|send|keep|tell)\b)",
+    r"ask|write|answer|don't|dont|always|never|show|make|send|keep|tell)\b|"
+    r"when(?:ever)? (?:i|we) (?:say|write|type) .{2,40}?,? (?:then )?(?:open|run|create|add|do|start|stop|commit)\b)",
     re.I,
 )
 _NAMED_MANNER = re.compile(
@@ -79,8 +79,8 @@ _PROJECT_THING = re.compile(
     re.I,
 )
 _KEPT_STATE = re.compile(
-    r"(?:keep|make|leave)\b.{2,40}\b(?:small|short|atomic|clean|green|sorted|alphabetical|under \d+|below \d+|simple|"
-    r"flat|minimal|alone|untouched|up to date|strict|pinned)\b",
+    r"(?:keep|make|leave|limit)\b.{2,40}\b(?:to \d+|small|short|atomic|clean|green|sorted|alphabetical|under \d+|"
+    r"below \d+|simple|flat|minimal|alone|untouched|up to date|strict|pinned)\b",
     re.I,
 )
 _WAY_OF_WORKING = re.compile(
@@ -117,7 +117,7 @@ def project_order(clause: str) -> bool:
         or _GENERAL_WAY.match(bare)
         or (_PROJECT_PLACE.search(clause) and _WAY_OF_WORKING.match(bare))
         or _PROJECT_OCCASION.search(clause)
-        or (_KEPT_STATE.match(bare) and thing)
+        or (_KEPT_STATE.match(bare) and (thing or _REPLY_MANNER.search(clause)))
         or (_NOT_OTHER.search(clause) and _WAY_OF_WORKING.match(bare))
     )
 

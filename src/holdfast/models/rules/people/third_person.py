@@ -118,6 +118,7 @@ _AUXILIARIES = {
 _UNCHANGED_VERBS = frozenset(
     split_words("is was has does will can can't cannot won't had did didn't used doesn't never no must should isn't")
 )
+_FREQUENCIES = frozenset(split_words("never always usually often rarely sometimes"))
 _BASE_VERBS = frozenset(
     split_words(
         "live work love like enjoy hate prefer dislike adore own drive use speak study play wear need want eat "
@@ -147,6 +148,8 @@ def third_person_predicate(rest: str, subject: Subject, author: Subject | None =
         low = low if plural and low != "am" else _AUXILIARIES[low]
     elif low in _BASE_VERBS:
         low = low if plural else _third_person_verb(low)
+    elif low in _FREQUENCIES and (follows := third_person_predicate(tail, subject, author)):
+        return f"{low} {follows}"
     elif low not in _UNCHANGED_VERBS and not is_past(low) and not low.endswith("s"):
         return ""
     if author is not None and not subject.first:

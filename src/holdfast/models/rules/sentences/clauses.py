@@ -210,11 +210,8 @@ def clauses(sentence: str) -> list[str]:
     """The clauses that a sentence asserts; a clause without a subject takes that of the clause before it."""
     if len(sentence) > MAX_SENTENCE_CHARACTERS or _QUESTION_TAG.search(sentence):
         return []
-    parts = [
-        without_leading_fillers(p)
-        for p in _CLAUSE_BORDER.split(without_quoted_speech(without_leading_fillers(sentence)))
-        if p and p.strip()
-    ]
+    main, of_named = _without_relative_clauses(without_quoted_speech(without_leading_fillers(sentence)))
+    parts = [without_leading_fillers(p) for p in _CLAUSE_BORDER.split(main) if p and p.strip()]
     if is_question(sentence) and parts:
         parts = [p for p in parts[:-1] if not is_question(p)]
     asserted, subject = [], ""
@@ -227,7 +224,21 @@ def clauses(sentence: str) -> list[str]:
             part = f"{subject} {part}"
         if not is_question(part):
             asserted.append(re.sub(r",?\s+(?:and|but|so|because)$", "", part.rstrip(" .!…,;:)")))
-    return [c for c in asserted if len(c) > 3]
+    return [c for c in (*asserted, *of_named) if len(c) > 3]
+
+
+_RELATIVE_CLAUSE = re.compile(
+    r"(?P<who>(?:(?:my|our|his|her|their) (?:[\w-]+ ){1,3}?)?(?-i:[A-ZÀ-Þ][\w'-]+)), who(?P<be>'s)? "
+    r"(?P<what>[^,;?]{3,80}?)(?:,|(?=[.!]?$))",
+    re.I,
+)
+
+
+def _without_relative_clauses(sentence: str) -> tuple[str, list[str]]:
+    """The sentence without what it says of a named person in passing, and that as clauses of its own: "my sister Ana,
+    who lives in Graz, is a lawyer"."""
+    told = [f"{m['who']} {'is ' if m['be'] else ''}{m['what'].strip()}" for m in _RELATIVE_CLAUSE.finditer(sentence)]
+    return _RELATIVE_CLAUSE.sub(lambda m: m["who"], sentence), told
 
 
 _BARE_RELATION = re.compile(
