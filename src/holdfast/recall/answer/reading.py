@@ -51,6 +51,11 @@ MAX_PARTS = 3
 """Parts of one message that are read: those that share most words with the question."""
 
 
+_ASKS_OF_NAMED = re.compile(r"\W*(?:is|does|has|did|was|can|will) (?P<who>(?-i:[A-ZÀ-Þ])[\w'-]+)\b", re.I)
+"""A question of yes or no about a named person."""
+_FIRST_PERSON = re.compile(r"\b(?:i|my|i'm|i've)\b", re.I)
+
+
 class ReaderFailed(Exception):
     """The reader of answers raised an error, or its files are missing or damaged."""
 
@@ -238,13 +243,20 @@ async def _drawn_memories(searcher: Searcher, hit: Hit) -> list[Memory]:
 def _is_of_somebody_else(
     question: Question, spans: Sequence[FoundSpan], drawn: Sequence[Memory], seen: Sequence[Hit]
 ) -> bool:
-    """Whether the asker asks about themselves, and the statement with the words is about another person: what a sister
-    is allergic to is no answer to "What am I allergic to?"."""
+    """Whether the statement with the words is about another person than the one asked about: what a sister is allergic
+    to is no answer to "What am I allergic to?", and what Lior says of himself none to "Is Dana vegetarian?"."""
     target, hit = question.target, spans[0].hit
+    if hit.speaker is not None and (named := _ASKS_OF_NAMED.match(question.text)):
+        return _speaks_of_themselves(hit.speaker, spans[0].sentence, named["who"])
     if not target.own or not target.traits or target.names or target.kin or hit.speaker is not None:
         return False
     stated = replace(hit, content=_quotation(spans, drawn))
     return best_fits(target, [stated], people_in(seen))[0].owned < 0
+
+
+def _speaks_of_themselves(speaker: str, sentence: str, asked: str) -> bool:
+    """Whether a speaker who is not asked about speaks of themselves, and does not name the one who is."""
+    return _FIRST_PERSON.search(sentence) is not None and asked.casefold() not in f"{speaker} {sentence}".casefold()
 
 
 def _quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
