@@ -410,7 +410,7 @@ async def migrated_under_writers(alice: Any, same: Any) -> None:
             except InvalidInput:  # the migration is done, and old values are refused from now on
                 refused += 1
             n += 1
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.02)
 
     writers = [asyncio.create_task(write(who)) for who in range(2)]
     await until(lambda: len(written) > 2)
