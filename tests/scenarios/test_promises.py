@@ -421,7 +421,7 @@ async def test_writers_of_one_key_wait_for_each_other_without_a_conflict(tmp_pat
         alice = memory.profile("app", "alice")
 
         async def write(writer: int) -> None:
-            for n in range(25):
+            for n in range(10):
                 await alice.remember(f"writer {writer} says {n}", key="k")
 
         failures = [each for each in await asyncio.gather(*map(write, range(8)), return_exceptions=True) if each]
