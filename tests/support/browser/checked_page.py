@@ -32,13 +32,14 @@ window.setTimeout = (act, after, ...given) => shorter(act, after >= 4000 ? 10 * 
 """
 """A word on what just happened goes after seconds; a busy machine may look at it later."""
 TIMEOUT_MS = 120_000
+DESK = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
 
 
 class CheckedPage:
     def __init__(self, browser: Browser, base: str, **context: Any) -> None:
         self.base = base
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **context})
+        self.context = browser.new_context(**{"viewport": DESK, **context})
         self.context.set_default_timeout(TIMEOUT_MS)
         self.context.add_init_script(COLLECT_BREACHES)
         self.context.add_init_script(LENGTHEN_TOASTS)
@@ -67,6 +68,16 @@ class CheckedPage:
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self.context.close()
+
+    def begin_anew(self) -> None:
+        """Leave what the last test opened, changed, kept and noticed."""
+        self.context.set_offline(False)
+        self.page.unroute_all()
+        self.page.goto(f"{self.base}/healthz")
+        self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        self.page.set_viewport_size(DESK)  # type: ignore[arg-type]
+        self.wrong.clear()
+        self._expected = ()
 
     def sign_in(self, token: str) -> None:
         got = self.context.request.post(f"{self.base}/ui/session", data={"token": token}, headers={"origin": self.base})
