@@ -38,7 +38,7 @@ def export_into_pipe(run: Run, named: Path, pipe: Path) -> bytes:
     reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
     reader.start()
     assert run("export", str(named)).code == 0
-    reader.join(20)
+    reader.join(120)
     return received[0]
 
 

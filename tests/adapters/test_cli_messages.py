@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,8 +13,11 @@ from pathlib import Path
 import pytest
 
 from holdfast import AsyncHoldfast, Holdfast, InvalidInput
+from support.cli import CliResult, Run, data, run
 from support.paths import SOURCE
 
+__all__ = ["data", "run"]
+Command = Callable[[str], CliResult]
 Shell = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -30,6 +34,12 @@ def shell(tmp_path: Path) -> Shell:
     return shell
 
 
+@pytest.fixture
+def command(run: Run) -> Command:
+    """A line without anything that only a shell understands, in this process."""
+    return lambda line: run(*shlex.split(line))
+
+
 def test_remember_reads_standard_input(shell: Shell) -> None:
     kept = shell("echo 'Likes green tea' | holdfast remember - --json")
     assert json.loads(kept.stdout)["content"] == "Likes green tea"
@@ -39,12 +49,12 @@ def test_remember_reads_standard_input(shell: Shell) -> None:
     assert (broken.returncode, broken.stderr) == (2, "error: Standard input is not valid UTF-8 at byte 3.\n")
 
 
-def test_a_mark_says_which(shell: Shell) -> None:
-    made = json.loads(shell("holdfast remember 'Likes tea' --json").stdout)["id"]
-    neither = shell(f"holdfast mark {made}")
-    assert (neither.returncode, neither.stderr) == (2, "error: Is the memory right or wrong? Add --right or --wrong.\n")
-    assert shell(f"holdfast mark {made} --wrong").returncode == 0
-    assert "marked-wrong" in shell("holdfast review").stdout
+def test_a_mark_says_which(command: Command) -> None:
+    made = command("remember 'Likes tea' --json").json["id"]
+    neither = command(f"mark {made}")
+    assert (neither.code, neither.err) == (2, "error: Is the memory right or wrong? Add --right or --wrong.\n")
+    assert command(f"mark {made} --wrong").code == 0
+    assert "marked-wrong" in command("review").out
 
 
 def test_a_reader_that_goes_away_is_141_however_much_was_to_come(shell: Shell, tmp_path: Path) -> None:
@@ -57,17 +67,17 @@ def test_a_reader_that_goes_away_is_141_however_much_was_to_come(shell: Shell, t
         assert cut.stdout.count("\n") == 1
 
 
-def test_an_audit_that_mends_tells_what_it_did_and_what_is_left(shell: Shell) -> None:
+def test_an_audit_that_mends_tells_what_it_did_and_what_is_left(command: Command) -> None:
     for given in ("--key dog", ""):
-        shell(f"holdfast remember 'The dog is called Max' {given}")
-    would = shell("holdfast audit --fix duplicates --dry-run")
-    assert would.stdout.startswith("Would fix duplicates: 2 memories")
-    done = shell("holdfast audit --fix duplicates")
-    assert done.stdout.startswith("Fixed duplicates: 2 memories, which now read:\n• The dog is called Max")
-    assert "To fix" not in done.stdout
-    assert "To undo: holdfast undo " in done.stdout
-    assert shell("holdfast audit --fix duplicates").stdout == "There was nothing to fix: duplicates 0.\n"
-    log = shell("holdfast undo --list --limit 1").stdout.splitlines()
+        command(f"remember 'The dog is called Max' {given}")
+    would = command("audit --fix duplicates --dry-run")
+    assert would.out.startswith("Would fix duplicates: 2 memories")
+    done = command("audit --fix duplicates")
+    assert done.out.startswith("Fixed duplicates: 2 memories, which now read:\n• The dog is called Max")
+    assert "To fix" not in done.out
+    assert "To undo: holdfast undo " in done.out
+    assert command("audit --fix duplicates").out == "There was nothing to fix: duplicates 0.\n"
+    log = command("undo --list --limit 1").out.splitlines()
     assert log[0].split() == ["change", "when", "what", "memories", "text"]
     assert len(log) == 2
     assert "audit duplicates" in log[1]
@@ -86,35 +96,35 @@ WRONG = (
 )
 
 
-def test_a_wrong_line_is_told_in_the_words_of_the_command(shell: Shell) -> None:
-    made = json.loads(shell("holdfast remember 'Likes tea' --json").stdout)["id"]
+def test_a_wrong_line_is_told_in_the_words_of_the_command(command: Command) -> None:
+    made = command("remember 'Likes tea' --json").json["id"]
     for line, told in WRONG:
-        wrong = shell(f"holdfast {line.replace('ID', made)}")
-        assert wrong.returncode in (2, 3), line
-        assert wrong.stderr.startswith(f"error: {told}"), line
+        wrong = command(f"{line.replace('ID', made)}")
+        assert wrong.code in (2, 3), line
+        assert wrong.err.startswith(f"error: {told}"), line
 
 
-def test_forgetting_by_filter_or_person_can_be_rehearsed_and_asks_first(shell: Shell) -> None:
+def test_forgetting_by_filter_or_person_can_be_rehearsed_and_asks_first(command: Command) -> None:
     for text, via in (("Mara likes tea", "phone"), ("Mara has a boat", "mail"), ("Otto has a dog", "mail")):
-        shell(f"""holdfast remember "{text}" --metadata '{{"via": "{via}"}}'""")
+        command(f"""remember "{text}" --metadata '{{"via": "{via}"}}'""")
     by_mail = """--filter '{"metadata.via": "mail"}'"""
-    would = shell(f"holdfast forget {by_mail} --dry-run")
-    assert would.stdout.startswith("Would forget 2 memories and 0 messages.\n• ")
-    assert "Otto has a dog" in would.stdout
-    unasked = shell(f"holdfast forget {by_mail}")
-    assert (unasked.returncode, unasked.stdout) == (2, "")
-    assert unasked.stderr.endswith("Add --yes.\n")
-    assert shell("holdfast forget --person Otto --yes").stdout.startswith("Forgot 1 memory and 0 messages.\nmemory ")
-    assert shell("holdfast forget --kind fact --yes").stdout.startswith("Forgot 2 memories and 0 messages.\nmemory ")
-    assert shell("holdfast forget --kind fact --yes").stdout == "There was nothing to forget.\n"
+    would = command(f"forget {by_mail} --dry-run")
+    assert would.out.startswith("Would forget 2 memories and 0 messages.\n• ")
+    assert "Otto has a dog" in would.out
+    unasked = command(f"forget {by_mail}")
+    assert (unasked.code, unasked.out) == (2, "")
+    assert unasked.err.endswith("Add --yes.\n")
+    assert command("forget --person Otto --yes").out.startswith("Forgot 1 memory and 0 messages.\nmemory ")
+    assert command("forget --kind fact --yes").out.startswith("Forgot 2 memories and 0 messages.\nmemory ")
+    assert command("forget --kind fact --yes").out == "There was nothing to forget.\n"
 
 
-def test_forgetting_one_can_be_rehearsed(shell: Shell) -> None:
-    made = json.loads(shell("holdfast remember 'Likes tea' --json").stdout)["id"]
-    assert json.loads(shell(f"holdfast forget {made} --dry-run --json").stdout)["memories"] == [made]
-    assert "Likes tea" in shell("holdfast list").stdout
+def test_forgetting_one_can_be_rehearsed(command: Command) -> None:
+    made = command("remember 'Likes tea' --json").json["id"]
+    assert command(f"forget {made} --dry-run --json").json["memories"] == [made]
+    assert "Likes tea" in command("list").out
     # The text is not printed again: what stands in a log was not forgotten.
-    assert shell(f"holdfast forget {made}").stdout == f"Forgot 1 memory and 0 messages.\nmemory {made}\n"
+    assert command(f"forget {made}").out == f"Forgot 1 memory and 0 messages.\nmemory {made}\n"
 
 
 def test_a_cold_start_answers_from_what_was_just_written(shell: Shell) -> None:

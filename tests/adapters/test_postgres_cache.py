@@ -247,7 +247,7 @@ async def test_claims_do_not_wait_for_a_writer_of_the_profile(dsn: str) -> None:
         await store.apply(written(message("tea in the garden")))
         async with await psycopg.AsyncConnection.connect(dsn) as writer:
             await writer.execute("SELECT 1 FROM profile WHERE id = %s FOR UPDATE", (store.profile,))
-            claimed = await asyncio.wait_for(store.claim(now=now(), lease=timedelta(minutes=1), limit=10), 60)
+            claimed = await asyncio.wait_for(store.claim(now=now(), lease=timedelta(minutes=1), limit=10), 120)
         assert len(claimed) == 1
 
 

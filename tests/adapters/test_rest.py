@@ -119,7 +119,7 @@ def test_the_contract_from_first_to_last(service: Service) -> None:
     assert service.ask("POST", place + "/ingest", json=said).json()["result"] is None
     kept = service.ask("POST", place + "/remember", json={"content": "Remind me to call mum tomorrow"})
     assert (kept.status_code, kept.json()["result"]["type"]) == (201, "task")
-    assert service.ask("POST", "/v1/namespaces/brief/profiles/bob/settle").json() == {"settled": True}
+    assert service.ask("POST", "/v1/namespaces/brief/profiles/bob/settle?timeout=60").json() == {"settled": True}
     found = service.ask("POST", place + "/recall", json={"query": "Where do I live?"}).json()["result"]
     assert found["answer"] == "The user lives in Porto."
     assert set(found["candidates"][0]) == {"id", "summary", "sessionId", "score"}

@@ -203,9 +203,8 @@ async def test_a_client_that_does_not_read_is_left(
 ) -> None:
     monkeypatch.setattr(middleware, "MAX_SEND_SECONDS", 0.2)
     profile = site.holdfast.profile("app", "ana")
-    text = "All work and no play makes a long archive. " * 700
-    for n in range(8):
-        await profile.ingest([{"role": "user", "content": f"{n} {m} {text}"} for m in range(100)], session_id=f"s{n}")
+    for n in range(120):
+        await profile.remember(f"Picture {n}", value={"bytes": "x" * 200_000}, embed=False)
     reader, writer = await site.raw(
         f"GET {OF}/export HTTP/1.1\nhost: x\nauthorization: Bearer {await site.token('read')}\n\n"
     )

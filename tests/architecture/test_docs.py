@@ -224,7 +224,7 @@ def served(mind: Callable[[Asked], str | Fault]) -> Iterator[str]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(120)
     try:
         yield found[0]
     finally:

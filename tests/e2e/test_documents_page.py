@@ -10,7 +10,6 @@ import pytest
 from support.browser.checked_page import CheckedPage
 from support.server_process import ServerProcess
 
-NARROW = {"width": 390, "height": 844}
 MANUAL = "# Boiler\n\n## Pressure\n\nRefill the boiler when the gauge is under 1.2 bar.\n\n## Noise\n\nBleed it.\n"
 DROP = """
 ([name, text]) => {
@@ -37,11 +36,6 @@ def add(server: ServerProcess, profile: str, name: str, text: str) -> Any:
     return made
 
 
-def fits(ui: CheckedPage) -> bool:
-    ui.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    return bool(ui.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
-
-
 def test_files_are_chosen_or_dropped_and_read(ui: CheckedPage, own: str, tmp_path: Path) -> None:
     page = ui.go("documents", own)
     page.get_by_role("heading", name="No documents yet").wait_for()
@@ -57,7 +51,7 @@ def test_files_are_chosen_or_dropped_and_read(ui: CheckedPage, own: str, tmp_pat
     page.get_by_label("Search in documents").fill("herons")
     page.locator(".documents-hits mark", has_text="herons").wait_for()
     ui.expect_accessible()
-    assert fits(ui)
+    ui.expect_to_fit_a_phone()
 
 
 def test_a_search_opens_the_document_at_the_passage(ui: CheckedPage, server: ServerProcess, own: str) -> None:
@@ -71,7 +65,7 @@ def test_a_search_opens_the_document_at_the_passage(ui: CheckedPage, server: Ser
     ui.expect_accessible()
     page.reload()
     page.locator("article.best mark", has_text="gauge").wait_for()
-    assert fits(ui)
+    ui.expect_to_fit_a_phone()
 
 
 def test_one_that_cannot_be_read_says_why_and_is_tried_again(ui: CheckedPage, server: ServerProcess, own: str) -> None:

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-LOOKS = [("desktop", "light"), ("phone", "dark"), ("tablet", "light")]
+LOOKS = [
+    pytest.param("desktop", "light", id="desktop-light"),
+    pytest.param("phone", "dark", id="phone-dark"),
+    pytest.param("tablet", "light", id="tablet-light", marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize(("width", "theme"), LOOKS, ids=[f"{width}-{theme}" for width, theme in LOOKS])
+@pytest.mark.parametrize(("width", "theme"), LOOKS)
 def test_every_page_fits_and_is_accessible(browser: Browser, server: ServerProcess, width: str, theme: str) -> None:
     missing = missing_packages()
     wide, high = WIDTHS[width]

@@ -16,7 +16,6 @@ from support.waiting import block_until
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-NARROW = {"width": 390, "height": 844}
 SAID = (
     "Marta works at Acme Robotics.", "Acme Robotics uses Kafka.", "Marta is married to Jonas.", "Jonas works at Bolt.",
     "Bolt uses Kafka.", "Hugo manages Ines.",
@@ -48,11 +47,6 @@ def own(server: ServerProcess, request: pytest.FixtureRequest) -> Own:
     return made
 
 
-def fits(ui: CheckedPage) -> bool:
-    ui.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    return bool(ui.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
-
-
 def test_entities_are_drawn_and_one_opens_with_its_links_and_memories(ui: CheckedPage, own: Own) -> None:
     page = ui.go("graph", own.name)
     page.locator(".graph-canvas canvas").first.wait_for()
@@ -69,23 +63,22 @@ def test_entities_are_drawn_and_one_opens_with_its_links_and_memories(ui: Checke
     page.locator(".memory-text", has_text="Acme Robotics uses Kafka.").wait_for()
     page.go_back()
     page.get_by_role("heading", name="Acme Robotics").wait_for()
-    assert fits(ui)
+    ui.expect_to_fit_a_phone()
 
 
 def test_a_click_on_the_picture_chooses_what_lies_there(ui: CheckedPage, own: Own) -> None:
-    page = ui.go("graph/marta", own.name)
-    page.get_by_role("heading", name="Marta").wait_for()
-    page.wait_for_timeout(SETTLED_MS)  # it has come to rest, with her in the middle
-
     def chosen() -> bool:
+        page = ui.go("graph/marta", own.name)
+        page.get_by_role("heading", name="Marta").wait_for()
+        page.wait_for_timeout(1000)  # the picture moves until she is in the middle
         page.keyboard.press("Escape")
         page.get_by_role("heading", name="Graph").wait_for()
         box: Any = page.locator(".graph-canvas").bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.wait_for_timeout(1000)
+        page.wait_for_timeout(500)
         return page.get_by_role("heading", name="Marta").count() == 1
 
-    block_until(chosen)  # a busy machine may still move it
+    block_until(chosen)  # on a busy machine it moves for longer
 
 
 def test_the_way_between_two_is_told_and_can_be_cleared(ui: CheckedPage, own: Own) -> None:
@@ -132,7 +125,7 @@ def test_the_slider_shows_what_was_known_then(ui: CheckedPage, own: Own) -> None
 
 
 def test_what_another_client_writes_appears(ui: CheckedPage, own: Own) -> None:
-    page = ui.go("graph", own.name)
+    page = ui.go_and_listen("graph", own.name)
     page.locator(".graph-list a", has_text="Marta").wait_for()
     own.remember("Jonas works at Philips.")
     page.locator(".graph-list a", has_text="Philips").wait_for()
@@ -146,12 +139,15 @@ def test_an_empty_graph_teaches(ui: CheckedPage, server: ServerProcess) -> None:
     ui.expect_accessible()
 
 
-def test_without_webgl_the_list_still_serves(ui: CheckedPage, own: Own) -> None:
-    ui.context.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
-    page = ui.go("graph", own.name)
-    page.get_by_text("This browser does not support WebGL").wait_for()
-    page.locator(".graph-list a", has_text="Marta").click()
-    page.locator(".graph-links li", has_text="Marta works at Acme Robotics").wait_for()
+def test_without_webgl_the_list_still_serves(browser: Browser, server: ServerProcess, own: Own) -> None:
+    with CheckedPage(browser, str(server.client.base_url).rstrip("/")) as ui:
+        ui.sign_in(ADMIN_TOKEN)
+        ui.context.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
+        page = ui.go("graph", own.name)
+        page.get_by_text("This browser does not support WebGL").wait_for()
+        page.locator(".graph-list a", has_text="Marta").click()
+        page.locator(".graph-links li", has_text="Marta works at Acme Robotics").wait_for()
+        ui.expect_nothing_wrong()
 
 
 @pytest.mark.slow

@@ -9,8 +9,6 @@ import pytest
 from support.browser.checked_page import CheckedPage
 from support.server_process import ServerProcess
 
-NARROW = {"width": 390, "height": 844}
-
 
 @pytest.fixture
 def own(server: ServerProcess, request: pytest.FixtureRequest) -> str:
@@ -19,11 +17,6 @@ def own(server: ServerProcess, request: pytest.FixtureRequest) -> str:
         "POST", f"/v1/namespaces/studio/profiles/{name}/remember", json={"content": "Coffee without sugar"}
     )
     return name
-
-
-def fits(ui: CheckedPage) -> bool:
-    ui.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    return bool(ui.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
 def test_an_answer_has_its_citation_marked_in_its_source_and_leads_to_its_trace(ui: CheckedPage) -> None:
@@ -36,7 +29,7 @@ def test_an_answer_has_its_citation_marked_in_its_source_and_leads_to_its_trace(
     ui.expect_accessible()
     page.reload()
     page.locator(".playground-answer mark", has_text="Hugo").wait_for()
-    assert fits(ui)
+    ui.expect_to_fit_a_phone()
     page.get_by_role("link", name="Why this?").click()
     page.get_by_role("heading", name="Read for the answer").wait_for()
 
@@ -65,7 +58,7 @@ def test_a_context_is_shown_with_its_tokens_within_the_budget(ui: CheckedPage) -
     assert 0 < int(told.split()[0]) <= 100
     page.locator(".snippet", has_text="# Memory, as of").wait_for()
     ui.expect_accessible()
-    assert fits(ui)
+    ui.expect_to_fit_a_phone()
 
 
 def test_a_conversation_becomes_memories_while_one_watches(ui: CheckedPage, own: str) -> None:
@@ -79,7 +72,7 @@ def test_a_conversation_becomes_memories_while_one_watches(ui: CheckedPage, own:
     page.locator(".playground-drawn del", has_text="Porto").wait_for()
     page.locator(".playground-summary ins", has_text="Lisbon").first.wait_for()
     ui.expect_accessible()
-    assert fits(ui)
+    ui.expect_to_fit_a_phone()
 
 
 def test_a_server_that_is_away_says_what_to_do(ui: CheckedPage) -> None:

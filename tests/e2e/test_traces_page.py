@@ -11,8 +11,6 @@ import pytest
 from support.browser.checked_page import CheckedPage
 from support.server_process import ADMIN_TOKEN, ServerProcess
 
-NARROW = {"width": 390, "height": 844}
-
 
 class Desk:
     """An agent with a profile of its own, which says in which session and turn it asks."""
@@ -43,11 +41,6 @@ def desk(server: ServerProcess, request: pytest.FixtureRequest) -> Iterator[Desk
     server.ask("DELETE", made.place)
 
 
-def fits(ui: CheckedPage) -> bool:
-    ui.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    return bool(ui.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
-
-
 def test_a_session_is_shown_turn_by_turn_with_what_each_read_and_wrote(ui: CheckedPage, desk: Desk) -> None:
     desk.take("1")
     desk.take("2")
@@ -61,7 +54,7 @@ def test_a_session_is_shown_turn_by_turn_with_what_each_read_and_wrote(ui: Check
     ui.expect_accessible()
     page.get_by_label("Show").select_option("read")
     page.get_by_text("Ingest").first.wait_for(state="detached")
-    assert fits(ui)
+    ui.expect_to_fit_a_phone()
 
 
 def test_a_context_tells_what_went_in_what_did_not_and_why(ui: CheckedPage, desk: Desk) -> None:
@@ -77,11 +70,12 @@ def test_a_context_tells_what_went_in_what_did_not_and_why(ui: CheckedPage, desk
     page.locator(".traces-candidates summary").first.focus()
     page.keyboard.press("Enter")
     page.locator(".traces-reasons").first.wait_for()
-    page.locator(".traces-chip", has_text="Meaning").click()
-    places = page.locator(".traces-candidates .place")
-    ui.expect(places).to_have_text([str(n + 1) for n in range(places.count())])
+    meaning = page.locator(".traces-chip", has_text="Meaning")
+    count = int(meaning.locator(".numbers").inner_text())
+    meaning.click()
+    ui.expect(page.locator(".traces-candidates .place")).to_have_text([str(n + 1) for n in range(count)])
     ui.expect_accessible()
-    assert fits(ui)
+    ui.expect_to_fit_a_phone()
 
 
 def test_a_recall_is_asked_again_and_both_are_compared(ui: CheckedPage, desk: Desk) -> None:
@@ -99,7 +93,7 @@ def test_a_recall_is_asked_again_and_both_are_compared(ui: CheckedPage, desk: De
     page.get_by_role("dialog").get_by_role("link").first.click()
     page.get_by_role("dialog").wait_for(state="detached")
     ui.expect(page.locator(".traces-two .card")).to_have_count(2)
-    assert fits(ui)
+    ui.expect_to_fit_a_phone()
 
 
 def test_what_was_forgotten_since_is_not_told_by_a_trace(ui: CheckedPage, desk: Desk) -> None:
@@ -108,10 +102,9 @@ def test_what_was_forgotten_since_is_not_told_by_a_trace(ui: CheckedPage, desk: 
     found = desk.server.call_json("POST", f"{desk.place}/search", json={"query": "key under the mat", "limit": 1})
     desk.server.call_json("DELETE", f"{desk.place}/memories/{found['hits'][0]['id']}")
     page = ui.go("traces?session=desk", desk.name)
-    page.get_by_role("link", name=re.compile("^Search")).click()
-    page.wait_for_url(re.compile(r"traces/\w+"))
-    page.locator("h1").first.wait_for()
-    page.wait_for_load_state("networkidle")
+    with page.expect_response(re.compile(r"/traces/\w+/items$")):
+        page.get_by_role("link", name=re.compile("^Search")).click()
+    page.locator(".traces-fall").wait_for()
     for gone in ("under the mat", "where is the key"):
         assert page.get_by_text(gone).count() == 0
 
@@ -119,7 +112,8 @@ def test_what_was_forgotten_since_is_not_told_by_a_trace(ui: CheckedPage, desk: 
 def test_what_only_looks_is_left_out_unless_asked_for(ui: CheckedPage, desk: Desk) -> None:
     desk.take("1")
     for place in ("graph", "documents", "memories"):
-        ui.go(place, desk.name).locator("h1").first.wait_for()
+        with ui.page.expect_response(re.compile(f"{desk.place}/{place}")):
+            ui.go(place, desk.name)
     page = ui.go("traces", desk.name)
     page.get_by_role("heading", name="Turn 1").wait_for()
     shown = {*page.locator(".verb").all_inner_texts()}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from support.browser.checked_page import CheckedPage
+from support.browser.pages import ADMIN_PAGES
 from support.browser.xss_payloads import PAYLOADS
 from support.server_process import ServerProcess
 
@@ -48,13 +51,18 @@ def test_a_hundred_payloads_in_every_field_stay_text(ui: CheckedPage, server: Se
         page.locator(".memory .pairs code", has_text=id).wait_for()
     page.evaluate("document.querySelector('.rows').scrollTop = 4000")
     for payload in PAYLOADS[:6]:
-        page.get_by_label("Search memories").fill(payload)
-        page.wait_for_timeout(250)
-    places = ["home", "memories?superseded=yes&q=script"]
-    for place in places:
-        ui.go(place, NAME).wait_for_timeout(500)
-    for fragment in ("", "#/admin/places", "#/admin/credentials", "#/admin/audit", "#/admin/retention?in=studio"):
-        ui.open(fragment).wait_for_timeout(300)
+        with page.expect_response(re.compile("/search$")):
+            page.get_by_label("Search memories").fill(payload)
+    ui.go("home", NAME).get_by_role("heading", name="What is known").wait_for()
+    ui.go("memories?superseded=yes&q=script", NAME).locator(".row").first.wait_for()
+    for fragment in (
+        "",
+        "#/admin/places",
+        "#/admin/credentials",
+        "#/admin/audit",
+        "#/admin/retention?in=studio&of=ana",
+    ):
+        ui.open(fragment).locator("main :visible", has_text=ADMIN_PAGES[fragment]).last.wait_for()
     ui.go("home", NAME).keyboard.press("Control+k")
     page.keyboard.type("script")
     page.get_by_role("option").first.wait_for()

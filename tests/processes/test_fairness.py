@@ -32,7 +32,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
     with ServerProcess(tmp_path / "data", embedder="arctic") as running:
         for n in range(30):
             running.call_json("POST", OF + "home/remember", json={"content": f"Thing {n} lies in drawer {n * 7}"})
-        running.call_json("POST", OF + "home/settle", params={"timeout": 60})
+        running.settle(OF + "home")
         yield running
 
 

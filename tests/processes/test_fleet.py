@@ -121,7 +121,7 @@ def test_a_repeat_at_another_server_is_no_second_write(pair: Pair) -> None:
 def test_a_job_is_known_everywhere(pair: Pair) -> None:
     said = [{"role": "user", "content": "I bought a lamp at the market."}]
     job = pair.one.call_json("POST", place("job") + "/ingest", json={"messages": said})["job"]
-    assert pair.two.call_json("POST", place("job") + "/settle", params={"timeout": 60}) == {"settled": True}
+    pair.two.settle(place("job"))
     found = pair.two.call_json("GET", f"{place('job')}/jobs/{job}")
     assert (found["state"], found["total"], len(found["memories"])) == ("done", 1, 1)
 

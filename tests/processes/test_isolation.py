@@ -250,7 +250,7 @@ def made_owners(server: ServerProcess, count: int) -> list[Owner]:
         made = list(
             pool.map(lambda n: settled_in(server, NAMESPACES[n % len(NAMESPACES)], reads=n % 7 in (0, 3)), range(count))
         )
-        list(pool.map(lambda owner: server.call_json("POST", owner.at(NATIVE) + "/settle"), made))
+        list(pool.map(lambda owner: server.settle(owner.at(NATIVE)), made))
     return made
 
 

@@ -21,7 +21,7 @@ from support.server_process import ServerProcess
 from support.waiting import block_until
 
 SOON = 120.0
-LONG = [{"role": "user", "content": f"On day {n} we met at the harbour, and I like pier {n}."} for n in range(300)]
+LONG = [{"role": "user", "content": f"On day {n} we met at the harbour, and I like pier {n}."} for n in range(100)]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The wheel in an empty environment: it brings what it needs, and its command remembers, recalls and serves.
 
-Every Python that Holdfast supports and that is here is tried. Packages come from uv's cache, else from the registry.
+`make prove` tries every Python that Holdfast supports and that is here. Packages come from uv's cache, else from the
+registry.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def interpreter(version: str) -> Path:
     pytest.skip(f"There is no Python {version} on the PATH or in {pyenv}.")
 
 
-@pytest.fixture(params=PYTHONS)
+@pytest.fixture(params=[pytest.param(each, marks=() if each == RUNNING else pytest.mark.slow) for each in PYTHONS])
 def installed(request: pytest.FixtureRequest, wheel: Path, tmp_path: Path) -> Iterator[Path]:
     """The command, installed from the wheel into an environment that holds nothing else."""
     environment = tmp_path / "environment"

@@ -262,5 +262,8 @@ TestHistories.settings = settings(
     max_examples=example_count(8), stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestInDatabase.settings = settings(
-    max_examples=example_count(4), stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=example_count(4),
+    stateful_step_count=example_count(24),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
 )

@@ -172,7 +172,15 @@ ROWS = {
 """As the first column of the table in docs/retention.md names them."""
 
 
-@pytest.mark.parametrize("where", ["files", "files, far", "database", "database, far"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "files",
+        "database, far",
+        pytest.param("files, far", marks=pytest.mark.slow),
+        pytest.param("database", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", ROWS)
 async def test_each_row_of_the_table(tmp_path: Path, name: str, where: str) -> None:
     row = ROWS[name]

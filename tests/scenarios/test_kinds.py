@@ -378,13 +378,13 @@ async def test_a_repeated_request_is_answered_although_the_schema_has_changed(ru
 
 async def test_a_writer_of_old_values_during_the_migration_loses_nothing(running: Running, unhurried: None) -> None:
     async with running() as memory:
-        await migrated_under_writers(await with_schemas(memory, 300), memory.profile("app", "alice"))
+        await migrated_under_writers(await with_schemas(memory, 120), memory.profile("app", "alice"))
 
 
 @pytest.mark.parametrize("running", ["postgres"], indirect=True)
 async def test_writers_of_another_server_lose_nothing_either(running: Running, unhurried: None) -> None:
     async with running() as here, running() as there:
-        await migrated_under_writers(await with_schemas(here, 300), there.profile("app", "alice"))
+        await migrated_under_writers(await with_schemas(here, 120), there.profile("app", "alice"))
 
 
 @pytest.fixture
@@ -410,7 +410,7 @@ async def migrated_under_writers(alice: Any, same: Any) -> None:
             except InvalidInput:  # the migration is done, and old values are refused from now on
                 refused += 1
             n += 1
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.02)
 
     writers = [asyncio.create_task(write(who)) for who in range(2)]
     await until(lambda: len(written) > 2)
@@ -427,7 +427,7 @@ async def migrated_under_writers(alice: Any, same: Any) -> None:
     while page.cursor is not None:
         page = await alice.list(kind="preference", limit=1000, cursor=page.cursor)
         found |= {each.key: each for each in page}
-    assert Counter(each.extractor for each in found.values()) == {"user/1:preference@1>2": 300 + len(written)}
+    assert Counter(each.extractor for each in found.values()) == {"user/1:preference@1>2": 120 + len(written)}
     assert {key: found[key].value["color"] for key in written} == written
 
 

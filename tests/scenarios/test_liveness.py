@@ -138,9 +138,10 @@ async def test_one_backlog_does_not_starve_the_others(tmp_path: Path) -> None:
     async with open_memory(tmp_path, embedder=embedder) as memory:
         for start in range(0, 2000, 500):
             await memory.profile("app", "busy").ingest(messages_of(*(f"text {n}" for n in range(start, start + 500))))
-        asking = asyncio.create_task(memory.profile("app", "quiet").ingest(messages_of("hello"), wait=True))
+        quiet = memory.profile("app", "quiet")
+        await quiet.ingest(messages_of("hello"))
         embedder.begin.set()
-        await asyncio.wait_for(asking, 120)
+        assert await quiet.settle(120)
         assert embedder.embedded < 1000
 
 

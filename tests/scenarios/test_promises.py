@@ -395,7 +395,7 @@ async def remember_until_written(alice: LocalProfile, content: str, key: str) ->
 
 async def test_one_memory_per_key_is_current_under_many_writers(tmp_path: Path) -> None:
     dice = random.Random(7)
-    plan = [[(dice.choice("abc"), f"writer {w} says {n}") for n in range(25)] for w in range(8)]
+    plan = [[(dice.choice("abc"), f"writer {w} says {n}") for n in range(10)] for w in range(8)]
     async with open_memory(tmp_path) as memory:
 
         async def write(lines: list[tuple[str, str]]) -> list[Memory]:
@@ -421,7 +421,7 @@ async def test_writers_of_one_key_wait_for_each_other_without_a_conflict(tmp_pat
         alice = memory.profile("app", "alice")
 
         async def write(writer: int) -> None:
-            for n in range(25):
+            for n in range(10):
                 await alice.remember(f"writer {writer} says {n}", key="k")
 
         failures = [each for each in await asyncio.gather(*map(write, range(8)), return_exceptions=True) if each]
@@ -824,7 +824,7 @@ async def test_forty_profiles_through_three_open_files_answer_right(tmp_path: Pa
             wanted = dice.choice(told[n])
             assert wanted in texts(await profile.search(wanted.split()[-1]))
 
-        for turn in range(60):
+        for turn in range(25):
             await asyncio.gather(*(use(n, turn) for n in dice.sample(range(40), 4)))
             assert len(memory.runtime.vault._awake) <= 3  # type: ignore[attr-defined]
         for n, texts_told in told.items():

@@ -122,6 +122,6 @@ def repeat_writes(server: ServerProcess, promises: WriteOutcomes) -> None:
 
 
 def assert_digestion_ends(server: ServerProcess) -> None:
-    assert server.call_json("POST", PROFILE_PATH + "/settle", params={"timeout": 60}) == {"settled": True}
+    server.settle(PROFILE_PATH)
     stats = server.call_json("GET", PROFILE_PATH + "/stats")
     assert (stats["pending"], stats["set_aside"], stats["unembedded"]) == (0, 0, 0)

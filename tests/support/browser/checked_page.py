@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
+from support.waiting import block_until
+
 from .node_packages import UI, missing_packages
 
 if TYPE_CHECKING:
@@ -24,15 +26,23 @@ WAIT_FOR_ANIMATIONS = """
   .filter((each) => each.effect.getComputedTiming().endTime !== Infinity)
   .map((each) => each.finished.catch(() => null))).then(() => null)
 """
+LENGTHEN_TOASTS = """
+const shorter = window.setTimeout;
+window.setTimeout = (act, after, ...given) => shorter(act, after >= 4000 ? 10 * after : after, ...given);
+"""
+"""A word on what just happened goes after seconds; a busy machine may look at it later."""
 TIMEOUT_MS = 120_000
+DESK = {"width": 1280, "height": 860}
+PHONE = {"width": 390, "height": 844}
 
 
 class CheckedPage:
     def __init__(self, browser: Browser, base: str, **context: Any) -> None:
         self.base = base
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **context})
+        self.context = browser.new_context(**{"viewport": DESK, **context})
         self.context.set_default_timeout(TIMEOUT_MS)
         self.context.add_init_script(COLLECT_BREACHES)
+        self.context.add_init_script(LENGTHEN_TOASTS)
         self.wrong: list[str] = []
         self._expected: tuple[str, ...] = ()
         self.page: Page = self.context.new_page()
@@ -59,6 +69,16 @@ class CheckedPage:
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self.context.close()
 
+    def begin_anew(self) -> None:
+        """Leave what the last test opened, changed, kept and noticed."""
+        self.context.set_offline(False)
+        self.page.unroute_all()
+        self.page.goto(f"{self.base}/healthz")
+        self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        self.page.set_viewport_size(DESK)  # type: ignore[arg-type]
+        self.wrong.clear()
+        self._expected = ()
+
     def sign_in(self, token: str) -> None:
         got = self.context.request.post(f"{self.base}/ui/session", data={"token": token}, headers={"origin": self.base})
         assert got.ok, got.text()
@@ -67,6 +87,25 @@ class CheckedPage:
         """Open a page of a profile by its address, such as `memories?kind=fact`."""
         self.page.goto(f"{self.base}/#/p/{space}/{quote(profile, safe='')}/{place}")
         return self.page
+
+    def go_and_listen(self, place: str, profile: str) -> Page:
+        """The same for a profile that was not shown, and wait until the page is told of every change from then on.
+
+        The server says so on the stream of events, in a comment that no script sees.
+        """
+        streams: set[str] = set()
+        begun: set[str] = set()
+        network = self.context.new_cdp_session(self.page)
+        network.send("Network.enable")
+        network.on(
+            "Network.requestWillBeSent", lambda sent: sent["type"] == "EventSource" and streams.add(sent["requestId"])
+        )
+        network.on("Network.dataReceived", lambda received: begun.add(received["requestId"]))
+        page = self.go(place, profile)
+        while not streams & begun:
+            page.wait_for_timeout(10)
+        network.detach()
+        return page
 
     def open(self, fragment: str) -> Page:
         self.page.goto(f"{self.base}/{fragment}")
@@ -87,6 +126,10 @@ class CheckedPage:
         noticed = self.wrong + [f"policy: {each}" for each in self.page.evaluate("window.__breaches")]
         kept = [each for each in noticed if not any(sign in each for sign in self._expected)]
         assert not kept, "\n".join(kept)
+
+    def expect_to_fit_a_phone(self) -> None:
+        self.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+        block_until(lambda: self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
     def expect_accessible(self) -> None:
         """axe finds nothing serious or critical on the page at rest: half faded in, contrast is low."""

@@ -51,13 +51,13 @@ def test_a_document_is_known_by_its_content_whatever_it_is_called(maker: Callabl
         assert all(any(planted.fact in section.text for section in found.sections) for planted in sample.facts)
 
 
-SAME = [pytest.param(maker, marks=pytest.mark.slow) for maker in PICTURES[3:]]
+SAME = [pytest.param(maker, marks=pytest.mark.slow) for maker in PICTURES[2:]]
 """Other spellings of the same picture: the same library unpacks them."""
 
 
 @needs_ocr
 @needs_documents
-@pytest.mark.parametrize("maker", [*PICTURES[:3], *SAME], ids=["scanned pdf", "png", "jpeg", "webp", "gif", "tiff"])
+@pytest.mark.parametrize("maker", [*PICTURES[:2], *SAME], ids=["scanned pdf", "png", "jpeg", "webp", "gif", "tiff"])
 def test_words_in_pictures_are_read(maker: Callable[[], Sample], tmp_path: Path) -> None:
     sample = maker()
     found = parse_bytes(sample.data, tmp_path, sample.name)
@@ -66,14 +66,23 @@ def test_words_in_pictures_are_read(maker: Callable[[], Sample], tmp_path: Path)
         assert [section.page for section in found.sections if planted.fact in section.text] == [planted.page]
 
 
+CELLAR = "Ключ от подвала висит за дверью."
+
+
+def cellar_page(encoding: str) -> str:
+    return f'<html><head><meta charset="{encoding}"></head><body><p>{CELLAR}</p></body></html>'
+
+
 @needs_documents
 @pytest.mark.parametrize("encoding", ["windows-1251", "koi8-r", "iso-8859-5"])
 def test_a_page_is_read_in_the_encoding_that_it_declares(encoding: str, tmp_path: Path) -> None:
-    text = "Ключ от подвала висит за дверью."
-    page = f'<html><head><meta charset="{encoding}"></head><body><p>{text}</p></body></html>'
-    assert text in parse_bytes(page.encode(encoding), tmp_path).text
-    for lie in ("no-such-thing", "rot13", "utf-8", "base64"):
-        assert parse_bytes(page.replace(encoding, lie).encode(encoding), tmp_path).error is None
+    assert CELLAR in parse_bytes(cellar_page(encoding).encode(encoding), tmp_path).text
+
+
+@needs_documents
+@pytest.mark.parametrize("lie", ["no-such-thing", "rot13", "utf-8", "base64"])
+def test_a_page_that_declares_another_encoding_is_read_somehow(lie: str, tmp_path: Path) -> None:
+    assert parse_bytes(cellar_page(lie).encode("koi8-r"), tmp_path).error is None
 
 
 @needs_documents
