@@ -114,7 +114,9 @@ class _DirectionTable:
         rows = self._row_of.take(ids)
         if (rows < 0).any():
             with self._lock:
-                self._add(np.unique(ids[self._row_of.take(ids) < 0]))
+                missing = np.zeros(len(self._row_of), bool)
+                missing[ids] = True
+                self._add(np.flatnonzero(missing & (self._row_of < 0)))
             rows = self._row_of.take(ids)
         return self._rows.take(rows, axis=0)
 

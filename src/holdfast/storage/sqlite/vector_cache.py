@@ -278,16 +278,15 @@ class VectorCache:
         if len(self.n) <= vectors.MAX_EXACT_ROWS:
             self._load_vectors(db, 0, NEVER)
             return
-        numbers = []
+        missing = np.zeros(int(self.n[-1]) // BLOCK_PARTS + 1, bool)
+        missing[self.n // BLOCK_PARTS] = True
         for number, rows in _load_blocks(db, self.model):
             first, last = np.searchsorted(self.n, (number * BLOCK_PARTS, (number + 1) * BLOCK_PARTS))
             known = rows if last - first == BLOCK_PARTS else rows[self.n[first:last] % BLOCK_PARTS]
             self._matrix_of(rows.shape[1]).put_quantised(slice(first, last), known)
-            numbers.append(number)
-        missing = np.setdiff1d(self.n // BLOCK_PARTS, numbers)
-        for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
-            if len(run):
-                self._load_vectors(db, int(run[0]) * BLOCK_PARTS, (int(run[-1]) + 1) * BLOCK_PARTS)
+            missing[number] = False
+        for number in np.flatnonzero(missing).tolist():
+            self._load_vectors(db, number * BLOCK_PARTS, (number + 1) * BLOCK_PARTS)
 
     def _load_vectors(self, db: apsw.Connection, first: int, end: int) -> None:
         """Read the vectors of the parts from `first` up to `end`."""
