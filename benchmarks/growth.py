@@ -4,7 +4,9 @@ Profiles are written under steady traffic: some at a time, in turns of ten messa
 Embeddings are potion's, every tenth message becomes a memory, and digestion, resting and closing run as in a server. At
 each size: CPU of the process for one message, with everything that it causes until its profile rests, and how long
 searches take during the traffic and without it. Then the folder is opened by new processes, one of them after another
-was killed with work to do, and checked, copied and listed. CPU is of all threads, user and system.
+was killed with work to do, and checked, copied and listed. CPU is of all threads, user and system. How much of it a
+busy machine takes changes by the minute: so, at each size, some profiles are written to this folder and as many to an
+empty one in turns, and their ratio tells what the size costs.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import platform
 import random
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -39,7 +42,7 @@ from holdfast.service.profile.local import LocalProfile
 from holdfast.service.wiring import load_modules
 
 NAMESPACE = "bench"
-SIZES = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+SIZES = (100, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 WRITTEN_AT_ONCE, TURN_MESSAGES = 20, 10
 HOT_PROFILES = 20
 """The first ones, which are searched, as those in use are."""
@@ -47,7 +50,9 @@ MESSAGES_PER_SEARCH = 20
 IDLE_SEARCHES = 200
 REST_SECONDS = 8.0
 """How long to wait until every profile rests: the worker waits for five seconds."""
-BACKLOG_PROFILES, BACKLOG_MESSAGES = 200, 10
+BACKLOG_PROFILES = 200
+COMPARISONS = 3
+"""How often a group of profiles is written to the folder and one to an empty folder."""
 
 
 class EveryTenth:
@@ -90,6 +95,10 @@ class Stage:
 
     profiles: int
     cpu_per_message: float
+    in_empty_folder: float
+    """The same in an empty folder, in turns with the last profiles of this stage."""
+    ratio: float
+    """What a message costs in this folder, as a multiple of that."""
     busy: Latency
     idle: Latency
     idle_cpu: float
@@ -152,19 +161,43 @@ async def write_profiles(memory: AsyncHoldfast, numbers: range, messages: int, h
     return seconds
 
 
-async def grow(memory: AsyncHoldfast, numbers: range, messages: int) -> Stage:
+async def cpu_of_writing(memory: AsyncHoldfast, numbers: range, messages: int) -> float:
+    """CPU milliseconds of each message of these profiles, until the profiles rest."""
     start = time.process_time()
-    busy = await write_profiles(memory, numbers, messages, HOT_PROFILES)
+    await write_profiles(memory, numbers, messages, WRITTEN_AT_ONCE)
     await asyncio.sleep(REST_SECONDS)
-    cpu = (time.process_time() - start) / (len(numbers) * messages) * 1e3
-    dice = random.Random(numbers.stop)
+    return (time.process_time() - start) / (len(numbers) * messages) * 1e3
+
+
+async def compare(memory: AsyncHoldfast, numbers: range, messages: int) -> tuple[float, float]:
+    """CPU milliseconds of a message in this folder and in an empty one, in turns."""
+    here, there = [], []
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
+        control = await open_folder(Path(folder))
+        await write_profiles(control, range(WRITTEN_AT_ONCE), messages, 1)
+        for n, first in enumerate(range(numbers.start, numbers.stop, WRITTEN_AT_ONCE), 1):
+            place = n * WRITTEN_AT_ONCE
+            here.append(await cpu_of_writing(memory, range(first, first + WRITTEN_AT_ONCE), messages))
+            there.append(await cpu_of_writing(control, range(place, place + WRITTEN_AT_ONCE), messages))
+        await control.close()
+    return statistics.mean(here), statistics.mean(there)
+
+
+async def grow(memory: AsyncHoldfast, numbers: range, messages: int) -> Stage:
+    compared = range(numbers.stop - COMPARISONS * WRITTEN_AT_ONCE, numbers.stop)
+    busy = await write_profiles(memory, range(numbers.start, compared.start), messages, HOT_PROFILES)
+    await asyncio.sleep(REST_SECONDS)
     for n in range(HOT_PROFILES):
         await profile_of(memory, n).search(QUESTIONS[n])
+    dice = random.Random(numbers.stop)
     start = time.process_time()
     idle = [await timed_search(memory, dice, HOT_PROFILES) for _ in range(IDLE_SEARCHES)]
     idle_cpu = (time.process_time() - start) / IDLE_SEARCHES * 1e3
+    here, there = await compare(memory, compared, messages)
     files = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else -1
-    return Stage(numbers.stop, cpu, Latency.of(busy), Latency.of(idle), idle_cpu, resident(), files)
+    return Stage(
+        numbers.stop, here, there, here / there, Latency.of(busy), Latency.of(idle), idle_cpu, resident(), files
+    )
 
 
 async def fill(folder: Path, profiles: int, messages: int) -> tuple[list[Stage], dict[str, float]]:
@@ -245,13 +278,14 @@ def command_cpu(*arguments: str, folder: Path) -> float:
 
 def stage_table(stages: list[Stage]) -> list[str]:
     lines = [
-        "| profiles | CPU ms a message | search beside it, p50 / p95 ms | search without, p50 / p95 ms | ratio of p95 "
-        "| CPU ms a search | resident MB | open files |",
-        "|---|---|---|---|---|---|---|---|",
+        "| profiles | CPU ms a message | in an empty folder | ratio | search beside it, p50 / p95 ms | search without, "
+        "p50 / p95 ms | ratio of p95 | CPU ms a search | resident MB | open files |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for each in stages:
         lines.append(
-            f"| {each.profiles:,} | {each.cpu_per_message:.2f} | {each.busy.p50:.1f} / {each.busy.p95:.1f} | "
+            f"| {each.profiles:,} | {each.cpu_per_message:.2f} | {each.in_empty_folder:.2f} | {each.ratio:.2f} | "
+            f"{each.busy.p50:.1f} / {each.busy.p95:.1f} | "
             f"{each.idle.p50:.1f} / {each.idle.p95:.1f} | {each.busy.p95 / each.idle.p95:.1f} | {each.idle_cpu:.1f} | "
             f"{each.resident:,.0f} | {each.open_files} |"
         )
@@ -265,7 +299,7 @@ def report(folder: Path, profiles: int, messages: int) -> str:
     first = run_child("first-search", folder)
     run_child("leave-backlog", folder)
     resumed = run_child("resume", folder)
-    left = BACKLOG_PROFILES * BACKLOG_MESSAGES
+    left = BACKLOG_PROFILES * TURN_MESSAGES
     doctor = command_cpu("doctor", folder=folder)
     with tempfile.TemporaryDirectory() as copy:
         backup = command_cpu("backup", f"{copy}/copy", folder=folder)
@@ -293,8 +327,9 @@ def report(folder: Path, profiles: int, messages: int) -> str:
             f"{platform.python_version()}, {os.cpu_count()} cores, embedder `potion`, every tenth message a memory. "
             f"{WRITTEN_AT_ONCE} profiles at a time are written in turns of {TURN_MESSAGES} messages, and for "
             f"{MESSAGES_PER_SEARCH} messages one of {HOT_PROFILES} profiles in use is searched. CPU of a message "
-            "includes its share of these searches, digestion, embedding, and resting and closing its profile. Each row "
-            "is of the profiles added since the row before.",
+            "includes its share of these searches, digestion, embedding, and resting and closing its profile; it was "
+            f"measured with the last {COMPARISONS * WRITTEN_AT_ONCE} profiles of each size, in turns with as many in "
+            "an empty folder.",
             "",
             *stage_table(stages),
             "",
