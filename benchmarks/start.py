@@ -116,6 +116,7 @@ async def fill_folder(folder: Path, count: int) -> None:
 
 async def first_search(folder: Path) -> float:
     load_modules()
+    RandomEmbedder()._vector("")  # loads numpy's random generator
     start = time.process_time()
     memory, profile = await open_folder(folder)
     await profile.search(QUESTIONS[0])

@@ -26,6 +26,7 @@ PLACES: dict[str, dict[str, str]] = {
     "part": {"words": GONE, "tokens": GONE, "model": NOT_SAID, "near": GONE, "data": GONE},
     "posting": {"word": GONE},
     "vector": {"model": NOT_SAID, "data": GONE},
+    "vector_block": {"model": NOT_SAID, "data": REBUILT},
     "word": {"words": GONE, "word": GONE, "rank": NOT_SAID},
     "event": {"type": NOT_SAID, "data": "ids and names are taken out; events that tell of a forgetting keep ids"},
     "once": {

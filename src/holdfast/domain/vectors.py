@@ -30,7 +30,7 @@ class Matrix:
     def __init__(self, rows: Floats) -> None:
         self._count = len(rows)
         self._rows: NDArray[np.float32] | NDArray[np.int8]
-        self._rows = rows if len(rows) <= MAX_EXACT_ROWS or rows.dtype == np.int8 else _quantised_rows(rows)
+        self._rows = rows if len(rows) <= MAX_EXACT_ROWS or rows.dtype == np.int8 else quantised_rows(rows)
 
     @classmethod
     def without_vectors(cls, count: int, dimensions: int) -> Matrix:
@@ -51,8 +51,8 @@ class Matrix:
 
     def append(self, rows: Floats) -> None:
         if self.exact and self._count + len(rows) > MAX_EXACT_ROWS:
-            self._rows = _quantised_rows(self._rows[: self._count].astype(np.float32))
-        added = rows if self.exact else _quantised_rows(rows)
+            self._rows = quantised_rows(self._rows[: self._count].astype(np.float32))
+        added = rows if self.exact else quantised_rows(rows)
         need = self._count + len(rows)
         if need > len(self._rows):
             grown = np.zeros((max(need, len(self._rows) * 3 // 2, 64), rows.shape[1]), self._rows.dtype)
@@ -62,7 +62,11 @@ class Matrix:
         self._count = need
 
     def put(self, at: NDArray[np.int64] | slice, rows: Floats) -> None:
-        self._rows[at] = rows if self.exact else _quantised_rows(rows)
+        self._rows[at] = rows if self.exact else quantised_rows(rows)
+
+    def put_quantised(self, at: slice, rows: NDArray[np.int8]) -> None:
+        """Put rows that are quantised already into a matrix that is."""
+        self._rows[at] = rows
 
     def cosines(self, query: Floats) -> Floats:
         """The cosine of the query with every row; approximate to about 0.004 once the matrix is quantised."""
@@ -70,7 +74,7 @@ class Matrix:
         if self.exact:
             return np.asarray(matrix_product(rows, query), np.float32)
         if (kernel := fast_kernel()) is not None:
-            dots = np.asarray(kernel.cdist(_quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
+            dots = np.asarray(kernel.cdist(quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
             return np.asarray(dots / _scale(len(query)) ** 2, np.float32)
         out = np.empty(self._count, np.float32)
         wide = np.empty((_CHUNK, rows.shape[1]), np.float32)
@@ -102,7 +106,8 @@ def matrix_product(rows: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([steps.reshape(whole, *others.shape[1:]), rows[whole:] @ others])
 
 
-def _quantised_rows(rows: Floats) -> NDArray[np.int8]:
+def quantised_rows(rows: Floats) -> NDArray[np.int8]:
+    """Unit vectors in 8-bit steps, as a large matrix holds them."""
     steps = rows * np.float32(_scale(rows.shape[1]))
     np.rint(steps, out=steps)
     np.clip(steps, -127, 127, out=steps)

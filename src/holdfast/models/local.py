@@ -104,7 +104,7 @@ class ArcticEmbedder:
 
                 path = weights_path("arctic-embed-s/model.onnx")
                 self._loaded = networks.load_session(
-                    "embedder", [path], session_options, lambda options: inference_session(str(path), options)
+                    "embedder", [path], _embedder_options, lambda options: inference_session(str(path), options)
                 )
             return self._loaded
 
@@ -185,6 +185,17 @@ def inference_session(network: str | bytes, options: Any) -> Any:
     from holdfast.models.network_cache import load_onnxruntime
 
     return load_onnxruntime().InferenceSession(network, options, providers=["CPUExecutionProvider"])
+
+
+def _embedder_options() -> Any:
+    from holdfast.models.network_cache import networks
+
+    options = session_options()
+    if networks.few_runs:
+        # To arrange the weights for faster runs takes as long as ten of them. These are integers: the numbers are the
+        # same.
+        options.add_session_config_entry("session.disable_prepacking", "1")
+    return options
 
 
 def session_options() -> Any:

@@ -7,6 +7,7 @@ stored with its index entry, so a search only looks up vectors.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -99,21 +100,45 @@ def vector_table() -> Floats:
     return np.asarray(np.memmap(path, np.float32, "r", start, tuple(about["shape"])))
 
 
+class _DirectionTable:
+    """The directions of the tokens that were asked for: a process that asks once needs a few hundred of all, and room
+    for all costs more than computing them."""
+
+    def __init__(self) -> None:
+        self._row_of = np.full(len(vector_table()), -1, np.int32)
+        self._rows = np.empty((1024, LEADING_DIMENSIONS), np.float32)
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def directions(self, ids: Ints) -> Floats:
+        rows = self._row_of.take(ids)
+        if (rows < 0).any():
+            with self._lock:
+                missing = np.zeros(len(self._row_of), bool)
+                missing[ids] = True
+                self._add(np.flatnonzero(missing & (self._row_of < 0)))
+            rows = self._row_of.take(ids)
+        return self._rows.take(rows, axis=0)
+
+    def _add(self, ids: Ints) -> None:
+        """Other threads read meanwhile: a row is complete before its token names it."""
+        end = self._count + len(ids)
+        if end > len(self._rows):
+            grown = np.empty((max(end, 2 * len(self._rows)), LEADING_DIMENSIONS), np.float32)
+            grown[: self._count] = self._rows[: self._count]
+            self._rows = grown
+        rows = vector_table()[ids, :LEADING_DIMENSIONS]
+        self._rows[self._count : end] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        self._row_of[ids] = np.arange(self._count, end)
+        self._count = end
+
+
+_direction_table = cache(_DirectionTable)
+
+
 def token_directions(ids: Ints) -> Floats:
     """Rows of the table, truncated to the leading dimensions and scaled to length 1."""
-    directions, computed = _computed_directions()
-    if not computed[ids].all():
-        missing = ids[~computed[ids]]
-        rows = vector_table()[missing, :LEADING_DIMENSIONS]
-        directions[missing] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-        computed[missing] = True
-    return directions.take(ids, axis=0)
-
-
-@cache
-def _computed_directions() -> tuple[Floats, NDArray[np.bool_]]:
-    """Directions by token, and which of them were computed: a process that asks once needs a few hundred of all."""
-    return np.zeros((len(vector_table()), LEADING_DIMENSIONS), np.float32), np.zeros(len(vector_table()), bool)
+    return _direction_table().directions(ids)
 
 
 def weights_path(name: str) -> Path:

@@ -94,6 +94,15 @@ async def test_the_embedder_gives_the_same_numbers(folder: Path) -> None:
     assert len(list(folder.rglob(WEIGHTS_FILE))) == 1
 
 
+async def test_the_embedder_of_a_process_with_few_runs_gives_the_same_numbers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["Lisbon", "The user lives in Lisbon, near the river.", "She plays the cello on Tuesdays. " * 20]
+    usual = await ArcticEmbedder().embed(texts)
+    monkeypatch.setattr(networks, "few_runs", True)
+    assert np.array_equal(await ArcticEmbedder().embed(texts), usual)
+
+
 def test_only_what_is_asked_for_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     learned = LearnedWeights("answer_reader")
     everything = load_learned_weights("answer_reader")

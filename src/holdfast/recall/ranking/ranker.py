@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,7 @@ def ranker_version() -> str:
 
 @cache
 def _weights() -> dict[str, Any]:
-    held: dict[str, Any] = json.loads(resources.files(__package__).joinpath("ranker.json").read_text("utf-8"))
+    held: dict[str, Any] = json.loads(Path(__file__).with_name("ranker.json").read_text("utf-8"))
     networks = held["networks"]
     into = np.concatenate([network["in"] for network in networks], axis=1)
     out = np.concatenate([network["out"] for network in networks]) / len(networks)

@@ -10,15 +10,7 @@ import numpy as np
 from holdfast.domain.erasure import Leftovers, RemovedVersion, removed_ids, removed_references
 from holdfast.domain.errors import Conflict
 from holdfast.domain.timestamps import to_micros
-from holdfast.domain.types import (
-    Applied,
-    Change,
-    Forgotten,
-    Memory,
-    Part,
-    Shortened,
-    Supersede,
-)
+from holdfast.domain.types import Applied, Change, Forgotten, Memory, Part, Shortened, Supersede
 from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage import rows
 from holdfast.storage import rows as stored
@@ -27,7 +19,7 @@ from holdfast.storage.sqlite.connection import item_numbers, memory_number, quer
 from holdfast.storage.sqlite.erasure import delete_documents, delete_originals, erase, find_erasure
 from holdfast.storage.sqlite.graph import delete_mentions, scrub_changes
 from holdfast.storage.sqlite.journal import record_change
-from holdfast.storage.sqlite.vector_cache import VectorCache
+from holdfast.storage.sqlite.vector_cache import VectorCache, write_complete_blocks
 
 _MESSAGE_PLACES = ", ".join("?" * len(rows.MESSAGE.split(",")))
 _PLACEHOLDERS = ", ".join("?" * len(rows.MEMORY.split(",")))
@@ -268,6 +260,8 @@ class SqliteChangeWriter:
             )
             if stored:
                 self._vectors.append((stored[0][0], data))
+        if self._vectors:
+            write_complete_blocks(db, self._change.vectors[0].model, [part for part, _ in self._vectors])
 
     def _item(self, db: apsw.Connection, reference: str) -> int | None:
         """The item of a part: message.n, or -memory.n."""

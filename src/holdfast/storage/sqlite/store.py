@@ -75,7 +75,7 @@ class SqliteStore:
             self._embedded_below = {name: n for name, n in self._embedded_below.items() if {name} == models}
         if change.erases:
             clear_text_caches()
-            self._embedded_below.clear()  # row numbers of deleted parts are used again
+            self._embedded_below = {}  # row numbers of deleted parts are used again
             await self._file.scrub()
         return applied
 
@@ -216,10 +216,18 @@ class SqliteStore:
           LEFT JOIN memory ON memory.n = -part.item
          WHERE part.n >= ? AND part.embed AND vector.model IS NOT ? ORDER BY part.n LIMIT ?
         """
-        start = self._embedded_below.get(model, 0)
-        found = await self._file.read(lambda db: query(db, statement, (start, model, limit)))
-        if found:
-            self._embedded_below[model] = found[0][0]
+        below = self._embedded_below  # a write that makes it wrong begins a new one
+        start = below.get(model, 0)
+
+        def load(db: apsw.Connection) -> tuple[list[Row], int]:
+            db.execute("BEGIN")  # one snapshot: a part that is written meanwhile has a higher number
+            try:
+                return query(db, statement, (start, model, limit)), query(db, "SELECT max(n) FROM part")[0][0] or 0
+            finally:
+                db.execute("COMMIT")
+
+        found, last = await self._file.read(load)
+        below[model] = found[0][0] if found else last + 1
         return [Part(item, number, start, stop) for _, item, number, start, stop in found]
 
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
@@ -242,7 +250,8 @@ class SqliteStore:
         return found
 
     async def stats(self, model: str) -> Stats:
-        return await self._file.read(lambda db: _load_stats(db, model))
+        start = self._embedded_below.get(model, 0)
+        return await self._file.read(lambda db: _load_stats(db, model, start))
 
     @property
     def journal(self) -> SqliteJournal:
@@ -352,7 +361,9 @@ def _exact_references(db: apsw.Connection, ids: Sequence[str]) -> list[str]:
     return exact
 
 
-def _load_stats(db: apsw.Connection, model: str) -> Stats:
+def _load_stats(db: apsw.Connection, model: str, first: int) -> Stats:
+    """The counts of a profile; all parts before `first` have their vector."""
+
     def one(sql: str, *bound: Any) -> int:
         return int(query(db, sql, bound)[0][0])
 
@@ -368,8 +379,12 @@ def _load_stats(db: apsw.Connection, model: str) -> Stats:
         pending=one("SELECT count(*) FROM message WHERE state = 'waiting'"),
         failing=one("SELECT count(*) FROM message WHERE state = 'waiting' AND failures > 0"),
         set_aside=one("SELECT count(*) FROM message WHERE state = 'aside'"),
-        unembedded=one("SELECT count(*) FROM part WHERE embed")
-        - one("SELECT count(*) FROM vector JOIN part ON part.n = vector.part WHERE part.embed AND model = ?", model),
+        unembedded=one(
+            "SELECT count(*) FROM part LEFT JOIN vector ON vector.part = part.n "
+            "WHERE part.n >= ? AND part.embed AND vector.model IS NOT ?",
+            first,
+            model,
+        ),
         bytes=one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
         said_on=day_of(query(db, "SELECT created_at / 86400000000, count(*) FROM message GROUP BY 1")),
         written_on=day_of(query(db, "SELECT updated_at / 86400000000, count(*) FROM memory GROUP BY 1")),

@@ -3,11 +3,15 @@ searches read of them and of items, so that a search which finds what earlier on
 
 The cache is loaded at the first search after a file is opened, and every write updates it. Dropping it costs a few
 milliseconds and never changes an answer.
+
+A large profile reads its vectors in blocks: those of 512 adjoining parts in one row, quantised as the cache holds them,
+which is half the bytes and nothing to convert. They are derived from the table `vector`. Triggers delete a block with
+any write to one of its vectors, so that a block which exists is right, and what is forgotten is in none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -15,9 +19,10 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.domain import vectors
 from holdfast.domain.ports.search import MAX_AGENTS, Candidate, CandidateColumns
 from holdfast.domain.types import Change, Floats, Ints, Item
-from holdfast.domain.vectors import Matrix, vector_of_bytes
+from holdfast.domain.vectors import Matrix
 from holdfast.storage.item_cache import CacheMiss
 from holdfast.storage.sqlite.connection import Row, query
 from holdfast.text.tokens import bm25_length_penalty
@@ -33,10 +38,16 @@ Posting = tuple[Ints, NDArray[np.float64], int]
 VECTORS_READ_AT_ONCE = 512
 """How many vectors are decoded at a time: few enough to stay in the second-level cache, which takes a tenth of the time
 that all at once take in a large profile."""
+BLOCK_PARTS = 512
+"""The parts of a block; the triggers in the migration have the same number."""
+MAX_BLOCKS_WRITTEN = 16
+"""How many blocks one write adds: the one that it completes, and some that are missing. Each takes about a
+millisecond."""
 _PARTS = """
-SELECT group_concat(n), group_concat(length * 4 + live * 2 + (item < 0))
-  FROM (SELECT n, length, live, item FROM part ORDER BY n)
+SELECT min(n), max(n), count(*), group_concat(length * 4 + live * 2 + (item < 0))
+  FROM (SELECT n, length, live, item FROM part INDEXED BY part_scan ORDER BY n)
 """
+_PART_NUMBERS = "SELECT group_concat(n) FROM (SELECT n FROM part INDEXED BY part_scan ORDER BY n)"
 _AGENTS = """
 WITH RECURSIVE known (agent) AS (
   SELECT min(agent) FROM {table} WHERE agent IS NOT NULL
@@ -138,7 +149,10 @@ class VectorCache:
 
     def __init__(self, db: apsw.Connection, model: str) -> None:
         self.model = model
-        self.n, packed = (parse_integers(column) for column in query(db, _PARTS)[0])
+        first, last, count, flags = query(db, _PARTS)[0]
+        adjoining = not count or last - first == count - 1
+        self.n = np.arange(count) + (first or 0) if adjoining else parse_integers(query(db, _PART_NUMBERS)[0][0])
+        packed = parse_integers(flags)
         self.length, self.live, self.memory = packed >> 2, packed >> 1 & 1, packed & 1
         self.parts = PartTable()
         """The details of parts as read by a search."""
@@ -153,7 +167,9 @@ class VectorCache:
         self._total_length = int(self.length.sum())
         self._length_penalty: NDArray[np.float64] | None = None
         self._dimensions = 0
-        self._matrix = self._load_matrix(db)
+        self._matrix: Matrix | None = None
+        """The vectors; None when no part has one."""
+        self._load_matrix(db)
 
     def __len__(self) -> int:
         return len(self.n)
@@ -244,12 +260,12 @@ class VectorCache:
         if self._matrix is not None:
             self._matrix.append(np.zeros((len(columns), self._dimensions), np.float32))
 
-    def put(self, parts: Ints, vectors: Floats) -> None:
+    def put(self, parts: Ints, values: Floats) -> None:
         """Set the vectors of parts."""
-        if self._matrix is None or vectors.shape[1] != self._dimensions:
-            self._dimensions = vectors.shape[1]
+        if self._matrix is None or values.shape[1] != self._dimensions:
+            self._dimensions = values.shape[1]
             self._matrix = Matrix(np.zeros((len(self.n), self._dimensions), np.float32))
-        self._matrix.put(self.rows(parts), vectors)
+        self._matrix.put(self.rows(parts), values)
 
     def cosines(self, query: Floats) -> Floats:
         """The cosine of each row; zero where a part has no vector."""
@@ -257,21 +273,74 @@ class VectorCache:
             return np.zeros(len(self.n), np.float32)
         return self._matrix.cosines(query)
 
-    def _load_matrix(self, db: apsw.Connection) -> Matrix | None:
-        """The vectors, read once and a few at a time; None when no part has one."""
-        matrix = None
-        stored = iter(db.execute("SELECT part, data FROM vector WHERE model = ? ORDER BY part", (self.model,)))
+    def _load_matrix(self, db: apsw.Connection) -> None:
+        """Read the vectors once: those of a large profile in blocks, the others a few at a time."""
+        if len(self.n) <= vectors.MAX_EXACT_ROWS:
+            self._load_vectors(db, 0, NEVER)
+            return
+        missing = np.zeros(int(self.n[-1]) // BLOCK_PARTS + 1, bool)
+        missing[self.n // BLOCK_PARTS] = True
+        for number, rows in _load_blocks(db, self.model):
+            first, last = np.searchsorted(self.n, (number * BLOCK_PARTS, (number + 1) * BLOCK_PARTS))
+            known = rows if last - first == BLOCK_PARTS else rows[self.n[first:last] % BLOCK_PARTS]
+            self._matrix_of(rows.shape[1]).put_quantised(slice(first, last), known)
+            missing[number] = False
+        for number in np.flatnonzero(missing).tolist():
+            self._load_vectors(db, number * BLOCK_PARTS, (number + 1) * BLOCK_PARTS)
+
+    def _load_vectors(self, db: apsw.Connection, first: int, end: int) -> None:
+        """Read the vectors of the parts from `first` up to `end`."""
+        statement = "SELECT part, data FROM vector WHERE part >= ? AND part < ? AND model = ? ORDER BY part"
+        stored = iter(db.execute(statement, (first, end, self.model)))
         while some := list(islice(stored, VECTORS_READ_AT_ONCE)):
-            values = vector_of_bytes([data for _, data in some])
-            if matrix is None:
-                self._dimensions = values.shape[1]
-                matrix = Matrix.without_vectors(len(self.n), self._dimensions)
+            values = vectors.vector_of_bytes([data for _, data in some])
             rows = self.rows(np.array([part for part, _ in some], np.int64))
             adjoining = int(rows[-1] - rows[0]) == len(rows) - 1
-            matrix.put(slice(rows[0], rows[-1] + 1) if adjoining else rows, values)
-        return matrix
+            self._matrix_of(values.shape[1]).put(slice(rows[0], rows[-1] + 1) if adjoining else rows, values)
+
+    def _matrix_of(self, dimensions: int) -> Matrix:
+        if self._matrix is None:
+            self._dimensions = dimensions
+            self._matrix = Matrix.without_vectors(len(self.n), dimensions)
+        return self._matrix
 
 
 def parse_integers(column: str | int | None) -> Ints:
     """The integers of a group_concat, which is far cheaper than one row for each."""
     return np.fromstring(str(column), np.int64, sep=",") if column is not None else np.zeros(0, np.int64)
+
+
+def _load_blocks(db: apsw.Connection, model: str) -> Iterator[tuple[int, NDArray[np.int8]]]:
+    """The number of each block, and its rows, one for each part that may exist."""
+    for number, data in db.execute("SELECT n, data FROM vector_block WHERE model = ? ORDER BY n", (model,)):
+        yield number, np.frombuffer(data, np.int8).reshape(BLOCK_PARTS, -1)
+
+
+def write_complete_blocks(db: apsw.Connection, model: str, parts: list[int]) -> None:
+    """Write missing blocks, the newest first, when these parts, whose vectors are new, complete one of a large
+    profile."""
+    end = (max(parts) + 1) // BLOCK_PARTS
+    if max(parts) <= vectors.MAX_EXACT_ROWS or end == min(parts) // BLOCK_PARTS:
+        return
+    known = {n for (n,) in query(db, "SELECT n FROM vector_block WHERE model = ?", (model,))}
+    written = 0
+    for number in reversed(range(end)):
+        if number not in known and written < MAX_BLOCKS_WRITTEN:
+            written += _write_block(db, model, number)
+
+
+def _write_block(db: apsw.Connection, model: str, number: int) -> bool:
+    """Write one block; False when none of its parts has a vector."""
+    first = number * BLOCK_PARTS
+    stored = query(
+        db,
+        "SELECT part, data FROM vector WHERE part >= ? AND part < ? AND model = ?",
+        (first, first + BLOCK_PARTS, model),
+    )
+    if not stored:
+        return False
+    values = vectors.quantised_rows(vectors.vector_of_bytes([data for _, data in stored]))
+    rows = np.zeros((BLOCK_PARTS, values.shape[1]), np.int8)
+    rows[[part - first for part, _ in stored]] = values
+    db.execute("INSERT OR REPLACE INTO vector_block VALUES (?, ?, ?)", (number, model, rows.tobytes()))
+    return True

@@ -1,4 +1,4 @@
-"""Contract of a Store: the order of messages."""
+"""Contract of a Store: the order of messages, and the work they wait for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pytest
 
 from holdfast.domain.errors import Conflict
 from holdfast.domain.ports.storage import Store
-from holdfast.testing.conformance.samples import message, written
+from holdfast.domain.types import Change
+from holdfast.testing.conformance.samples import MODEL, message, unit, written
 
 
 class MessagesContract:
@@ -25,3 +26,16 @@ class MessagesContract:
             await store.apply(written(message("two"), follows=("s", 0)))
         await store.apply(written(message("two"), follows=("s", 1)))
         assert [each.content for each in await store.messages("s")] == ["one", "two"]
+
+    async def test_parts_lack_vectors_again_after_all_had_theirs(self, store: Store) -> None:
+        a, b, c = message("a"), message("b"), message("c")
+        await store.apply(written(a, b, vectors=(unit(a.id, 0), unit(b.id, 1))))
+        assert await store.unembedded_parts(MODEL, 9) == []
+        await store.apply(Change(forget=(b.id,)))
+        await store.apply(written(c))
+        assert [part.item for part in await store.unembedded_parts(MODEL, 9)] == [c.id]
+        assert (await store.stats(MODEL)).unembedded == 1
+        await store.apply(Change(vectors=(unit(c.id, 2),)))
+        assert await store.unembedded_parts(MODEL, 9) == []
+        assert (await store.stats(MODEL)).unembedded == 0
+        assert (await store.stats("next/model/8")).unembedded == 2

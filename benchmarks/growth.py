@@ -1,0 +1,368 @@
+"""How a data folder grows: `python -m benchmarks.growth [--profiles N] [--messages M] [--out docs/results/scale.md]`.
+
+Profiles are written under steady traffic: some at a time, in turns of ten messages, while profiles in use are searched.
+Embeddings are potion's, every tenth message becomes a memory, and digestion, resting and closing run as in a server. At
+each size: CPU of the process for one message, with everything that it causes until its profile rests, and how long
+searches take during the traffic and without it. Then the folder is opened by new processes, one of them after another
+was killed with work to do, and checked, copied and listed. CPU is of all threads, user and system. How much of it a
+busy machine takes changes by the minute: so, at each size, some profiles are written to this folder and as many to an
+empty one in turns, and their ratio tells what the size costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import random
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from benchmarks.embedded import QUESTIONS, ROOT, TEXTS, resident
+
+from holdfast import AsyncHoldfast
+from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
+from holdfast.domain.types import Draft, Message
+from holdfast.service.profile.local import LocalProfile
+from holdfast.service.wiring import load_modules
+
+NAMESPACE = "bench"
+SIZES = (100, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+WRITTEN_AT_ONCE, TURN_MESSAGES = 20, 10
+HOT_PROFILES = 20
+"""The first ones, which are searched, as those in use are."""
+MESSAGES_PER_SEARCH = 20
+IDLE_SEARCHES = 200
+REST_SECONDS = 8.0
+"""How long to wait until every profile rests: the worker waits for five seconds."""
+BACKLOG_PROFILES = 200
+COMPARISONS = 3
+"""How often a group of profiles is written to the folder and one to an empty folder."""
+
+
+class EveryTenth:
+    """Makes a memory of every tenth message."""
+
+    name = "bench/1"
+
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: TopicKeyLoader = load_no_topic_keys
+    ) -> list[Draft]:
+        return [Draft("fact", each.content[:200], (each.id,)) for each in messages if each.content.endswith("0)")]
+
+
+class Never(EveryTenth):
+    """Digests nothing, so that work is left."""
+
+    async def extract(
+        self, messages: Sequence[Message], before: Sequence[Message], keys: TopicKeyLoader = load_no_topic_keys
+    ) -> list[Draft]:
+        await asyncio.Event().wait()
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Wall milliseconds of some searches."""
+
+    p50: float
+    p95: float
+
+    @staticmethod
+    def of(seconds: list[float]) -> Latency:
+        ordered = sorted(seconds)
+        return Latency(ordered[len(ordered) // 2] * 1e3, ordered[int(len(ordered) * 0.95)] * 1e3)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What was measured while the folder grew to so many profiles."""
+
+    profiles: int
+    cpu_per_message: float
+    in_empty_folder: float
+    """The same in an empty folder, in turns with the last profiles of this stage."""
+    ratio: float
+    """What a message costs in this folder, as a multiple of that."""
+    busy: Latency
+    idle: Latency
+    idle_cpu: float
+    resident: float
+    open_files: int
+
+
+async def open_folder(folder: Path, extractor: EveryTenth | None = None) -> AsyncHoldfast:
+    return await AsyncHoldfast.open(folder, embedder="potion", extractor=extractor or EveryTenth())
+
+
+def profile_of(memory: AsyncHoldfast, n: int) -> LocalProfile:
+    return memory.profile(NAMESPACE, f"profile {n}")
+
+
+def turn(dice: random.Random, start: int) -> list[dict[str, Any]]:
+    return [
+        {"role": "user" if n % 2 else "assistant", "content": f"{dice.choice(TEXTS)} ({n})"}
+        for n in range(start, start + TURN_MESSAGES)
+    ]
+
+
+async def timed_search(memory: AsyncHoldfast, dice: random.Random, hot: int) -> float:
+    start = time.perf_counter()
+    await profile_of(memory, dice.randrange(hot)).search(dice.choice(QUESTIONS))
+    return time.perf_counter() - start
+
+
+async def write_profiles(memory: AsyncHoldfast, numbers: range, messages: int, hot: int) -> list[float]:
+    """Write these profiles under steady traffic; return how long the searches beside it took."""
+    dice = random.Random(numbers.start)
+    seconds: list[float] = []
+    permits = asyncio.Semaphore(0)
+
+    async def search() -> None:
+        while True:
+            await permits.acquire()
+            seconds.append(await timed_search(memory, dice, hot))
+
+    searching = asyncio.create_task(search())
+    unsettled: deque[LocalProfile] = deque()
+    written = 0
+    for first in range(numbers.start, numbers.stop, WRITTEN_AT_ONCE):
+        for start in range(0, messages, TURN_MESSAGES):
+            for n in range(first, min(first + WRITTEN_AT_ONCE, numbers.stop)):
+                profile = profile_of(memory, n)
+                await profile.ingest(turn(dice, start), session_id=f"s{start // 50}")
+                unsettled.append(profile)
+                written += TURN_MESSAGES
+                if written % MESSAGES_PER_SEARCH == 0:
+                    permits.release()
+                while len(unsettled) > WRITTEN_AT_ONCE:
+                    await unsettled.popleft().settle()
+    for profile in unsettled:
+        await profile.settle()
+    while not permits.locked():  # noqa: ASYNC110  (until the searches are done)
+        await asyncio.sleep(0.01)
+    searching.cancel()
+    await asyncio.gather(searching, return_exceptions=True)
+    return seconds
+
+
+async def cpu_of_writing(memory: AsyncHoldfast, numbers: range, messages: int) -> float:
+    """CPU milliseconds of each message of these profiles, until the profiles rest."""
+    start = time.process_time()
+    await write_profiles(memory, numbers, messages, WRITTEN_AT_ONCE)
+    await asyncio.sleep(REST_SECONDS)
+    return (time.process_time() - start) / (len(numbers) * messages) * 1e3
+
+
+async def compare(memory: AsyncHoldfast, numbers: range, messages: int) -> tuple[float, float]:
+    """CPU milliseconds of a message in this folder and in an empty one, in turns."""
+    here, there = [], []
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
+        control = await open_folder(Path(folder))
+        await write_profiles(control, range(WRITTEN_AT_ONCE), messages, 1)
+        for n, first in enumerate(range(numbers.start, numbers.stop, WRITTEN_AT_ONCE), 1):
+            place = n * WRITTEN_AT_ONCE
+            here.append(await cpu_of_writing(memory, range(first, first + WRITTEN_AT_ONCE), messages))
+            there.append(await cpu_of_writing(control, range(place, place + WRITTEN_AT_ONCE), messages))
+        await control.close()
+    return statistics.mean(here), statistics.mean(there)
+
+
+async def grow(memory: AsyncHoldfast, numbers: range, messages: int) -> Stage:
+    compared = range(numbers.stop - COMPARISONS * WRITTEN_AT_ONCE, numbers.stop)
+    busy = await write_profiles(memory, range(numbers.start, compared.start), messages, HOT_PROFILES)
+    await asyncio.sleep(REST_SECONDS)
+    for n in range(HOT_PROFILES):
+        await profile_of(memory, n).search(QUESTIONS[n])
+    dice = random.Random(numbers.stop)
+    start = time.process_time()
+    idle = [await timed_search(memory, dice, HOT_PROFILES) for _ in range(IDLE_SEARCHES)]
+    idle_cpu = (time.process_time() - start) / IDLE_SEARCHES * 1e3
+    here, there = await compare(memory, compared, messages)
+    files = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else -1
+    return Stage(
+        numbers.stop, here, there, here / there, Latency.of(busy), Latency.of(idle), idle_cpu, resident(), files
+    )
+
+
+async def fill(folder: Path, profiles: int, messages: int) -> tuple[list[Stage], dict[str, float]]:
+    load_modules()
+    memory = await open_folder(folder)
+    await write_profiles(memory, range(HOT_PROFILES), messages, 1)  # loads and fills what a running process has
+    sizes = [HOT_PROFILES, *(size for size in SIZES if size < profiles), profiles]
+    stages = []
+    for before, size in pairwise(sizes):
+        stages.append(await grow(memory, range(before, size), messages))
+        print(stages[-1], file=sys.stderr, flush=True)
+    start = time.process_time()
+    listed = await memory.profiles(NAMESPACE)
+    costs = {"list": (time.process_time() - start) * 1e3}
+    assert len(listed) == profiles
+    start = time.process_time()
+    await memory.runtime.worker.tour()
+    costs["tour"] = (time.process_time() - start) * 1e3
+    start = time.process_time()
+    await memory.close()
+    return stages, costs | {"close": (time.process_time() - start) * 1e3}
+
+
+async def first_search(folder: Path) -> dict[str, float]:
+    load_modules()
+    start, wall = time.process_time(), time.perf_counter()
+    memory = await open_folder(folder)
+    opened = time.process_time() - start
+    await profile_of(memory, 0).search(QUESTIONS[0])
+    found = {"open": opened * 1e3, "first": (time.process_time() - start) * 1e3, "wall": time.perf_counter() - wall}
+    await memory.close()
+    return found
+
+
+async def leave_backlog(folder: Path) -> dict[str, float]:
+    """Write messages that nobody digests, and die."""
+    memory = await open_folder(folder, Never())
+    for n in range(HOT_PROFILES, HOT_PROFILES + BACKLOG_PROFILES):
+        await profile_of(memory, n).ingest(turn(random.Random(n), 10**6), session_id="left")
+    os._exit(0)
+
+
+async def resume(folder: Path) -> dict[str, float]:
+    """Open a folder with a backlog: the first search beside the work, then the work."""
+    load_modules()
+    start, wall = time.process_time(), time.perf_counter()
+    memory = await open_folder(folder)
+    opened = time.perf_counter() - wall
+    await profile_of(memory, 0).search(QUESTIONS[0])
+    first = time.perf_counter() - wall
+    for n in range(HOT_PROFILES, HOT_PROFILES + BACKLOG_PROFILES):
+        await profile_of(memory, n).settle()
+    spent, waited = time.process_time() - start, time.perf_counter() - wall
+    await memory.close()
+    return {"opened": opened, "first": first, "cpu": spent, "wall": waited}
+
+
+CHILDREN = {"first-search": first_search, "leave-backlog": leave_backlog, "resume": resume}
+
+
+def run_child(name: str, folder: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.growth", "--child", name, str(folder)]
+    said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found: dict[str, float] = json.loads(said or "{}")
+    return found
+
+
+def command_cpu(*arguments: str, folder: Path) -> float:
+    """CPU seconds of a command of the command line."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = os.environ | {"HOLDFAST_DATA": str(folder), "HOLDFAST_EMBEDDER": "potion"}
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", *arguments], env=environment, check=True, stdout=subprocess.DEVNULL
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def stage_table(stages: list[Stage]) -> list[str]:
+    lines = [
+        "| profiles | CPU ms a message | in an empty folder | ratio | search beside it, p50 / p95 ms | search without, "
+        "p50 / p95 ms | ratio of p95 | CPU ms a search | resident MB | open files |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for each in stages:
+        lines.append(
+            f"| {each.profiles:,} | {each.cpu_per_message:.2f} | {each.in_empty_folder:.2f} | {each.ratio:.2f} | "
+            f"{each.busy.p50:.1f} / {each.busy.p95:.1f} | "
+            f"{each.idle.p50:.1f} / {each.idle.p95:.1f} | {each.busy.p95 / each.idle.p95:.1f} | {each.idle_cpu:.1f} | "
+            f"{each.resident:,.0f} | {each.open_files} |"
+        )
+    return lines
+
+
+def report(folder: Path, profiles: int, messages: int) -> str:
+    stages, costs = asyncio.run(fill(folder, profiles, messages))
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    count = sum(file.is_file() for file in folder.rglob("*"))
+    first = run_child("first-search", folder)
+    run_child("leave-backlog", folder)
+    resumed = run_child("resume", folder)
+    left = BACKLOG_PROFILES * TURN_MESSAGES
+    doctor = command_cpu("doctor", folder=folder)
+    with tempfile.TemporaryDirectory() as copy:
+        backup = command_cpu("backup", f"{copy}/copy", folder=folder)
+    tour = costs["tour"] / 1e3
+    rows = {
+        "files in the folder": f"{count:,}",
+        "bytes a message": f"{size / profiles / messages:,.0f}",
+        "list the profiles": f"{costs['list']:.0f} ms",
+        "the hourly visit of every profile": f"{tour:.1f} s, {tour / profiles * 1e3:.1f} ms a profile",
+        "close the folder": f"{costs['close']:.0f} ms",
+        "open the folder in a new process": f"{first['open']:.0f} ms",
+        "open it and search once": f"{first['first']:.0f} ms",
+        f"after a kill with {left:,} undigested messages in {BACKLOG_PROFILES} profiles: open, search once": (
+            f"{resumed['first']:.2f} s (wall), {resumed['opened']:.2f} of them to open"
+        ),
+        "until all of them are digested": f"{resumed['cpu']:.1f} s, {resumed['cpu'] / left * 1e3:.1f} ms a message",
+        "`holdfast doctor`": f"{doctor:.1f} s, {doctor / profiles * 1e3:.1f} ms a profile",
+        "`holdfast backup`": f"{backup:.1f} s, {backup / profiles * 1e3:.1f} ms a profile",
+    }
+    return "\n".join(
+        [
+            "# How a data folder grows",
+            "",
+            f"`python -m benchmarks.growth --profiles {profiles} --messages {messages}`, Python "
+            f"{platform.python_version()}, {os.cpu_count()} cores, embedder `potion`, every tenth message a memory. "
+            f"{WRITTEN_AT_ONCE} profiles at a time are written in turns of {TURN_MESSAGES} messages, and for "
+            f"{MESSAGES_PER_SEARCH} messages one of {HOT_PROFILES} profiles in use is searched. CPU of a message "
+            "includes its share of these searches, digestion, embedding, and resting and closing its profile; it was "
+            f"measured with the last {COMPARISONS * WRITTEN_AT_ONCE} profiles of each size, in turns with as many in "
+            "an empty folder. Resident memory and open files are those of the process with both folders open.",
+            "",
+            *stage_table(stages),
+            "",
+            f"With {profiles:,} profiles of {messages} messages, CPU unless marked:",
+            "",
+            "| | |",
+            "|---|---|",
+            *(f"| {name} | {value} |" for name, value in rows.items()),
+            "",
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--profiles", type=int, default=2_000)
+    parser.add_argument("--messages", type=int, default=100)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child is not None:
+        name, folder = given.child
+        print(json.dumps(asyncio.run(CHILDREN[name](Path(folder)))))
+        return
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
+    try:
+        text = report(folder, given.profiles, given.messages)
+    finally:
+        shutil.rmtree(folder)
+    print(text)
+    if given.out is not None:
+        given.out.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
