@@ -149,7 +149,7 @@ def _session_columns(items: CandidateColumns, best: Column, gap: Column, togethe
     relative to the best session's."""
     of = items.session + 1
     alone = of == 0
-    total = np.bincount(of, together)
+    total: Column = np.asarray(np.bincount(of, together), float)
     lexical, meaning = np.zeros(len(total)), np.full(len(total), FAR)
     np.maximum.at(lexical, of, best)
     np.maximum.at(meaning, of, gap)

@@ -47,9 +47,7 @@ def lead(cosines: Sequence[float], model: str) -> float | None:
     return max(top - usual, 0.0)
 
 
-def relevance_among(
-    features: Mapping[str, float], channels: Collection[str], model: str, lead: float | None
-) -> float:
+def relevance_among(features: Mapping[str, float], channels: Collection[str], model: str, lead: float | None) -> float:
     """The probability that a ranked item is about the question, 0 to 1: by itself, and given by how much the nearest
     item stands out. Both must hold: where something is known, the other items are not about it for that reason. It is
     1 for one found by its key."""
