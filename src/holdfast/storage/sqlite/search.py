@@ -103,9 +103,8 @@ def _ranks(
 
 def _best(scores: NDArray[Any], having: NDArray[np.bool_], limit: int) -> Ints:
     """The rows of the highest scores among those `having` one."""
-    among = np.where(having, scores, -np.inf)
-    rows = best_rows(among, limit)
-    return rows[among[rows] > -np.inf]
+    rows = np.flatnonzero(having)
+    return rows[best_rows(scores[rows], limit)]
 
 
 def _rank_by_row(rows: list[int]) -> Channel:
