@@ -21,6 +21,9 @@ MAX_MATRIX_STEP, MAX_VECTOR_STEP = 1 << 18, 9_000
 """Multiplications in one product with a matrix, and with a vector, up to which OpenBLAS uses the calling thread alone.
 A thread that it wakes for more spins for a while afterwards and costs more than it saves in products as small as ours.
 """
+MIN_PLAIN_ROWS = 4_096
+"""Above so many rows, a plain loop takes half the time of BLAS in steps that small; below, the rest of a search takes
+most of it."""
 _CHUNK = 512  # one converted chunk fits into the second-level cache
 _BLOCK = 64
 """How many scores are compared as one before the best are looked for. Chosen by hand."""
@@ -70,7 +73,8 @@ class Matrix:
         """The cosine of the query with every row; approximate to about 0.004 once the matrix is quantised."""
         rows = self._rows[: self._count]
         if self.exact:
-            return np.asarray(np.einsum("ij,j->i", rows, query), np.float32)  # half of BLAS's time, and no thread of it
+            many = len(rows) > MIN_PLAIN_ROWS
+            return np.asarray(np.einsum("ij,j->i", rows, query) if many else matrix_product(rows, query), np.float32)
         if (kernel := fast_kernel()) is not None:
             dots = np.asarray(kernel.cdist(_quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
             return np.asarray(dots / _scale(len(query)) ** 2, np.float32)
