@@ -24,6 +24,7 @@ from holdfast.domain.visibility import Reads, Visibility, validate_agent, valida
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ID, RANDOM, CHECK = 10, 43, 6
 RIGHTS = ("read", "write", "forget", "admin")
+ALL_RIGHTS = frozenset(RIGHTS)
 GRANTABLE_RIGHTS = ("read", "write", "forget")
 MAX_GRANTS = 500
 CREDENTIAL_KINDS = ("admin", "key", "url")
@@ -75,7 +76,7 @@ class Credential:
 
     @property
     def own_rights(self) -> frozenset[str]:
-        return frozenset(RIGHTS) if "admin" in self.rights else self.rights
+        return ALL_RIGHTS if "admin" in self.rights else self.rights
 
     def covers(self, namespace: str | None, profile: str | None) -> bool:
         """Whether its scope includes this place. Grants do not count here."""

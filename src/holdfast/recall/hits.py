@@ -51,8 +51,8 @@ def hit_of(item: Item, found: Hit | None = None, **why: Any) -> Hit:
             pending=item.pending,
             metadata=item.metadata,
         )
-    copied = zip(_MEMORY_FIELDS, _memory_values(item), strict=True)
-    return Hit(**dict(copied), **why, timestamp=item.occurred_at)
+    why.update(zip(_MEMORY_FIELDS, _memory_values(item), strict=True))
+    return Hit(timestamp=item.occurred_at, **why)
 
 
 async def redacted_hits(store: Store, hits: Sequence[Hit], question: str = "") -> list[Hit]:
@@ -109,7 +109,7 @@ def without_wrong_words(hits: Sequence[Hit], drawn: Sequence[Memory], ended: Seq
         if left is not None:
             kept.setdefault(hit.id, replace(hit, content=left, summary=left[:SUMMARY_CHARACTERS]))
         elif right:
-            kept.setdefault(right[0].id, hit_of(right[0], hit))
+            kept.setdefault(right[0].id, hit_of(right[0], hit, relevance=hit.relevance, reasons={}))
     return list(kept.values())
 
 

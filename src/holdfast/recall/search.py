@@ -17,7 +17,7 @@ from holdfast.recall.question.agents import AgentMention, agents_mentioned, may_
 from holdfast.recall.question.analysis import Question, analysed_question
 from holdfast.recall.ranking.features import best_cosines
 from holdfast.recall.ranking.ranker import RankedItem
-from holdfast.recall.ranking.relevance import lead, relevance_among
+from holdfast.recall.ranking.relevance import lead
 from holdfast.recall.ranking.steps import Ranking, SearchModels, ranked_hits, scored_items
 from holdfast.recall.ranking.trust import may_be_about_user
 
@@ -47,8 +47,9 @@ class Searcher:
         with stage("propose"):
             found = await self.store.propose(probe)
             question, found, about = await self._by_agents(probe, question, found)
-        ranking = Ranking(self.store, self.models, question, self.where, self.now, limit)
         with stage("rank"):
+            apart = lead(best_cosines(found).tolist(), self.models.embedder.model)
+            ranking = Ranking(self.store, self.models, question, self.where, self.now, limit, apart)
             order = scored_items(ranking, found)
         with stage("read"):
             await self._read(ranking, order)
@@ -56,12 +57,6 @@ class Searcher:
                 order = [*order, *await self._own_words(probe, ranking, order)]
             ranked = await ranked_hits(ranking, [each for each in order if each.item.id in ranking.items])
             hits = await redacted_hits(self.store, ranked.hits, question.text)
-            model = self.models.embedder.model
-            apart = lead(best_cosines(found).tolist(), model)
-            hits = [
-                replace(hit, relevance=relevance_among(hit, model, apart), reasons=ranked.reasons_of(hit))
-                for hit in hits
-            ]
         if about is not None and about.anything:
             hits = [_by_agent(hit) for hit in hits]
         if is_traced():

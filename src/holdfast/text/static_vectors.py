@@ -61,20 +61,22 @@ def nearness(words: Sequence[str], texts: Sequence[bytes]) -> NDArray[np.float64
 
 def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> NDArray[np.float32]:
     """For each wanted token (a row), the similarity of each text's nearest token."""
-    tokens = np.frombuffer(b"".join([text or b"\0\0" for text in texts]), "<u2").astype(np.intp)
-    sizes = np.maximum(np.array(list(map(len, texts))) // 2, 1)
+    tokens = np.frombuffer(b"".join([text or b"\0\0" for text in texts]), "<u2")
+    sizes = np.maximum(np.fromiter(map(len, texts), np.intp, len(texts)) // 2, 1)
     starts = np.cumsum(sizes) - sizes
-    asked = token_directions(np.array(wanted, np.int64)).T
+    asked = token_directions(np.array(wanted, np.intp)).T
+    # A run of numbers for each wanted token: the maxima in runs take a fifth of the time that those in columns take.
     if len(tokens) <= MAX_SEPARATE_TOKENS:
-        near = matrix_product(token_directions(tokens), asked)
+        near = np.ascontiguousarray(matrix_product(token_directions(tokens.astype(np.intp)), asked).T)
     else:
         in_use = np.zeros(len(vector_table()), bool)
         in_use[tokens] = True
         used = np.flatnonzero(in_use)
-        place = np.empty(len(in_use), np.intp)
+        place = np.empty(len(in_use), np.uint16)
         place[used] = np.arange(len(used))
-        near = matrix_product(token_directions(used), asked).take(place.take(tokens), axis=0)
-    return np.asarray(np.maximum.reduceat(near, starts, axis=0).T)
+        near = np.ascontiguousarray(matrix_product(token_directions(used), asked).T)
+        near = near.take(place.take(tokens), axis=1)
+    return np.asarray(np.maximum.reduceat(near, starts, axis=1))
 
 
 @lru_cache(maxsize=8192)

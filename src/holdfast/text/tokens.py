@@ -81,7 +81,7 @@ def bm25_length_penalty(lengths: NDArray[np.float64], mean_length: float) -> NDA
 
 
 def bm25_saturated(
-    idf: NDArray[np.float64] | float, counts: NDArray[np.float64], length_penalty: NDArray[np.float64]
+    idf: NDArray[np.float64] | float, counts: NDArray[np.float64 | np.uint16], length_penalty: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     return np.asarray(idf * counts * (BM25_K1 + 1) / (counts + length_penalty))
 

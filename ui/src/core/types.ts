@@ -76,7 +76,6 @@ export interface Hit {
   metadata: Record<string, Json>;
   value: Json;
   version: number;
-  features: Record<string, number>;
   reasons: Record<string, number>;
 }
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from holdfast.api.client.call import call, documented_by
+from holdfast.api.client.call import EXPLAINED, call, documented_by
 from holdfast.api.client.request import quoted_segment
 from holdfast.domain.json_codec import decode
 from holdfast.domain.ports.holdfast import Places
@@ -28,13 +28,13 @@ class RemoteAcross(ProfileRecall):
         self._named = [{"namespace": each.namespace, "profile": each.profile} for each in self.profiles]
         self._path = f"/v1/namespaces/{quoted_segment(namespace)}"
 
-    search = call(ProfileRecall.search, "POST", "/search", "hits")
-    recall = call(ProfileRecall.recall, "POST", "/recall")
-    context = call(ProfileRecall.context, "POST", "/context")
+    search = call(ProfileRecall.search, "POST", "/search", "hits", EXPLAINED)
+    recall = call(ProfileRecall.recall, "POST", "/recall", fixed=EXPLAINED)
+    context = call(ProfileRecall.context, "POST", "/context", fixed=EXPLAINED)
 
     @documented_by(ProfileRecall.recall_stream)
     async def recall_stream(self, query: str, **how: Any) -> AsyncIterator[str | Answer]:
-        asked = {"query": query, "profiles": self._named}
+        asked = {"query": query, "profiles": self._named, **EXPLAINED}
         asked |= {name: value for name, value in how.items() if value is not None}
         async for line in self._holdfast.lines(self._path + "/recall/stream", body=asked):
             if line.startswith("data:"):

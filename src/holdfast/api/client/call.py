@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
 from holdfast.api.client.request import header_value, quoted_segment
@@ -17,6 +18,8 @@ from holdfast.domain.timestamps import iso_text, parse_moment
 _TYPE_MODULES = (arguments, credentials, graph, records, reports, results, types, usage, visibility)
 P = ParamSpec("P")
 T = TypeVar("T")
+EXPLAINED = MappingProxyType({"explain": True})
+"""What a request for hits says, so that they have what hits of a local profile have."""
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -32,16 +35,18 @@ def call(
     verb: str,
     path: str,
     within: str | None = None,
+    fixed: Mapping[str, Any] = MappingProxyType({}),
     **renamed: str,
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """Derive a request from a port's method. Arguments that are not in the path go into the body or the query.
 
-    `within` names the field of the response that is the result; `renamed` maps a parameter to its name in the API.
+    `within` names the field of the response that is the result, `fixed` has what every request says, and `renamed` maps
+    a parameter to its name in the API.
     """
 
     async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         passed = _arguments_given(inspect.signature(method), self, args, kwargs)
-        given = {renamed.get(name, name): value for name, value in passed.items()}
+        given = {**fixed, **{renamed.get(name, name): value for name, value in passed.items()}}
         if given.get("as_of") is not None:  # a query string carries text, not numbers
             given["as_of"] = iso_text(parse_moment(given["as_of"], "as_of"))
         headers = {

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.api.client.call import call, documented_by
+from holdfast.api.client.call import EXPLAINED, call, documented_by
 from holdfast.api.client.documents import follow_document, upload
 from holdfast.api.client.request import header_value, profile_path, quoted_segment
 from holdfast.domain import errors
@@ -83,13 +83,13 @@ class RemoteProfile(AsyncProfile):
 
     # recall
 
-    search = call(AsyncProfile.search, "POST", "/search", "hits")
-    recall = call(AsyncProfile.recall, "POST", "/recall")
-    context = call(AsyncProfile.context, "POST", "/context")
+    search = call(AsyncProfile.search, "POST", "/search", "hits", EXPLAINED)
+    recall = call(AsyncProfile.recall, "POST", "/recall", fixed=EXPLAINED)
+    context = call(AsyncProfile.context, "POST", "/context", fixed=EXPLAINED)
 
     @documented_by(AsyncProfile.recall_stream)
     async def recall_stream(self, query: str, **how: Any) -> AsyncIterator[str | Answer]:
-        asked = {"query": query} | {name: value for name, value in how.items() if value is not None}
+        asked = {"query": query, **EXPLAINED} | {name: value for name, value in how.items() if value is not None}
         async for line in self.connection.lines(self.url("/recall/stream"), body=asked):
             if line.startswith("data:"):
                 told = json.loads(line[5:])

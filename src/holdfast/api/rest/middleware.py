@@ -7,7 +7,6 @@ import logging
 import time
 import traceback
 
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,12 +23,13 @@ MAX_SEND_SECONDS = 60.0
 BOOKMARK = "holdfast-bookmark"
 """In the response to a write: the position of the database's log after it. In a read request: the position that the
 read must include, whichever server and replica answers."""
-SAFE = {
-    "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
+SAFE = (
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""Headers of every response that does not set them itself."""
 
 
 class SlowReader(Exception):
@@ -54,11 +54,11 @@ class ServiceMiddleware:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                headers = MutableHeaders(scope=message)
-                for name, value in SAFE.items():
-                    headers.setdefault(name, value)
+                set_here = {name.lower() for name, _ in message["headers"]}
+                headers = [*message["headers"], *(each for each in SAFE if each[0] not in set_here)]
                 if marks is not None and marks.bookmark:
-                    headers[BOOKMARK] = marks.bookmark
+                    headers.append((BOOKMARK.encode(), marks.bookmark.encode()))
+                message["headers"] = headers
                 self._note(scope, message["status"], time.perf_counter() - start)
             try:
                 async with asyncio.timeout(MAX_SEND_SECONDS):

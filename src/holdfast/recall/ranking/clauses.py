@@ -134,8 +134,8 @@ def clauses_of(hit: Hit, known: People) -> list[Clause]:
     mine = _speaker(hit, known)
     last: frozenset[str] = frozenset()
     found = []
-    for text in _clause_texts(_start(hit)):
-        owners = _owners(_subject(text), known, last, mine)
+    for text, subject in _clauses_read(_start(hit)):
+        owners = _owners(subject, known, last, mine)
         last = owners - mine - {SELF} or last
         found.append(Clause(text, owners))
     if hit.key is not None and "." in hit.key and hit.kind != "message":
@@ -173,7 +173,6 @@ class ClauseSubject(NamedTuple):
     also_speaker: bool = False
 
 
-@cached_by_text
 def _subject(text: str) -> ClauseSubject:
     lead = _LEAD.match(text)
     said = text[lead.end() :] if lead else text
@@ -203,8 +202,9 @@ def _owners(subject: ClauseSubject, known: People, last: frozenset[str], mine: f
 
 
 @cached_by_text
-def _clause_texts(text: str) -> tuple[str, ...]:
-    return tuple(_split(text)[:MAX_CLAUSES])
+def _clauses_read(text: str) -> tuple[tuple[str, ClauseSubject], ...]:
+    """The clauses of a text, each with whom it speaks of."""
+    return tuple((clause, _subject(clause)) for clause in _split(text)[:MAX_CLAUSES])
 
 
 def _split(text: str) -> list[str]:

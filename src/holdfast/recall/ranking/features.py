@@ -22,6 +22,8 @@ MAX_POSITION = 1 << 40
 """More than the messages of any session."""
 FAR = -3.0
 """The distance in meaning for an item without a vector; also the lower bound for all others."""
+_NO_NEIGHBOUR = np.array([[0.0], [FAR], [0.0], [0.0], [0.0], [0.0]])
+"""Words, meaning, nearness, whether it asks, length and speaker of a neighbour that is not there."""
 
 
 def feature_columns(question: Question, proposals: Proposals) -> dict[str, Column]:
@@ -30,35 +32,39 @@ def feature_columns(question: Question, proposals: Proposals) -> dict[str, Colum
     count = len(proposals.items)
     named = _named_speakers(question, items)
     lexical = _lexical(question, proposals, {items.speakers[n] for n in named})
+    words, other_words = lexical["words"], lexical["other_words"]
     cosine = _best_part(proposals, np.where(np.isnan(proposals.cosine), -1.0, proposals.cosine), -1.0)
     known = cosine > -1.0
     gap = _distance(cosine, known)
     near = _maxsim(question, proposals)
-    before, after = _neighbours(items)
+    near_top = _relative(near)
     spoken = _speaker_column(items, named)
     asks = items.asks.astype(float)
     length = np.log1p(np.bincount(proposals.of, proposals.length, count))
-    together = lexical["words"] + near / max(float(near.max(initial=0.0)), 1e-9) + np.maximum(1 + gap / 2, 0)
+    before, after = _neighbours(items)
+    beside = np.array([other_words, gap, near, asks, length, spoken])
+    beside = np.concatenate([beside, _NO_NEIGHBOUR], axis=1)  # its last column is that of the index -1
+    of_before, of_after = beside.take(before, axis=1, mode="wrap"), beside[:3].take(after, axis=1, mode="wrap")
     return {
         **lexical,
-        "words_rank": _reciprocal_rank(lexical["words"]),
+        "words_rank": _reciprocal_rank(words),
         "meaning": gap,
-        "meaning_rank": _reciprocal_rank(np.where(known, cosine, -1.0)),
+        "meaning_rank": _reciprocal_rank(cosine),
         "near": near,
-        "near_top": near / max(float(near.max(initial=0.0)), 1e-9),
-        "before_words": _column_at(lexical["other_words"], before),
-        "after_words": _column_at(lexical["other_words"], after),
-        "before_meaning": _column_at(gap, before, FAR),
-        "after_meaning": _column_at(gap, after, FAR),
-        "before_near": _column_at(near, before),
-        "after_near": _column_at(near, after),
-        "before_asks": _column_at(asks, before),
-        "before_length": _column_at(length, before),
+        "near_top": near_top,
+        "before_words": of_before[0],
+        "after_words": of_after[0],
+        "before_meaning": of_before[1],
+        "after_meaning": of_after[1],
+        "before_near": of_before[2],
+        "after_near": of_after[2],
+        "before_asks": of_before[3],
+        "before_length": of_before[4],
         "asks": asks,
         "length": length,
-        **_session_columns(items, lexical["words"], gap, together),
+        **_session_columns(items, words, gap, words + near_top + np.maximum(1 + gap / 2, 0)),
         "speaker": spoken,
-        "before_speaker": _column_at(spoken, before),
+        "before_speaker": of_before[5],
         "has_speaker": (items.speaker >= 0).astype(float),
         "from_user": items.from_user.astype(float),
         "memory": items.memory.astype(float),
@@ -72,7 +78,9 @@ def feature_columns(question: Question, proposals: Proposals) -> dict[str, Colum
 
 def best_cosines(proposals: Proposals) -> Column:
     """Each item's best cosine; 0 when it has none."""
-    return np.maximum(_best_part(proposals, np.nan_to_num(proposals.cosine), 0.0), 0.0)
+    best = np.zeros(len(proposals.items))
+    np.fmax.at(best, proposals.of, proposals.cosine)
+    return best
 
 
 def _distance(cosine: Column, known: NDArray[np.bool_]) -> Column:
@@ -99,12 +107,14 @@ def _lexical(question: Question, proposals: Proposals, named: set[str]) -> dict[
     others = np.array([word not in name_words for word in question.words], bool)
     idf = word_rarity(proposals)
     found = (proposals.counts > 0) * idf
-    best = _best_part(proposals, weight.sum(1))
-    other = _best_part(proposals, weight[:, others].sum(1))
+    words = _relative(_best_part(proposals, weight.sum(1)))
+    coverage = _best_part(proposals, found.sum(1)) / max(float(idf.sum()), 1e-9)
+    if others.all():
+        return {"words": words, "other_words": words, "coverage": coverage, "other_coverage": coverage}
     return {
-        "words": best / max(float(best.max(initial=0.0)), 1e-9),
-        "other_words": other / max(float(other.max(initial=0.0)), 1e-9),
-        "coverage": _best_part(proposals, found.sum(1)) / max(float(idf.sum()), 1e-9),
+        "words": words,
+        "other_words": _relative(_best_part(proposals, weight[:, others].sum(1))),
+        "coverage": coverage,
         "other_coverage": _best_part(proposals, found[:, others].sum(1)) / max(float(idf[others].sum()), 1e-9),
     }
 
@@ -137,14 +147,13 @@ def _speaker_column(items: CandidateColumns, named: list[int]) -> Column:
 def _session_columns(items: CandidateColumns, best: Column, gap: Column, together: Column) -> dict[str, Column]:
     """How good an item's session is: its best item by words and by meaning, and the sum of its items
     relative to the best session's."""
-    places: dict[int, int] = {}
-    of = np.array([places.setdefault(session, len(places)) for session in items.session.tolist()], np.int64)
-    alone = items.session < 0
-    lexical, meaning = np.zeros(len(places)), np.full(len(places), FAR)
+    of = items.session + 1
+    alone = of == 0
+    total: Column = np.asarray(np.bincount(of, together), float)
+    lexical, meaning = np.zeros(len(total)), np.full(len(total), FAR)
     np.maximum.at(lexical, of, best)
     np.maximum.at(meaning, of, gap)
-    total = np.bincount(of, together, len(places))
-    share = total / max(float(total.max(initial=0.0)), 1e-9)
+    share = _relative(total)
     return {
         "session_words": np.where(alone, best, lexical[of]),
         "session_meaning": np.where(alone, gap, meaning[of]),
@@ -186,5 +195,6 @@ def _reciprocal_rank(column: Column) -> Column:
     return np.where(column > 0, 1 / ranks, 0.0)
 
 
-def _column_at(column: Column, places: Ints, missing: float = 0.0) -> Column:
-    return np.where(places < 0, missing, column[places])
+def _relative(column: Column) -> Column:
+    """The values as shares of the highest."""
+    return column / max(float(column.max(initial=0.0)), 1e-9)

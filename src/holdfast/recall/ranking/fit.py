@@ -92,9 +92,8 @@ def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: Near
     question."""
     stems = frozenset(stem for word, _ in sought.about for stem in tokens.tokens(word))
     read = [(n, clause) for n, hit in enumerate(hits) for clause in _likely_clauses(stems, clauses_of(hit, known))]
-    near = _nearness(
-        sought, [f"{clause.text} {_key_words(hits[n])}" for n, clause in read], {} if compared is None else compared
-    )
+    keys = [_key_words(hit) for hit in hits]
+    near = _nearness(sought, [f"{clause.text} {keys[n]}" for n, clause in read], {} if compared is None else compared)
     whole: dict[int, list[float]] = {}
     around: dict[int, str] = {}
     owned = [_ownership(sought, clause, known) for _, clause in read]
@@ -104,9 +103,10 @@ def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: Near
             around[n] = f"{around.get(n, '')} {clause.text}"
     best: dict[int, Fit] = {}
     wanted = Wanted.of(sought)
+    read_hits = [ReadHit.of(sought, hit, known) for hit in hits]
     for (n, clause), row, own in zip(read, near, owned, strict=True):
         lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
-        fit = _clause_fit(wanted, ReadHit(sought, hits[n], known), clause, own, lent, around.get(n, ""))
+        fit = _clause_fit(wanted, read_hits[n], clause, own, lent, around.get(n, ""))
         if n not in best or fit.worth > best[n].worth:
             best[n] = fit
     return [best.get(n, NO_FIT) for n in range(len(hits))]
@@ -220,15 +220,23 @@ class ReadHit(NamedTuple):
     sought: Target
     hit: Hit
     known: People
+    named_here: dict[str, bool]
+    """Each name in the question → whether the hit's text or its speaker has it."""
+
+    @classmethod
+    def of(cls, sought: Target, hit: Hit, known: People) -> ReadHit:
+        if not sought.names:
+            return cls(sought, hit, known, {})
+        text = f"{hit.speaker or ''} {hit.content}".casefold()
+        return cls(sought, hit, known, {name: name in text for name in sought.names})
 
     def tells(self, trait: Trait, text: str) -> bool:
         return _tells(text, trait.name) or bool(trait.key and self.hit.key and trait.key.search(self.hit.key))
 
     def named(self, clause: Clause) -> float:
-        if not self.sought.names:
+        if not self.named_here:
             return 1.0
-        text = f"{self.hit.speaker or ''} {self.hit.content}".casefold()
-        told = [name in text or bool(self.known.meant({name}) & clause.owners) for name in self.sought.names]
+        told = [here or bool(self.known.meant({name}) & clause.owners) for name, here in self.named_here.items()]
         return sum(told) / len(told)
 
     def typed(self, clause: Clause) -> float:

@@ -44,15 +44,20 @@ def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[R
     if not proposals.items:
         return []
     columns = feature_columns(question, proposals)
-    inputs = _inputs(columns)
+    proposed = [n for n, ranks in enumerate(proposals.channels) if ranks]  # the others are context only
+    inputs = _inputs(columns)[proposed]
     scores = _network_scores(inputs)
     columns["cosine"] = best_cosines(proposals)
-    order = [n for n in np.argsort(-scores, kind="stable").tolist() if proposals.channels[n]][:limit]
-    names = list(columns)
-    told = np.round(np.array(list(columns.values()))[:, order].T, 4).tolist()
+    order = np.argsort(-scores, kind="stable")[:limit].tolist()
+    names, values = list(columns), np.array(list(columns.values()))
+    told = values.take([proposed[n] for n in order], axis=1).T.round(4).tolist()
     return [
         RankedItem(
-            proposals.items[n], proposals.channels[n], float(scores[n]), dict(zip(names, row, strict=True)), inputs[n]
+            item=proposals.items[proposed[n]],
+            channels=proposals.channels[proposed[n]],
+            score=float(scores[n]),
+            features=dict(zip(names, row, strict=True)),
+            inputs=inputs[n],
         )
         for n, row in zip(order, told, strict=True)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import mul
 
 from holdfast.domain.results import Hit
@@ -47,23 +47,21 @@ def lead(cosines: Sequence[float], model: str) -> float | None:
     return max(top - usual, 0.0)
 
 
-def relevance_among(hit: Hit, model: str, lead: float | None) -> float:
-    """The probability that this hit is about the question, 0 to 1: by itself, and given by how much the nearest item
-    stands out. Both must hold: where something is known, the other hits are not about it for that reason."""
-    alone = relevance(hit, model)
-    if lead is None or ("key" in hit.channels and not hit.assessment.successor):
-        return alone
-    values = [*(hit.features.get(name, 0.0) for name in ABOUT), lead]
-    return min(alone, round(probability(RELEVANT_AMONG[model], values), 3))
+def relevance_among(features: Mapping[str, float], channels: Collection[str], model: str, lead: float | None) -> float:
+    """The probability that a ranked item is about the question, 0 to 1: by itself, and given by how much the nearest
+    item stands out. Both must hold: where something is known, the other items are not about it for that reason. It is
+    1 for one found by its key."""
+    if "key" in channels:
+        return 1.0
+    values = [features.get(name, 0.0) for name in ABOUT]
+    alone = round(probability(RELEVANT.get(model, RELEVANT_BY_WORDS), values), 3)
+    return alone if lead is None else min(alone, round(probability(RELEVANT_AMONG[model], [*values, lead]), 3))
 
 
 def relevance(hit: Hit, model: str) -> float:
-    """The probability that this hit is about the question, 0 to 1. It is 1 for a hit found by its key. A successor that
-    took the place of a superseded message has that message's relevance."""
-    if "key" in hit.channels and not hit.assessment.successor:
-        return 1.0
-    weights = RELEVANT.get(model, RELEVANT_BY_WORDS)
-    return round(probability(weights, [hit.features.get(name, 0.0) for name in ABOUT]), 3)
+    """The probability that this hit, taken by itself, is about the question. A successor that took the place of a
+    superseded message has that message's relevance."""
+    return relevance_among(hit.features, () if hit.assessment.successor else hit.channels, model, None)
 
 
 def probability(weights: Sequence[float], values: Sequence[float]) -> float:

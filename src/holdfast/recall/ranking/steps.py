@@ -1,7 +1,7 @@
 """Turns proposals into ordered hits. `CANDIDATE_STEPS` and `HIT_STEPS` list every step that changes the order.
 
 The ranker gives each proposed item a score. The candidate steps change scores. Then a memory and the message it was
-drawn from become one hit. The hit steps reorder, cut and replace hits.
+drawn from become one. Hits are made of those that remain. The hit steps reorder, cut and replace hits.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from holdfast.domain.filters import passes
 from holdfast.domain.ports.models import Embedder, Reranker
 from holdfast.domain.ports.search import Proposals
 from holdfast.domain.ports.storage import Store
-from holdfast.domain.results import Assessment, Hit
+from holdfast.domain.results import NOT_ASSESSED, Assessment, Hit
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import SECOND_HAND_TRUST, Floats, Item, Memory, Message, Where
 from holdfast.recall.hits import hit_of, redacted_hits, said_messages, superseded_unseen, without_wrong_words
@@ -23,7 +24,8 @@ from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.fit import NearnessByText
 from holdfast.recall.ranking.ranker import RankedItem, ranked_items, reasons
 from holdfast.recall.ranking.recency import newest_first
-from holdfast.recall.ranking.trust import with_hearsay
+from holdfast.recall.ranking.relevance import relevance_among
+from holdfast.recall.ranking.trust import may_have_hearsay, with_hearsay
 from holdfast.text import tokens
 from holdfast.text.cache import TextCache
 from holdfast.text.redaction import redacted_text
@@ -63,6 +65,8 @@ class Ranking:
     where: Where | None
     now: datetime
     limit: int
+    lead: float | None = None
+    """By how much the nearest proposed item stands out from the others."""
     items: dict[str, Item] = field(default_factory=dict)
     """The ranked items, read from the store."""
     drawn: list[Memory] = field(default_factory=list)
@@ -81,24 +85,39 @@ class RankedHits:
     reasons: dict[str, dict[str, float]]
     """Id of a ranked candidate → the features that decided its rank."""
 
-    def reasons_of(self, hit: Hit) -> dict[str, float]:
-        """The features that decided the rank of a hit; a hit inserted as a successor, or in the place of a message, has
-        none."""
-        if hit.assessment.successor or hit.id not in self.reasons:
-            return {}
-        marks = hit.assessment.marks
-        return {**self.reasons[hit.id], "marks": marks} if marks else self.reasons[hit.id]
-
 
 async def ranked_hits(ranking: Ranking, order: list[RankedItem]) -> RankedHits:
     """Applies every step to the ranker's order."""
     for candidate_step in CANDIDATE_STEPS:
         order = await candidate_step(ranking, order)
-    hits, merged = merge_memory_with_its_message(ranking, order)
+    why = dict(zip([found.item.id for found in order], reasons(order), strict=True))
+    shown, merged = merge_memory_with_its_message(ranking, order)
+    if ranking.models.reranker is None and not may_have_hearsay(ranking.question, _items_of(ranking, shown)):
+        shown = shown[: ranking.limit]  # no step before the cut would change their order
+    hits = [_hit_of_ranked(ranking, found, why[found.item.id]) for found in shown]
     for hit_step in HIT_STEPS:
         hits = await hit_step(ranking, hits)
-    why = zip((found.item.id for found in order), reasons(order), strict=True)
-    return RankedHits(hits, order, merged, dict(why))
+    return RankedHits(hits, order, merged, why)
+
+
+def _items_of(ranking: Ranking, order: Sequence[RankedItem]) -> list[Item]:
+    return [ranking.items[found.item.id] for found in order]
+
+
+def _hit_of_ranked(ranking: Ranking, found: RankedItem, why: dict[str, float]) -> Hit:
+    features, learned = found.features, NOT_ASSESSED
+    if found.marks:
+        features, why = {**features, "marks": found.marks}, {**why, "marks": found.marks}
+        learned = Assessment(marks=found.marks)
+    return hit_of(
+        ranking.items[found.item.id],
+        score=round(found.score, 4),
+        channels=found.channels,
+        features=features,
+        relevance=relevance_among(features, found.channels, ranking.models.embedder.model, ranking.lead),
+        reasons=why,
+        assessment=learned,
+    )
 
 
 def scored_items(ranking: Ranking, proposals: Proposals) -> list[RankedItem]:
@@ -152,23 +171,22 @@ async def lower_tasks_of_ended_sessions(ranking: Ranking, order: list[RankedItem
     return sorted(map(lowered, order), key=lambda found: -found.score)
 
 
-def merge_memory_with_its_message(ranking: Ranking, order: Sequence[RankedItem]) -> tuple[list[Hit], dict[str, str]]:
-    """Merges a memory and the message it was drawn from into one hit, the higher ranked of the two. Also returns which
-    hit each merged item is shown by."""
-    hits: list[Hit] = []
+def merge_memory_with_its_message(
+    ranking: Ranking, order: Sequence[RankedItem]
+) -> tuple[list[RankedItem], dict[str, str]]:
+    """Of a memory and the message it was drawn from, keeps the higher ranked of the two. Also returns which item each
+    other one is shown by."""
+    shown: list[RankedItem] = []
     shown_by: dict[str, str] = {}
     merged: dict[str, str] = {}
-    for found in order:
-        item = ranking.items[found.item.id]
+    for found, item in zip(order, _items_of(ranking, order), strict=True):
         quotes = {item.id} if isinstance(item, Message) else set(item.sources)
         if quotes and quotes <= shown_by.keys():
             merged[item.id] = shown_by[min(quotes)]
             continue
         shown_by |= dict.fromkeys(quotes - shown_by.keys(), item.id)
-        features = {**found.features, "marks": found.marks} if found.marks else found.features
-        score, learned = round(found.score, 4), Assessment(marks=found.marks)
-        hits.append(hit_of(item, score=score, channels=found.channels, features=features, assessment=learned))
-    return hits, merged
+        shown.append(found)
+    return shown, merged
 
 
 async def rerank(ranking: Ranking, hits: list[Hit]) -> list[Hit]:
@@ -252,8 +270,8 @@ def _successor_hit(memory: Memory, hit: Hit) -> Hit:
     features = {**hit.features, "memory": 1.0, "from_user": 0.0}
     if hit.assessment.hearsay and memory.trust not in SECOND_HAND_TRUST:
         hit, features = hit.assessed(hearsay=False), {name: n for name, n in features.items() if name != "hearsay"}
-    found = hit_of(memory, score=hit.score, channels={"key": 1}, features=features, assessment=hit.assessment)
-    return found.assessed(successor=True)
+    why: dict[str, Any] = {"score": hit.score, "relevance": hit.relevance, "assessment": hit.assessment}
+    return hit_of(memory, channels={"key": 1}, features=features, **why).assessed(successor=True)
 
 
 async def put_newer_first(ranking: Ranking, hits: list[Hit]) -> list[Hit]:

@@ -12,11 +12,11 @@ the user's statement answers only in part, and where the question does not say w
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from holdfast.domain.results import Hit
-from holdfast.domain.types import SECOND_HAND_TRUST
+from holdfast.domain.types import SECOND_HAND_TRUST, Item, Message
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.question.target import Target, names_in
 from holdfast.recall.question.traits import NUMBER
@@ -47,10 +47,31 @@ _VALUE = re.compile(r"(?:\b(?:is|are|am|was|were|called|named|with|at)\b|'s|'m|'
 
 def standing(hit: Hit) -> int:
     """Whose word it is: the user's own or written on purpose, an agent's, or that of a document or a tool."""
-    if hit.trust in SECOND_HAND_TRUST:
+    return _standing(hit.trust, hit.role, hit.sources)
+
+
+def _standing(trust: str, role: str | None, sources: Sequence[str]) -> int:
+    if trust in SECOND_HAND_TRUST:
         return SECOND_HAND
-    inferred = hit.trust == "agent" and bool(hit.sources)
-    return AGENT if inferred or hit.role == "assistant" else OWN
+    return AGENT if (trust == "agent" and sources) or role == "assistant" else OWN
+
+
+def _item_standing(item: Item) -> int:
+    """The same for what a hit is made of."""
+    if isinstance(item, Message):
+        return _standing(item.role, item.role, ())
+    return _standing(item.trust, None, item.sources)
+
+
+def may_have_hearsay(question: Question, items: Sequence[Item]) -> bool:
+    """Whether some of these may have to stand after others: False where `with_hearsay` would leave their hits alone."""
+    return _may_have_hearsay(question, set(map(_item_standing, items)))
+
+
+def _may_have_hearsay(question: Question, standings: Set[int]) -> bool:
+    if OWN not in standings or len(standings) == 1 or question.asks_document:
+        return False
+    return SECOND_HAND in standings or (may_be_about_user(question) and not addresses_agent(question))
 
 
 def may_outdate(newer: Hit, older: Hit) -> bool:
@@ -128,15 +149,13 @@ def own_answers(
 
 def with_hearsay(question: Question, hits: list[Hit], model: str, compared: NearnessByText | None = None) -> list[Hit]:
     """The hits, those that may not speak for the user marked and put after the user's statements that answer."""
-    user = [hit for hit in hits if standing(hit) == OWN]
-    if not user or len(user) == len(hits) or question.asks_document:
+    standings = [standing(hit) for hit in hits]
+    if not _may_have_hearsay(question, set(standings)):
         return hits
-    only_agents = all(standing(hit) != SECOND_HAND for hit in hits)
-    if only_agents and (addresses_agent(question) or not may_be_about_user(question)):
-        return hits
+    user = [hit for hit, whose in zip(hits, standings, strict=True) if whose == OWN]
     known = people_in(user)
     about_user = is_about_user(question, known, user)
-    if only_agents and not about_user:
+    if SECOND_HAND not in standings and not about_user:
         return hits  # what an agent said stands
     found = own_answers(question, user, known, model, compared)
     if not found.ids:

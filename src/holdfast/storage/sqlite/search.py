@@ -10,11 +10,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.domain.ports.search import Candidate, Probe, Proposals
+from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats, Ints
 from holdfast.domain.vectors import best_rows, matrix_product, vector_of_bytes
-from holdfast.storage.sqlite.vector_cache import PartDetails, PartTable, Posting, VectorCache, parse_integers, read
+from holdfast.storage.sqlite.vector_cache import PartTable, Posting, VectorCache, parse_integers, read
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.text.tokens import bm25_saturated, bm25_weights, selective_words
 
@@ -23,19 +23,21 @@ NEIGHBOUR_DISTANCE = 1
 MAX_PARTS_READ_AT_ONCE = 20_000
 """Up to this many parts, all postings are read at once: counting them first costs more than reading them. The number
 itself is chosen by hand."""
-MAX_RESCORED = 200
-"""How many of the best approximate cosines are computed exactly. Chosen by hand; not measured."""
+RESCORED_SHARE = 1.5
+"""How many of the best approximate cosines are computed exactly, as a multiple of those that are proposed. Chosen by
+hand: about 20 others lie within five standard errors of the last one, however large a profile is."""
 MAX_TIME_CANDIDATES = 5_000
 """How many parts of a time window are considered. Chosen by hand; not measured."""
 MAX_CACHED_PARTS = 20_000
 """How many parts a vector cache holds the details of before they are dropped. Chosen by hand; not measured."""
 
-_PART_ROWS = """
-SELECT part.n, part.item, part.number, part.tokens, part.asks, message.id, message.session, message.position,
-       message.role, message.speaker, coalesce(message.said_at, message.created_at)
+_PARTS_OF_MESSAGES = """
+SELECT part.n, part.item, part.number, part.tokens, message.id, false, message.session, message.position,
+       message.role, message.speaker, part.asks, coalesce(message.said_at, message.created_at)
   FROM part JOIN message ON message.n = part.item WHERE part.n IN (SELECT value FROM json_each(?1))
-UNION ALL
-SELECT part.n, part.item, part.number, part.tokens, part.asks, memory.id, memory.session, -1, NULL, NULL,
+"""
+_PARTS_OF_MEMORIES = """
+SELECT part.n, part.item, part.number, part.tokens, memory.id, true, memory.session, -1, NULL, NULL, part.asks,
        coalesce(memory.occurred_at, memory.created_at)
   FROM part JOIN memory ON memory.n = -part.item WHERE part.n IN (SELECT value FROM json_each(?1))
 """
@@ -55,7 +57,7 @@ SELECT part.n, group_concat(DISTINCT beside.n)
   JOIN part AS beside ON beside.item = other.n
  WHERE part.n IN (SELECT value FROM json_each(?1)) GROUP BY part.n
 """
-_NO_ROWS, _NO_TIMES = np.zeros(0, np.int64), np.zeros(0)
+_NO_ROWS, _NO_TIMES = np.zeros(0, np.int32), np.zeros(0, np.uint16)
 Channel = dict[int, int]
 """Row → its rank in one channel, 1 is best, in this order."""
 
@@ -69,15 +71,14 @@ def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Pro
     idf = bm25_weights([frequency for *_, frequency in postings], len(cache))
     for each, (rows, times, _) in zip(idf, postings, strict=True):
         weight[rows] += bm25_saturated(each, times, cache.length_penalty[rows])
-    rows = np.flatnonzero((weight > 0) & allowed)
-    by_words = _ranks(cache, rows, weight[rows], probe)
+    by_words = _ranks(weight, (weight > 0) & allowed, cache.memory, probe)
     by_meaning: tuple[Channel, Channel] = ({}, {})
     cosines = None if probe.vector is None else cache.cosines(probe.vector)
     if cosines is not None:
-        rows = np.flatnonzero(allowed & (cosines != 0))
+        having = allowed & (cosines != 0)
         if not cache.exact:
-            cosines = _exact_cosines(db, cache, probe, cosines, rows)
-        by_meaning = _ranks(cache, rows, cosines[rows], probe)
+            cosines = _exact_cosines(db, cache, probe, cosines, having)
+        by_meaning = _ranks(cosines, having, cache.memory, probe)
     messages = by_words[0] | {row: min(rank, by_words[0].get(row, rank)) for row, rank in by_meaning[0].items()}
     channels = {
         "messages": messages,
@@ -89,18 +90,21 @@ def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Pro
     return _proposals(db, cache, probe, postings, cosines, channels)
 
 
-def _ranks(cache: VectorCache, rows: Ints, scores: NDArray[Any], probe: Probe) -> tuple[Channel, Channel]:
-    """The ranks of messages and of memories: separate, so that neither displaces the other."""
-    memory = cache.memory[rows] == 1
+def _ranks(
+    scores: NDArray[Any], having: NDArray[np.bool_], memory: NDArray[np.bool_], probe: Probe
+) -> tuple[Channel, Channel]:
+    """The ranks of messages and of memories among the rows `having` a score: separate, so that neither displaces the
+    other."""
     return (
-        _rank_by_row(_best(rows[~memory], scores[~memory], probe.limit)),
-        _rank_by_row(_best(rows[memory], scores[memory], probe.memories)),
+        _rank_by_row(_best(scores, having & ~memory, probe.limit).tolist()),
+        _rank_by_row(_best(scores, having & memory, probe.memories).tolist()),
     )
 
 
-def _best(rows: Ints, scores: NDArray[Any], limit: int) -> list[int]:
-    found: list[int] = rows[best_rows(scores, limit)].tolist()
-    return found
+def _best(scores: NDArray[Any], having: NDArray[np.bool_], limit: int) -> Ints:
+    """The rows of the highest scores among those `having` one."""
+    rows = np.flatnonzero(having)
+    return rows[best_rows(scores[rows], limit)]
 
 
 def _rank_by_row(rows: list[int]) -> Channel:
@@ -108,7 +112,7 @@ def _rank_by_row(rows: list[int]) -> Channel:
 
 
 def _allowed_mask(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> NDArray[np.bool_]:
-    live = cache.live == 1 if probe.as_of is None else _known_mask(db, cache, to_micros(probe.as_of))
+    live = cache.live.copy() if probe.as_of is None else _known_mask(db, cache, to_micros(probe.as_of))
     now = to_micros(probe.now)
     if cache.may_have_expired(db, now):
         expired = read(
@@ -169,11 +173,11 @@ def _load_posting(db: apsw.Connection | None, cache: VectorCache, word: str) -> 
     changes = np.ones(len(docs) + 1, bool)
     changes[1:-1] = docs[1:] != docs[:-1]
     first = np.flatnonzero(changes)
-    parts, times = docs[first[:-1]], (first[1:] - first[:-1]).astype(float)
+    parts, times = docs[first[:-1]], (first[1:] - first[:-1]).astype(np.uint16)
     rows = cache.rows(parts)
     if len(rows) < len(parts):  # some are of a newer write that the cache does not have yet
         times = times[np.isin(parts, cache.n, assume_unique=True)]
-    posting = rows, times, len(parts)
+    posting = rows.astype(np.int32), times, len(parts)
     cache.add_posting(word, posting)
     return posting
 
@@ -184,12 +188,12 @@ def _load_frequencies(db: apsw.Connection | None, words: tuple[str, ...]) -> dic
     return dict(read(db, f"SELECT term, doc FROM word_count WHERE term IN ({marks})", words))
 
 
-def _exact_cosines(db: apsw.Connection | None, cache: VectorCache, probe: Probe, cosines: Floats, rows: Ints) -> Floats:
+def _exact_cosines(
+    db: apsw.Connection | None, cache: VectorCache, probe: Probe, cosines: Floats, having: NDArray[np.bool_]
+) -> Floats:
     """Exact cosines for the best of an approximate scan."""
-    for memory in (0, 1):
-        same_kind = rows[cache.memory[rows] == memory]
-        top = same_kind[best_rows(cosines[same_kind], MAX_RESCORED)]
-        parts = _json_array(cache.n[top])
+    for among, limit in ((having & ~cache.memory, probe.limit), (having & cache.memory, probe.memories)):
+        parts = _json_array(cache.n[_best(cosines, among, int(limit * RESCORED_SHARE))])
         stored = read(
             db,
             "SELECT part, data FROM vector WHERE model = ? AND part IN (SELECT value FROM json_each(?)) ORDER BY part",
@@ -284,10 +288,10 @@ def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: list[int])
     if missing:
         if len(cache.parts) > MAX_CACHED_PARTS:
             cache.parts, missing = PartTable(), rows
-        for n, item, number, tokens, asks, *about, at in read(db, _PART_ROWS, (_json_array(cache.n[missing]),)):
-            id, session, position, role, speaker = about
-            candidate = Candidate(id, item < 0, session, position, role, speaker, bool(asks), at)
-            cache.parts.put(cache.row(n), PartDetails(item, number, tokens, candidate))
+        listed, memory = np.array(missing, np.int64), cache.memory[missing]
+        for statement, some in ((_PARTS_OF_MESSAGES, listed[~memory]), (_PARTS_OF_MEMORIES, listed[memory])):
+            found = read(db, statement, (_json_array(cache.n[some]),)) if len(some) else []
+            cache.parts.add(cache.rows(np.array([n for n, *_ in found], np.int64)).tolist(), found)
         return [row for row in rows if row in cache.parts]
     return rows
 

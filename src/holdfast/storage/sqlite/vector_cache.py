@@ -27,12 +27,12 @@ from holdfast.storage.item_cache import CacheMiss
 from holdfast.storage.sqlite.connection import Row, query
 from holdfast.text.tokens import bm25_length_penalty
 
-MAX_CACHED_OCCURRENCES = 100_000
-"""How many occurrences of words are held before they are dropped: 1.6 MB. Chosen by hand; not measured."""
+MAX_CACHED_OCCURRENCES = 250_000
+"""How many occurrences of words are held before the oldest are dropped: 1.5 MB. Chosen by hand; not measured."""
 MAX_PARTS_WITH_KNOWN_KEYS = 20_000
 """Up to so many parts, all keys of a profile are held. Chosen by hand; not measured."""
 NEVER = 2**63 - 1
-Posting = tuple[Ints, NDArray[np.float64], int]
+Posting = tuple[NDArray[np.int32], NDArray[np.uint16], int]
 """The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
 
 VECTORS_READ_AT_ONCE = 512
@@ -55,15 +55,6 @@ WITH RECURSIVE known (agent) AS (
 ) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
 """
 _ITEM, _NUMBER, _MEMORY, _SESSION, _POSITION, _FROM_USER, _SPEAKER, _ASKS, _AT = range(9)
-
-
-class PartDetails(NamedTuple):
-    """What is read of one part."""
-
-    item: int
-    number: int
-    tokens: bytes
-    candidate: Candidate
 
 
 class FoundParts(NamedTuple):
@@ -94,19 +85,23 @@ class PartTable:
     def __contains__(self, row: int) -> bool:
         return row in self._places
 
-    def put(self, row: int, part: PartDetails) -> None:
-        about, place = part.candidate, len(self._places)
-        session = -1 if about.session_id is None else self._sessions.setdefault(about.session_id, len(self._sessions))
-        speaker = -1 if about.speaker is None else self._speakers.setdefault(about.speaker, len(self._speakers))
-        if place == len(self._numbers):
+    def add(self, rows: Sequence[int], parts: Sequence[Row]) -> None:
+        """Add the parts of these rows: item, number and tokens of each after its own number, then the fields of its
+        item as a candidate has them."""
+        first, stop = len(self._places), len(self._places) + len(rows)
+        self._places.update(zip(rows, range(first, stop), strict=True))
+        while stop > len(self._numbers):
             self._numbers = np.concatenate([self._numbers, np.zeros_like(self._numbers)])
-        self._numbers[place] = (
-            part.item, part.number, about.memory, session, about.position, about.role == "user", speaker, about.asks,
-            about.at,
-        )  # fmt: skip
-        self._places[row] = place
-        self._tokens.append(part.tokens)
-        self._candidates.append(about)
+        numbers = []
+        for _, item, number, tokens, id, memory, session, position, role, speaker, asks, at in parts:
+            numbers.append((
+                item, number, memory, _number_of(session, self._sessions), position, role == "user",
+                _number_of(speaker, self._speakers), asks, at,
+            ))  # fmt: skip
+            self._tokens.append(tokens)
+            self._candidates.append(Candidate(id, bool(memory), session, position, role, speaker, bool(asks), at))
+        if numbers:
+            self._numbers[first:stop] = numbers
 
     def found(self, rows: Sequence[int]) -> FoundParts:
         """The parts of these rows, all of which are in the table."""
@@ -137,6 +132,11 @@ class PartTable:
         )
 
 
+def _number_of(name: str | None, known: dict[str, int]) -> int:
+    """The number of a name among the known ones, to which a new one is added; -1 for none."""
+    return -1 if name is None else known.setdefault(name, len(known))
+
+
 def read(db: apsw.Connection | None, sql: str, bound: Sequence[Any] = ()) -> list[Row]:
     """Read what the cache does not have. Raises CacheMiss without a connection."""
     if db is None:
@@ -153,7 +153,7 @@ class VectorCache:
         adjoining = not count or last - first == count - 1
         self.n = np.arange(count) + (first or 0) if adjoining else parse_integers(query(db, _PART_NUMBERS)[0][0])
         packed = parse_integers(flags)
-        self.length, self.live, self.memory = packed >> 2, packed >> 1 & 1, packed & 1
+        self.length, self.live, self.memory = packed >> 2, (packed & 2).astype(bool), (packed & 1).astype(bool)
         self.parts = PartTable()
         """The details of parts as read by a search."""
         self.postings: dict[str, Posting] = {}
@@ -240,11 +240,10 @@ class VectorCache:
             self._next_expiry = None
 
     def add_posting(self, word: str, posting: Posting) -> None:
-        if self._occurrences > MAX_CACHED_OCCURRENCES:
-            self.postings.clear()
-            self._occurrences = 0
         self.postings[word] = posting
         self._occurrences += len(posting[0])
+        while self._occurrences > MAX_CACHED_OCCURRENCES and len(self.postings) > 1:
+            self._occurrences -= len(self.postings.pop(next(iter(self.postings)))[0])
 
     def add(self, parts: Iterable[tuple[int, int, bool, bool]]) -> None:
         """Add new parts, as (n, length, live, memory) in ascending order."""
@@ -255,8 +254,8 @@ class VectorCache:
         self._length_penalty = None
         self.n = np.append(self.n, columns[:, 0])
         self.length = np.append(self.length, columns[:, 1])
-        self.live = np.append(self.live, columns[:, 2])
-        self.memory = np.append(self.memory, columns[:, 3])
+        self.live = np.append(self.live, columns[:, 2] == 1)
+        self.memory = np.append(self.memory, columns[:, 3] == 1)
         if self._matrix is not None:
             self._matrix.append(np.zeros((len(columns), self._dimensions), np.float32))
 

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from holdfast.api.rest import response_models
 from holdfast.api.rest.auth import profile_of, requires
 from holdfast.api.rest.guarded_routes import GuardedRouter
-from holdfast.api.rest.json_response import Body, Json, Moment, Once, encode_json
+from holdfast.api.rest.json_response import Body, Json, Moment, Once, encode_json, found_json, hits_json
 from holdfast.api.rest.request_body import INGEST_LIMIT
 from holdfast.domain.errors import InvalidInput
 from holdfast.domain.json_codec import encode
@@ -110,9 +110,12 @@ class QueryBody(NarrowedBody):
     query: str
     exclude_session: str | None = None
     """Leave out this session, which the caller has in its window, and memories that are based on nothing else."""
+    explain: bool = False
+    """Whether hits have `features`: every number that their rank is based on."""
 
     def asked(self) -> dict[str, Any]:
-        given = {name: getattr(self, name) for name in type(self).model_fields if name not in ("query", "profiles")}
+        others = ("query", "profiles", "explain")
+        given = {name: getattr(self, name) for name in type(self).model_fields if name not in others}
         return {name: value for name, value in given.items() if value is not None}
 
 
@@ -195,14 +198,15 @@ async def remember(request: Request, body: RememberBody, once: Once = None) -> J
 async def search(request: Request, body: SearchBody) -> Json:
     """Search memories and messages, and return the hits ranked by relevance."""
     asked: Any = body.asked()
-    return Json({"hits": await (await profile_of(request)).search(body.query, **asked)})
+    hits = await (await profile_of(request)).search(body.query, **asked)
+    return Json({"hits": hits_json(hits, body.explain)})
 
 
 @router.post(OF + "/recall", dependencies=[Depends(requires("read"))], response_model=Answer)
 async def recall(request: Request, body: RecallBody) -> Json:
     """Answer a question from memory, with citations. The answer is empty when nothing supports one."""
     asked: Any = body.asked()
-    return Json(await (await profile_of(request)).recall(body.query, **asked))
+    return Json(found_json(await (await profile_of(request)).recall(body.query, **asked), body.explain))
 
 
 @router.post(OF + "/recall/stream", dependencies=[Depends(requires("read"))], response_class=StreamingResponse)
@@ -213,32 +217,34 @@ async def recall_stream(request: Request, body: RecallBody) -> StreamingResponse
     authoritative: `{"answer": {…}}`.
     """
     asked: Any = body.asked()
-    return await streamed_answer((await profile_of(request)).recall_stream(body.query, **asked))
+    return await streamed_answer((await profile_of(request)).recall_stream(body.query, **asked), body.explain)
 
 
-async def streamed_answer(pieces: AsyncIterator[str | Answer]) -> StreamingResponse:
+async def streamed_answer(pieces: AsyncIterator[str | Answer], explain: bool) -> StreamingResponse:
     first = await anext(pieces)  # an invalid question is an error, not a stream
     return StreamingResponse(
-        _stream_event(first, pieces), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
+        _stream_event(first, pieces, explain), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
     )
 
 
-async def _stream_event(first: str | Answer, pieces: AsyncIterator[str | Answer]) -> AsyncIterator[bytes]:
-    yield _event(first)
+async def _stream_event(
+    first: str | Answer, pieces: AsyncIterator[str | Answer], explain: bool
+) -> AsyncIterator[bytes]:
+    yield _event(first, explain)
     async for piece in pieces:
-        yield _event(piece)
+        yield _event(piece, explain)
 
 
-def _event(piece: str | Answer) -> bytes:
-    name, data = ("text", {"text": piece}) if isinstance(piece, str) else ("answer", {"answer": piece})
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), encode_json(data))
+def _event(piece: str | Answer, explain: bool) -> bytes:
+    data: dict[str, Any] = {"text": piece} if isinstance(piece, str) else {"answer": found_json(piece, explain)}
+    return b"event: %s\ndata: %s\n\n" % (next(iter(data)).encode(), encode_json(data))
 
 
 @router.post(OF + "/context", dependencies=[Depends(requires("read"))], response_model=Context)
 async def context(request: Request, body: ContextBody) -> Json:
     """Return a block of text about a query to paste into a prompt, within a token budget."""
     asked: Any = body.asked()
-    return Json(await (await profile_of(request)).context(body.query, **asked))
+    return Json(found_json(await (await profile_of(request)).context(body.query, **asked), body.explain))
 
 
 @router.get(
