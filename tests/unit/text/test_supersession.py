@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from holdfast import Holdfast
+from holdfast.text.supersession import ComparedStatement, StatementPair, StatementSource, find_superseded
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +73,31 @@ def test_a_day_that_was_corrected_is_the_one_that_is_answered(memory: Holdfast) 
     messages = [{"role": "user", "content": text, "timestamp": f"2026-01-05T{at}:00Z"} for at, text in said]
     profile.ingest(messages, session_id="s", wait=True)
     assert "15 May" in profile.recall("When is the dentist?").answer
+
+
+class CountingReader:
+    """A reader that finds no change, and counts the pairs."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    async def odds(self, pairs: Sequence[StatementPair]) -> list[float]:
+        self.read += len(pairs)
+        return [-5.0] * len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "session", "read"),
+    [
+        ("The user drives a 2014 Civic.", "The user traded the Civic in for a used Leaf.", "s0", 1),
+        ("The user drives a 2014 Civic.", "The user traded the Civic in for a used Leaf.", "s1", 1),
+        ("The user drives a 2014 Civic.", "The bike has a new saddle.", "s0", 0),
+        ("The user drives a 2014 Civic.", "The bike has a new saddle.", "s1", 1),
+    ],
+)
+async def test_a_candidate_is_read_if_it_may_be_superseded(old: str, new: str, session: str, read: int) -> None:
+    reader = CountingReader()
+    known = ComparedStatement("fact", old, "s0", ("m0",))
+    told = ComparedStatement("fact", new, session, ("m1",))
+    assert await find_superseded(told, StatementSource(new), [known], [0.8], set(), reader) == []
+    assert reader.read == read
