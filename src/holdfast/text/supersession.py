@@ -61,10 +61,9 @@ MIN_FURTHER_LOG_ODDS = 3.0
 statements, or one that is known twice. Chosen by hand: with 1.5, twice as many statements ended by mistake."""
 PART_COSINE, _MISSING_COSINE = 0.5, 0.8
 """The cosines used for a part, and for a task, which has no vector: with a lower one, most tasks were not read."""
-MAX_NEEDED_LOG_ODDS, MAX_NEEDED_LOG_ODDS_IN_SESSION = 1.2, 0.0
-"""A candidate is not read if the reader would have to give it higher log-odds than this to supersede it; the second is
-for one of the same session. In 1,945 comparisons of lives, 57 of 100 candidates are read, and 9 are decided otherwise,
-of 275 that supersede."""
+MAX_NEEDED_LOG_ODDS = 1.1
+"""A candidate is not read if the reader would have to give it higher log-odds than this to supersede it. In 1,945
+comparisons of lives, 62 of 100 candidates are read, and 9 are decided otherwise, of 275 that supersede."""
 _READER_SHARE, _NO_OTHER_LOG_ODDS = 0.6, -3.0
 _DECISION_WEIGHTS = np.array([0.73, 0.34, -0.27, -0.5, 0.18])
 """The weights of the reader's log-odds, the network's log-odds, the next best candidate, the number of candidates, and
@@ -196,9 +195,9 @@ def _may_supersede(new: ComparedStatement, old: ComparedStatement, odds: float, 
     """Whether the reader may give a candidate the log-odds that it needs, if no other one is likely."""
     by_reader, *others = _DECISION_WEIGHTS
     given = np.dot(others, (_log_odds(odds), _NO_OTHER_LOG_ODDS, np.log(crowd), 1.0))
-    needed = (_log_odds(_needed_probability(new, old)) - given) / by_reader
-    together = old.session_id == new.session_id
-    return bool(needed <= (MAX_NEEDED_LOG_ODDS_IN_SESSION if together else MAX_NEEDED_LOG_ODDS))
+    least = min(_needed_probability(new, old), MIN_SUPERSEDED_PROBABILITY)  # the reader knows which events end a fact
+    needed = (_log_odds(least) - given) / by_reader
+    return bool(needed <= MAX_NEEDED_LOG_ODDS)
 
 
 def decision_features(

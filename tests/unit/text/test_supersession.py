@@ -86,18 +86,11 @@ class CountingReader:
         return [-5.0] * len(pairs)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "session", "read"),
-    [
-        ("The user drives a 2014 Civic.", "The user traded the Civic in for a used Leaf.", "s0", 1),
-        ("The user drives a 2014 Civic.", "The user traded the Civic in for a used Leaf.", "s1", 1),
-        ("The user drives a 2014 Civic.", "The bike has a new saddle.", "s0", 0),
-        ("The user drives a 2014 Civic.", "The bike has a new saddle.", "s1", 1),
-    ],
-)
-async def test_a_candidate_is_read_if_it_may_be_superseded(old: str, new: str, session: str, read: int) -> None:
-    reader = CountingReader()
-    known = ComparedStatement("fact", old, "s0", ("m0",))
-    told = ComparedStatement("fact", new, session, ("m1",))
-    assert await find_superseded(told, StatementSource(new), [known], [0.8], set(), reader) == []
+@pytest.mark.parametrize(("others", "read"), [(0, 1), (15, 0)])
+async def test_an_unlikely_candidate_is_read_if_there_are_few(others: int, read: int) -> None:
+    reader, new = CountingReader(), "The user's car is insured with Allianz."
+    known = [ComparedStatement("fact", "The user's bike is red.", "s0", ("m0",))]
+    known += [ComparedStatement("fact", "The user plays chess.", "s0", ("m1",))] * others
+    told = ComparedStatement("fact", new, "s1", ("m2",))
+    assert await find_superseded(told, StatementSource(new), known, [0.75, *[0.6] * others], set(), reader) == []
     assert reader.read == read
