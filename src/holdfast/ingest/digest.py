@@ -271,6 +271,7 @@ async def _write_memories(
             drafts, known = [replace(draft, key=None, contested=draft.key) for draft in drafts], KnownMemories()
         change = reconcile(drafts, known, messages, now=work.now, extractor=extraction.by)
         change = replace(change, memories=tuple(_with_expiry(work, each) for each in change.memories))
+        change = replace(change, vectors=_known_vectors(change, known.vectors, work.embedder.model))
         change = replace(change, sources=(*change.sources, *repeated), lease=work.now + work.lease)
         if extraction.failure is None:
             change = replace(change, settle=tuple(each.id for each in claimed))
@@ -284,6 +285,13 @@ async def _write_memories(
         except Conflict:
             if attempt == MAX_CONFLICT_RETRIES:
                 raise
+
+
+def _known_vectors(change: Change, vectors: Mapping[str, Floats], model: str) -> tuple[Vector, ...]:
+    """The vectors of the memories whose text was embedded already, to compare them with known ones."""
+    memories = {memory.ref: memory for memory in change.memories}
+    texts = [(part, passages.embedded_text(memories[part.item], part)) for part in change.parts if part.embed]
+    return tuple(Vector(part.item, part.number, model, vectors[text]) for part, text in texts if text in vectors)
 
 
 def _record_in_trace(claimed: list[Message], change: Change) -> None:

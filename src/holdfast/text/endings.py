@@ -12,6 +12,7 @@ from datetime import datetime
 
 from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Memory
 from holdfast.text import tokens
+from holdfast.text.cache import cached_by_text
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY
 from holdfast.text.lexicon.patterns import ASIDE
 
@@ -117,6 +118,7 @@ class Ending:
     thing: str
 
 
+@cached_by_text
 def ending(text: str) -> Ending | None:
     """What the text says is gone; None when it says nothing of the kind, or only as a possibility."""
     text = ASIDE.sub("", text)

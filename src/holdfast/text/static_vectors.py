@@ -7,6 +7,7 @@ stored with its index entry, so a search only looks up vectors.
 from __future__ import annotations
 
 import json
+import operator
 import threading
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -36,15 +37,37 @@ def token_ids(text: str) -> tuple[bytes, int]:
 
 def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArray[np.float64]:
     """For each text, how near its tokens come to the question's (word, weight) pairs: 0 to 1."""
+    return weighted_nearness(*weighted_tokens(words), texts)
+
+
+def weighted_tokens(words: Sequence[tuple[str, float]]) -> tuple[list[int], list[float]]:
+    """The tokens of (word, weight) pairs, and the share of each in its word's weight."""
     pieces = vocabulary()
-    asked = [(id, weight / len(ids)) for word, weight in words if (ids := pieces.ids(word)) for id in ids]
-    weights = np.array([weight for _, weight in asked])
-    if not texts or not weights.sum():
-        return np.zeros(len(texts))
-    found = np.zeros(len(texts))
-    for weight, near in zip(weights, _nearest([id for id, _ in asked], texts), strict=True):
+    found = [(id, weight / len(ids)) for word, weight in words if (ids := pieces.ids(word)) for id in ids]
+    return [id for id, _ in found], [weight for _, weight in found]
+
+
+def weighted_nearness(ids: Sequence[int], weights: Sequence[float], texts: Sequence[bytes]) -> NDArray[np.float64]:
+    """For each text, how near it comes to these tokens: 0 to 1."""
+    total, found = sum(weights), np.zeros(len(texts))
+    if not texts or not total:
+        return found
+    for weight, near in zip(weights, _nearest(ids, texts), strict=True):
         found += weight * near
-    return np.asarray(found / weights.sum())
+    return np.asarray(found / total)
+
+
+def nearness_of_each(asked: Sequence[tuple[Sequence[int], Sequence[float]]], text: bytes) -> list[float]:
+    """How near one text comes to the tokens of each question, given with their weights: 0 to 1."""
+    ids = [id for each, _ in asked for id in each]
+    near = _nearest(ids, [text])[:, 0].tolist() if ids else []
+    found, start = [], 0
+    for each, weights in asked:
+        total = sum(weights)
+        nearest = near[start : start + len(each)]
+        found.append(sum(map(operator.mul, weights, nearest)) / total if total else 0.0)
+        start += len(each)
+    return found
 
 
 def nearness(words: Sequence[str], texts: Sequence[bytes]) -> NDArray[np.float64]:

@@ -65,6 +65,7 @@ def test_short_texts_are_embedded_together_and_long_ones_by_themselves() -> None
     assert sorted(n for batch in batches for n in batch) == list(range(len(lengths)))
     assert max(len(batch) for batch in batches) == 16
     assert all(len(batch) * max(lengths[n] for n in batch) <= 512 for batch in batches)
+    assert all(max(lengths[n] for n in batch) <= 1.3 * min(lengths[n] for n in batch) for batch in batches)
     assert [0] in batches
     assert [3] in batches
 

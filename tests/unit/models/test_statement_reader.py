@@ -14,6 +14,7 @@ from holdfast.models.local import ArcticEmbedder
 from holdfast.models.reader_network import LAYERS, embedder_weights
 from holdfast.models.rules.judge import ReadableSentence
 from holdfast.text import supersession
+from holdfast.text.ended_parts import find_ended_parts
 from holdfast.text.static_vectors import weights_path
 from holdfast.text.supersession import ComparedStatement, StatementPair, StatementSource
 
@@ -66,7 +67,7 @@ async def test_a_change_is_told_from_a_neighbour(old: str, change: str, neighbou
 )  # fmt: skip
 async def test_the_part_that_ended_is_found(old: str, new: str, ends: str) -> None:
     was, later = ComparedStatement("fact", old, "s1", ("m1",)), ComparedStatement("fact", new, "s2", ("m2",))
-    found = await supersession.find_ended_parts(later, StatementSource(new), was, ArcticEmbedder())
+    found = await find_ended_parts(later, StatementSource(new), was, ArcticEmbedder())
     assert [old[slice(*span)] for span in found] == [ends]
 
 

@@ -38,3 +38,9 @@ def test_a_speaker_is_a_word_of_every_passage_and_stands_before_the_embedded_tex
 def test_a_task_gets_no_vector_and_a_question_is_marked() -> None:
     assert passages.index_parts(memory("call mum", kind="task"))[0].embed is False
     assert passages.index_parts(message("where are you? "))[0].asks is True
+
+
+def test_questions_are_embedded_with_a_memory_if_they_add_words() -> None:
+    lives = memory("The user lives in Porto.", queries=("Where does the user live?", "What is the user's home city?"))
+    (part,) = passages.index_parts(lives)
+    assert passages.embedded_text(lives, part) == "What is the user's home city? The user lives in Porto."

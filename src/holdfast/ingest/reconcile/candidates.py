@@ -19,6 +19,7 @@ from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Floats, Memory, Message, Test, Verdict, fingerprint
 from holdfast.ingest.reconcile.change import KnownMemories, memory_from_draft
 from holdfast.text import supersession, tokens
+from holdfast.text.ended_parts import find_ended_parts
 from holdfast.text.endings import HOME_KEYS, MOVED, ends
 from holdfast.text.similarity import adds_details, restates, updates
 from holdfast.text.task_completion import finishes, leaves_open
@@ -110,6 +111,8 @@ class CandidateFinder:
             if draft.key not in taken and fingerprint(draft.kind, draft.content) not in known.equivalents
         ]
         meanings = await self._meanings(drafts) if loose else [None] * len(drafts)
+        contents = (draft.content for draft in drafts)
+        known.vectors = {text: vector for text, vector in zip(contents, meanings, strict=True) if vector is not None}
         sayings = supersession.statement_sources(messages.values())
         homes = await self._homes() if any(MOVED.fullmatch(draft.content) for draft in loose) else []
         tasks = await self._tasks() if loose else []
@@ -145,7 +148,7 @@ class CandidateFinder:
         by_parts = self.judge is None and bool(old.sources) and draft.trust not in SECOND_HAND_TRUST
         if by_parts and isinstance(self.embedder, supersession.PairReader):
             new = supersession.ComparedStatement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
-            ended = await supersession.find_ended_parts(new, saying, _statement(old), self.embedder)
+            ended = await find_ended_parts(new, saying, _statement(old), self.embedder)
             known.ended_parts[fingerprint(draft.kind, draft.content), old.draft_id] = ended
 
     async def _meanings(self, drafts: Sequence[Draft]) -> list[Floats | None]:

@@ -19,6 +19,7 @@ from holdfast.domain.types import (
     SECOND_HAND_TRUST,
     Change,
     Draft,
+    Floats,
     Memory,
     Message,
     Supersede,
@@ -53,6 +54,8 @@ class KnownMemories:
     """Fingerprints of drafts that lose their key because they are valid alongside the memory that has it."""
     said_at: dict[str, datetime] = field(default_factory=dict)
     """Message id → when it was said, for the sources of the heads and of the drafts."""
+    vectors: dict[str, Floats] = field(default_factory=dict)
+    """What a draft says → its vector, where it was embedded."""
 
     def keeps(self, draft: Draft, memory: Memory) -> bool:
         """Whether a draft becomes a memory: a tentative one does if it ends another."""

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-import numpy as np
-
 from holdfast.domain.ports.models import Embedder
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.types import Draft, Memory, Message
@@ -24,10 +22,9 @@ from holdfast.models.rules.findings.finding import (
 )
 from holdfast.models.rules.findings.topic import topic_draft
 from holdfast.models.rules.judge import (
-    MAX_READ_PROBABILITY,
-    MIN_READ_PROBABILITY,
     ReadableSentence,
     SentenceReader,
+    is_in_doubt,
     judged_finding,
     readable_sentence,
 )
@@ -76,11 +73,7 @@ class RuleExtractor:
     async def _read_doubtful(self, reader: SentenceReader, findings: list[JudgedFinding]) -> bool:
         """Judges again, with the reader, the findings that their words leave in doubt; returns
         False when the reader fails."""
-        doubtful = [
-            n
-            for n, (finding, _, sentence) in enumerate(findings)
-            if finding.confidence >= MIN_READ_PROBABILITY and np.exp(sentence.words[1:]).max() < MAX_READ_PROBABILITY
-        ]
+        doubtful = [n for n, (finding, _, sentence) in enumerate(findings) if is_in_doubt(finding, sentence)]
         try:
             scores = await reader.classes([findings[n][2] for n in doubtful]) if doubtful else []
         except Exception as failure:

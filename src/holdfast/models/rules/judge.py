@@ -27,6 +27,7 @@ from holdfast.models.rules.sentences.clauses import without_leading_fillers
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY, A_MONTH_BUT_MAY
 from holdfast.text.lexicon.kinship import RELATIONS
 from holdfast.text.lexicon.sentences import ENDS
+from holdfast.text.supersession import tells_of_a_change
 
 CLASSES = ("none", "fact", "event", "instruction", "task")
 WEIGHT_SCALE = 100
@@ -48,6 +49,12 @@ MAX_REPLY_WORDS, MAX_CONTEXT_WORDS = 8, 100
 MIN_READ_PROBABILITY, MAX_READ_PROBABILITY = 0.2, 0.9
 """A finding is read when its words alone give it at least the first probability, and no kind as much as the second: the
 others are already decided. Chosen by hand, to save reading; not measured against other values."""
+MIN_UNCHANGED_PROBABILITY = 0.25
+"""The same as the first for a finding that tells of no change, which is kept only if it is likely: of 2,198 findings
+that were read in lives, reading made memories of 2 with less."""
+SURE_PROBABILITY, MIN_KIND_LEAD = 0.9, 1.5
+"""A finding that is at least so probable is not read if the log probability of its kind leads that of any other kind by
+at least so much: of those 2,198, reading changed none of the 354 such. With 0.85, more chit-chat was kept."""
 MIN_BELIEVED_PROBABILITY = 0.1
 """Below this probability by words and reader together, the confidence of a rule that knows its topic counts only half.
 Decision 0008 describes the effect; the value was chosen by hand."""
@@ -106,6 +113,14 @@ def readable_sentence(finding: RuleFinding, setting: SentenceContext) -> Readabl
     return ReadableSentence(
         finding.content, setting.before, setting.message, setting.reply, _log_probabilities(features(finding, setting))
     )
+
+
+def is_in_doubt(finding: RuleFinding, sentence: ReadableSentence) -> bool:
+    """Whether reading may change what the words alone decide about a finding: if it is kept, and as which kind."""
+    least = MIN_READ_PROBABILITY if tells_of_a_change(finding.content) else MIN_UNCHANGED_PROBABILITY
+    next_kind, likely_kind = np.sort(sentence.words[1:])[-2:]
+    decided = finding.confidence >= SURE_PROBABILITY and likely_kind - next_kind >= MIN_KIND_LEAD
+    return finding.confidence >= least and not decided and bool(np.exp(likely_kind) < MAX_READ_PROBABILITY)
 
 
 def judged_finding(finding: RuleFinding, sentence: ReadableSentence, reading: Floats | None = None) -> RuleFinding:

@@ -7,14 +7,16 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from holdfast.domain.ports.models import Extractor
 from holdfast.domain.types import Draft, Floats, Message
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules import RuleExtractor, drafts, redacted_text
-from holdfast.models.rules.findings.finding import UNREAD_CONFIDENCE_SHARE
-from holdfast.models.rules.judge import ReadableSentence
+from holdfast.models.rules.findings.finding import UNREAD_CONFIDENCE_SHARE, RuleFinding
+from holdfast.models.rules.judge import ReadableSentence, is_in_doubt
+from holdfast.models.rules.people.third_person import author_subject
 from holdfast.testing import HashingEmbedder
 
 WEDNESDAY = datetime(2025, 3, 5, 14, 30, tzinfo=UTC)
@@ -554,6 +556,24 @@ async def test_without_a_reader_the_words_decide() -> None:
     plain = messages_from("We use PostgreSQL 16 in production.")
     assert await RuleExtractor(Broken()).extract(plain, []) == drafts(plain)
     assert await RuleExtractor(HashingEmbedder()).extract(plain, []) == drafts(plain)
+
+
+@pytest.mark.parametrize(
+    ("content", "none", "fact", "event", "doubtful"),
+    [
+        ("The user has a boat.", 0.09, 0.86, 0.04, False),
+        ("The user has a boat.", 0.1, 0.5, 0.4, True),
+        ("The user has a boat.", 0.4, 0.55, 0.04, True),
+        ("The user has a boat.", 0.78, 0.17, 0.04, False),
+        ("The user no longer has a boat.", 0.78, 0.17, 0.04, True),
+    ],
+)
+def test_a_finding_is_read_unless_its_words_decide(
+    content: str, none: float, fact: float, event: float, doubtful: bool
+) -> None:
+    words = np.log(np.array([none, fact, event, 0.005, 0.005], np.float32))
+    finding = RuleFinding("fact", "told", author_subject(None), content, 1 - none)
+    assert is_in_doubt(finding, ReadableSentence(content, "", content, "", words)) is doubtful
 
 
 def test_a_short_answer_is_kept_with_its_question() -> None:
