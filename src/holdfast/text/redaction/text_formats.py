@@ -244,9 +244,11 @@ def _inserted_spans(text: str) -> Iterator[Span]:
 
 
 def _prompt_spans(text: str) -> Iterator[Span]:
-    for m in _PROMPT.finditer(text):
+    prompts = [*_PROMPT.finditer(text)]
+    on_console = bool(prompts) and _CONSOLE.search(text) is not None
+    for m in prompts:
         typed = m["v"].rstrip()
-        led = any(map(m["asked"].lower().__contains__, ("sudo", "enter", "type"))) or _CONSOLE.search(text)
+        led = on_console or any(map(m["asked"].lower().__contains__, ("sudo", "enter", "type")))
         first = typed.split()[0]
         plain = values.is_placeholder(typed) or values.is_advice(first) or values.is_said_in_forms(typed)
         if led and not plain and not values.is_expression(typed) and not values.is_reference(typed):
