@@ -12,7 +12,16 @@ from holdfast.domain.results import Hit
 from holdfast.domain.types import Memory
 from holdfast.recall.answer.statements import duration_between, sentence_span
 from holdfast.recall.question.analysis import Question
-from holdfast.text.dates import OPEN_START, OPEN_STOP, Window, meant_window, window_phrase, windows, written_date
+from holdfast.text.dates import (
+    OPEN_START,
+    OPEN_STOP,
+    Window,
+    is_yearly_day,
+    meant_window,
+    window_phrase,
+    windows,
+    written_date,
+)
 from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 
 _NUMBER = re.compile(rf"\b(?:\d[\d,.]*|{A_COMMON_NUMBER})\b", re.I)
@@ -111,6 +120,8 @@ def _dated(question: Question, span: FoundSpan, when: Window | None) -> str:
             return ""
         return f"Said on {span.at.day} {span.at:%B %Y}: {span.sentence}"
     if when.stop.year == OPEN_STOP and when.start.year == OPEN_START:
+        return ""
+    if is_yearly_day(span.sentence, when):
         return ""
     if when.text.casefold().startswith("since "):
         when = replace(when, stop=when.start + timedelta(1))

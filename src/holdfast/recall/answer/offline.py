@@ -82,18 +82,18 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
 
 
 async def _holding_hits(searcher: Searcher, question: Question, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits; in place of a message of which a part has ended, the memories drawn from it that still hold."""
-    outdated = [hit.message_id for hit in hits if hit.message_id is not None and hit.assessment.outdated]
-    if not outdated:
-        return list(hits)
-    drawn = [memory for memory in await searcher.store.resting_on(outdated) if memory.current]
-    holding = []
+    """The hits; before each message, the memories drawn from it that still hold."""
+    messages = [hit.message_id for hit in hits if hit.message_id is not None]
+    drawn = [memory for memory in await searcher.store.resting_on(messages) if memory.current] if messages else []
+    holding: list[Hit] = []
     for hit in hits:
         mine = [hit_of(memory, hit) for memory in drawn if hit.message_id in memory.sources]
         fits = best_fits(question.target, mine, people_in(hits))
-        holding += [
-            each.assessed(outdated=False, older=False, fit=fit.worth) for each, fit in zip(mine, fits, strict=True)
-        ] or [hit]
+        gone = hit.assessment.outdated  # what else the message says may not be older than what ended it
+        for each, fit in zip(mine, fits, strict=True):
+            older = hit.assessment.older and not gone
+            holding.append(each.assessed(outdated=False, older=older, fit=fit.worth))
+        holding.append(hit)
     return holding
 
 

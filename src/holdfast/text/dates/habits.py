@@ -15,7 +15,7 @@ from holdfast.text.lazy_pattern import lazy_pattern
 
 _GAP_OR_EACH = lazy_pattern(r"(?:every|each)\b|.*\b(?:of|in)\s+(?:each|every)\s+month$", re.I | re.S)
 """The texts of windows that stand for the next of many: "every other Monday", "the first Friday of every month"."""
-_AND = rf"(?:{UP_TO}|\s*[,/&]\s*(?:and\s+)?|\s+or\s+)(?:on\s+)?"
+_AND = rf"(?:{UP_TO}|\s*[,/&]\s*(?:and\s+)?|\s+(?:and|or)\s+)(?:on\s+)?"
 _SEVERAL_DAYS = lazy_pattern(rf"\b(?:from\s+)?{A_WEEKDAY}\b(?:{_AND}{A_WEEKDAY}\b)+", re.I)
 _WEEKDAYS = lazy_pattern(rf"(?:from\s+)?{A_WEEKDAY}(?:{_AND}{A_WEEKDAY})*", re.I)
 _STANDING = lazy_pattern(
@@ -33,6 +33,8 @@ _REGULARLY = lazy_pattern(
     re.I,
 )
 _ONE_WEEK = lazy_pattern(r",?\s+(?:(?:of|in)\s+)?(?:this|next|last|the\s+(?:coming|following)|coming)\b|,?\s+\d", re.I)
+_EACH_BEFORE = lazy_pattern(r"\b(?:every|each)\s+$", re.I)
+_PARTS_AFTER = lazy_pattern(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.I)
 _MAX_BEFORE = 60
 
 
@@ -46,7 +48,7 @@ def is_recurring(text: str, start: int, stop: int) -> bool:
     days = next((m.span() for m in near if m.start() <= start and stop <= m.end()), None)
     first, last = days or (start, stop)
     before, after = text[max(0, first - _MAX_BEFORE) : first], text[last : last + _MAX_BEFORE]
-    if days is not None and _HOURS_AFTER.match(after):
+    if _EACH_BEFORE.search(before) or _PARTS_AFTER.match(after) or (days is not None and _HOURS_AFTER.match(after)):
         return True
     if _ONE_WEEK.match(after) or _ONCE.search(before):
         return False

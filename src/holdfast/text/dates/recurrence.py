@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from holdfast.text.dates.context import ExpressionContext
 from holdfast.text.dates.occurrences import nth_weekday
-from holdfast.text.dates.spans import Span, unit_span
+from holdfast.text.dates.spans import Span, Window, unit_span
 from holdfast.text.lexicon.calendar import WEEKDAY_INDEX, WEEKDAYS_LIKE_WORDS
 
 _MONTHS_AHEAD = 6  # a month with a fifth weekday is at most four months away
@@ -26,6 +26,16 @@ _EACH_YEAR = re.compile(rf",?\s+(?:of )?{_EACH}\b", re.I)
 def recurs_yearly(text: str, start: int, stop: int) -> bool:
     """Whether the date written here recurs: "31 March every year", "every 31 March", "each year on 31 March"."""
     return _EACH_YEAR.match(text, stop) is not None or _EVERY.search(text, max(0, start - 40), start) is not None
+
+
+_YEARLY_DAY = re.compile(r"\b(?:birthday|anniversary|name day) is\b", re.I)
+_YEAR = re.compile(r"\d{4}")
+
+
+def is_yearly_day(text: str, day: Window) -> bool:
+    """Whether the text gives a birthday or the like by its day and month: no year is meant."""
+    written = any(map(str.isdigit, day.text)) and not _YEAR.search(day.text)
+    return written and _YEARLY_DAY.search(text) is not None
 
 
 def recurring_span(m: re.Match[str], scene: ExpressionContext) -> Span | None:

@@ -31,7 +31,13 @@ _CONTRACTIONS = [
         ),
         r"\1 is ",
     ),
-    (re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+)'s (?=(?:back|in|at|on|now|away|out|off|gone|from|an?)\b)"), r"\1 is "),
+    (
+        re.compile(
+            r"(?<!St )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bin )\b([A-ZÀ-Þ][a-zà-ÿ]+)'s "
+            r"(?=(?:back|in|at|on|now|away|out|off|gone|from|an?)\b)"
+        ),
+        r"\1 is ",
+    ),
     (re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+)'s (?=(?:got|been|moved|left|quit)\b)"), r"\1 has "),
     (re.compile(r"\b(?:have|has) got (?=an?\b|\w+ (?:kids|children|dogs|cats)\b)", re.I), "have "),
 ]

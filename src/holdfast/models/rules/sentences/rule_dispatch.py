@@ -30,7 +30,7 @@ from holdfast.models.rules.sentences.clauses import (
     is_reported,
     without_leading_fillers,
 )
-from holdfast.text.dates import Window, meant_window, window, windows
+from holdfast.text.dates import Window, is_yearly_day, meant_window, window, windows
 from holdfast.text.endings import ending
 
 _SUPPOSITION = re.compile(r"\b(?:if|suppose|imagine|pretend|let's say|hypothetically)\b", re.I)
@@ -184,6 +184,7 @@ def _findings_in_clause(
     dates = windows(clause, message.said_at)
     if (turned := _with_date_last(clause, dates)) != clause:
         clause, dates = turned, windows(turned, message.said_at)
+    dates = [each for each in dates if not is_yearly_day(clause, each)]
     if to_do := task_finding(clause, participants.author, dates):
         return [to_do]
     is_relevant = bool(_RELEVANT_WORD.search(clause) or participants.is_about_person(clause) or is_proposal(clause))
