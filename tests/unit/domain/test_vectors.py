@@ -48,3 +48,9 @@ def test_a_product_in_steps_is_the_product(count: int, shape: tuple[int, ...]) -
     rows, others = units(count), np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     assert matrix_product(rows, others).shape == (rows @ others).shape
     assert np.allclose(matrix_product(rows, others), rows @ others, atol=1e-5)
+
+
+@pytest.mark.parametrize("limit", [1, 80, 200, 5_000])
+def test_of_many_scores_the_best_are_those_of_a_sort(limit: int) -> None:
+    scores = np.random.default_rng(3).integers(0, 500, 20_050).astype(np.float32)  # many are equal
+    assert best_rows(scores, limit).tolist() == np.argsort(-scores, kind="stable")[:limit].tolist()

@@ -41,10 +41,10 @@ class RankedItem:
 
 def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[RankedItem]:
     """Returns the best proposed items, best first."""
-    if not proposals.items:
+    proposed = [n for n, ranks in enumerate(proposals.channels) if ranks]  # the others are context only
+    if not proposed:
         return []
     columns = feature_columns(question, proposals)
-    proposed = [n for n, ranks in enumerate(proposals.channels) if ranks]  # the others are context only
     inputs = _inputs(columns)[proposed]
     scores = _network_scores(inputs)
     columns["cosine"] = best_cosines(proposals)
