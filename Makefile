@@ -60,6 +60,7 @@ bench: $(DONE)
 	$(BIN)/python -m benchmarks.service --out docs/results/service.md
 	$(BIN)/python -m benchmarks.streams --out docs/results/streams.md
 	$(BIN)/python -m benchmarks.across --out docs/results/across.md
+	$(BIN)/python -m benchmarks.growth --out docs/results/scale.md
 
 # Holdfast beside other memories, each installed under .cache/peers; `make bench-peers SIZES=400` takes minutes.
 SIZES ?= 400,10000

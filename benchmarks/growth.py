@@ -48,8 +48,7 @@ HOT_PROFILES = 20
 """The first ones, which are searched, as those in use are."""
 MESSAGES_PER_SEARCH = 20
 IDLE_SEARCHES = 200
-REST_SECONDS = 8.0
-"""How long to wait until every profile rests: the worker waits for five seconds."""
+REST_POLL_SECONDS = 0.5
 BACKLOG_PROFILES = 200
 COMPARISONS = 3
 """How often a group of profiles is written to the folder and one to an empty folder."""
@@ -161,11 +160,18 @@ async def write_profiles(memory: AsyncHoldfast, numbers: range, messages: int, h
     return seconds
 
 
+async def until_rested(memory: AsyncHoldfast) -> None:
+    """Wait until every profile rests, which it does some seconds after its last work, and was visited."""
+    worker, vault, model = memory.runtime.worker, memory.runtime.vault, memory.runtime.embedder.model
+    while worker._to_visit or await vault.waiting(model):  # noqa: ASYNC110  (the worker has no event for it)
+        await asyncio.sleep(REST_POLL_SECONDS)
+
+
 async def cpu_of_writing(memory: AsyncHoldfast, numbers: range, messages: int) -> float:
     """CPU milliseconds of each message of these profiles, until the profiles rest."""
     start = time.process_time()
     await write_profiles(memory, numbers, messages, WRITTEN_AT_ONCE)
-    await asyncio.sleep(REST_SECONDS)
+    await until_rested(memory)
     return (time.process_time() - start) / (len(numbers) * messages) * 1e3
 
 
@@ -175,6 +181,7 @@ async def compare(memory: AsyncHoldfast, numbers: range, messages: int) -> tuple
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         control = await open_folder(Path(folder))
         await write_profiles(control, range(WRITTEN_AT_ONCE), messages, 1)
+        await until_rested(control)
         for n, first in enumerate(range(numbers.start, numbers.stop, WRITTEN_AT_ONCE), 1):
             place = n * WRITTEN_AT_ONCE
             here.append(await cpu_of_writing(memory, range(first, first + WRITTEN_AT_ONCE), messages))
@@ -186,7 +193,7 @@ async def compare(memory: AsyncHoldfast, numbers: range, messages: int) -> tuple
 async def grow(memory: AsyncHoldfast, numbers: range, messages: int) -> Stage:
     compared = range(numbers.stop - COMPARISONS * WRITTEN_AT_ONCE, numbers.stop)
     busy = await write_profiles(memory, range(numbers.start, compared.start), messages, HOT_PROFILES)
-    await asyncio.sleep(REST_SECONDS)
+    await until_rested(memory)
     for n in range(HOT_PROFILES):
         await profile_of(memory, n).search(QUESTIONS[n])
     dice = random.Random(numbers.stop)
