@@ -49,10 +49,11 @@ def weighted_tokens(words: Sequence[tuple[str, float]]) -> tuple[list[int], list
 
 def weighted_nearness(ids: Sequence[int], weights: Sequence[float], texts: Sequence[bytes]) -> NDArray[np.float64]:
     """For each text, how near it comes to these tokens: 0 to 1."""
-    total, found = sum(weights), np.zeros(len(texts))
+    shares, found = np.array(weights), np.zeros(len(texts))
+    total = shares.sum()
     if not texts or not total:
         return found
-    for weight, near in zip(weights, _nearest(ids, texts), strict=True):
+    for weight, near in zip(shares, _nearest(ids, texts), strict=True):
         found += weight * near
     return np.asarray(found / total)
 
