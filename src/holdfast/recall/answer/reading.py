@@ -68,18 +68,18 @@ async def read_hits(searcher: Searcher, reader: AnswerReader, question: Question
         told = await _without_outdated(searcher.store, told)
     times = await said_at(searcher.store, told)
     told, times = _said_until(question, told, times)
-    passages, places = [], []
+    places: dict[ReadPassage, tuple[Hit, datetime, int]] = {}  # two profiles may hold the same message
     for hit, at in zip(told, times, strict=True):
         for start, stop in _parts_to_read(question, hit.content):
-            passages.append(ReadPassage(hit.content[start:stop], _speaker(hit), at.date()))
-            places.append((hit, at, start))
+            places.setdefault(ReadPassage(hit.content[start:stop], _speaker(hit), at.date()), (hit, at, start))
+    passages, found_at = list(places), list(places.values())
     try:
         found = await reader.read_answer(question.text, question.asked_at.date(), passages)
     except Exception as failure:
         raise ReaderFailed(str(failure)) from failure
     spans = []
     for span in found.spans:
-        hit, at, start = places[span.passage]
+        hit, at, start = found_at[span.passage]
         spans.append(FoundSpan(hit, at, start + span.start, start + span.stop))
     return NOTHING if any(map(_is_redacted, spans)) else ReadHits(found.kind, tuple(spans), found.chance)
 

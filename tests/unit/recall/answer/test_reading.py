@@ -107,6 +107,22 @@ async def test_what_a_relative_is_allergic_to_does_not_answer_for_the_asker(told
     assert "nuts" in (await answer(ScriptedReader("nuts"), "What is my sister allergic to?", said))[0]
 
 
+async def test_a_message_that_two_profiles_hold_is_read_once() -> None:
+    reader = ScriptedReader("Okafor")
+    async with AsyncHoldfast(MemoryVault(), reader, ScriptedExtractor()) as holdfast:
+        for name in ("ana", "team"):
+            message = {"role": "user", "content": "My dentist is Dr. Okafor.", "timestamp": "2026-02-01"}
+            await holdfast.profile("app", name).ingest([message], session_id="s", wait=True)
+        found = await holdfast.across("app", ["ana", "team"]).recall("Who is my dentist?", reference_date=ASKED)
+        assert ("Okafor" in found.answer, len(reader.read)) == (True, 1)
+
+
+async def test_what_one_says_of_themselves_is_no_answer_about_another() -> None:
+    said = ("2026-02-01", "I'm vegetarian and I work nights.")
+    assert (await answer(ScriptedReader("vegetarian"), "Is Dana vegetarian?", said, speaker="Lior"))[0] == ""
+    assert "vegetarian" in (await answer(ScriptedReader("vegetarian"), "Is Lior vegetarian?", said, speaker="Lior"))[0]
+
+
 async def test_passages_come_with_speaker_and_day() -> None:
     reader = ScriptedReader("Basel")
     text, _ = await answer(reader, "Who moved to Basel?", ("2026-02-01", "I moved to Basel."), speaker="Jonas")
