@@ -160,8 +160,17 @@ _TELEPHONE = re.compile(
 """A telephone number after its name; fewer figures may be the code that unlocks the telephone."""
 
 
+_TOLD_PASSWORD = re.compile(
+    r"\b(?:password|passphrase|passcode) (?:is|was|changed to) ([^\s\"'`]{6,40}?)(?=[.,;!?]?(?:\s|$))", re.I
+)
+"""A password told outright; whatever else the sentence speaks of."""
+
+
 def secret_word_spans(readable: ReadableText) -> Iterator[Span]:
     """Where secrets stand; of a phrase in quotes all words, where one of them is found."""
+    for told in _TOLD_PASSWORD.finditer(readable.text):
+        if shape_of(told[1]) == "strong" and not _NOT_TOLD.search(told[1]):
+            yield told.span(1)
     quoted: list[Span] | None = None
     for words in stretches_of(readable.text):
         for start, stop in model().secret_spans(words, readable.text):

@@ -28,6 +28,10 @@ MAX_BYTES = 300_000
         ("kod do bramy 8812", "kod do bramy [redacted]"),
         ("玄関の暗証番号は8841です", "玄関の暗証番号は[redacted]です"),
         ("मेरे कार्ड का पिन 6082 है", "मेरे कार्ड का पिन [redacted] है"),
+        (
+            "The staging database password is hunter2-Xy99 and the api key is in the vault.",
+            "The staging database password is [redacted] and the api key is in the vault.",
+        ),
         ("my phone passcode is 88997766", "my phone passcode is [redacted]"),
     ],
 )
