@@ -248,7 +248,12 @@ def _is_of_somebody_else(
     target, hit = question.target, spans[0].hit
     if hit.speaker is not None and (named := _ASKS_OF_NAMED.match(question.text)):
         return _speaks_of_themselves(hit.speaker, spans[0].sentence, named["who"])
-    if not target.own or not target.traits or target.names or target.kin or hit.speaker is not None:
+    if not target.own or target.names or target.kin:
+        return False
+    if hit.speaker is not None:
+        unknown = len({each.speaker for each in seen if each.role == "user"}) > 1  # who of them asks is not said
+        return unknown and _FIRST_PERSON.search(spans[0].sentence) is not None
+    if not target.traits:
         return False
     stated = replace(hit, content=_quotation(spans, drawn))
     return best_fits(target, [stated], people_in(seen))[0].owned < 0

@@ -123,6 +123,17 @@ async def test_what_one_says_of_themselves_is_no_answer_about_another() -> None:
     assert "vegetarian" in (await answer(ScriptedReader("vegetarian"), "Is Lior vegetarian?", said, speaker="Lior"))[0]
 
 
+async def test_where_several_speak_nobody_knows_who_asks() -> None:
+    reader = ScriptedReader("York")
+    async with AsyncHoldfast(MemoryVault(), reader, ScriptedExtractor()) as holdfast:
+        profile = holdfast.profile("app", "flat")
+        for who, city in (("Tom", "York"), ("Eva", "Leeds")):
+            message = {"role": "user", "speaker": who, "content": f"I live in {city}.", "timestamp": "2026-02-01"}
+            await profile.ingest([message], session_id=who, wait=True)
+        assert (await profile.recall("Where do I live?", reference_date=ASKED)).answer == ""
+        assert "York" in (await profile.recall("Where does Tom live?", reference_date=ASKED)).answer
+
+
 async def test_passages_come_with_speaker_and_day() -> None:
     reader = ScriptedReader("Basel")
     text, _ = await answer(reader, "Who moved to Basel?", ("2026-02-01", "I moved to Basel."), speaker="Jonas")
