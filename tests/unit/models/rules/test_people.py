@@ -192,3 +192,11 @@ def test_leaving_a_town_ends_the_home_there() -> None:
 )
 def test_what_is_said_of_others_is_told_with_its_person(said: str, kept: set[str]) -> None:
     assert {draft.content for draft in drafts_from(said)} == kept
+
+
+def test_an_order_keeps_what_it_is_about() -> None:
+    kept = {draft.content for draft in drafts_from("I can't stand coriander, please never suggest recipes with it.")}
+    assert kept == {
+        "The user can't stand coriander.",
+        'The user asks: never suggest recipes with it (of: "I can\'t stand coriander").',
+    }

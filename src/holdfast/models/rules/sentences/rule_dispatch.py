@@ -99,9 +99,10 @@ def _rule_findings(sentence: str, participants: Participants, message: Message, 
     sentence = _GREETING_NAME.sub(r"My name is \g<name>", sentence)
     whole = clauses(_without_date_comma(without_leading_fillers(sentence), message))
     if whole and not is_question(sentence):
-        ordered = _BEFORE_ORDER.sub("", without_leading_fillers(sentence).rstrip(" .!"))
+        told = without_leading_fillers(sentence).rstrip(" .!")
+        ordered = _BEFORE_ORDER.sub("", told)
         if order := instruction_finding(ordered, participants.author):
-            return [order]
+            return _with_reason(order, told[: len(told) - len(ordered)], participants, message, lower)
     if wish := order_in_question(without_leading_fillers(sentence)):
         order = standing_order(wish, participants.author, participants.previous_sentence)
         return [order] if order else []
@@ -118,6 +119,23 @@ def _rule_findings(sentence: str, participants: Participants, message: Message, 
             else f"{participants.previous_sentence} {clause}"[-300:]
         )
     return without_shared_keys(findings)
+
+
+def _with_reason(
+    order: RuleFinding, before: str, participants: Participants, message: Message, lower: bool
+) -> list[RuleFinding]:
+    """The order, and what its sentence states before it: "I can't stand coriander, please never suggest recipes with
+    it"."""
+    before = re.sub(r"[\s,;:–-]+(?:so|and|but|please)?[\s,]*$", "", before)
+    if len(before.split()) < 3:
+        return [order]
+    if _BACK_REFERENCE.search(order.value):
+        order = replace(order, content=f'{order.content.removesuffix(".")} (of: "{before}").')
+    stated = [each for clause in clauses(before) for each in findings_in_clause(clause, participants, message, lower)]
+    return without_shared_keys([*stated, order])
+
+
+_BACK_REFERENCE = re.compile(r"\b(?:it|them|that|those|this)\b", re.I)
 
 
 def _conditional_order(sentence: str, author: Subject) -> RuleFinding | None:
