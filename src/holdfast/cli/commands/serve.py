@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 from holdfast.cli.parameters import Commands, Option
-from holdfast.domain.errors import Busy, InvalidInput
+from holdfast.domain.errors import Busy, InvalidInput, install_fix
 
 if TYPE_CHECKING:
     from holdfast.service.settings import Settings
@@ -117,7 +117,7 @@ def _export_spans() -> None:
     except ImportError as absent:
         raise InvalidInput(
             f"OTEL_EXPORTER_OTLP_ENDPOINT is set, but {absent.name} is not installed.",
-            fix="Run: pip install 'holdfast[otel]', or unset it.",
+            fix=f"{install_fix('otel')}, or unset it.",
         ) from absent
     provider = TracerProvider(resource=Resource.create({"service.name": "holdfast"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
