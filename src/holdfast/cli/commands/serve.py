@@ -35,6 +35,7 @@ def serve(
     """
     from threadpoolctl import threadpool_limits
 
+    from holdfast.api.rest.server import check_address
     from holdfast.api.rest.server import serve as serving
     from holdfast.cli.hooks.background import stop_background
     from holdfast.service.holdfast import AsyncHoldfast
@@ -51,6 +52,7 @@ def serve(
 
     async def run() -> None:
         try:
+            check_address(chosen.host, chosen.port)  # before a data folder is created
             opened = await AsyncHoldfast.open(data, config=config)
         except Busy as busy:
             raise _folder_in_use(chosen, busy) from busy
