@@ -15,7 +15,8 @@ class RequestCounts:
     """The registry of all metrics, and those that requests change."""
 
     def __init__(self, runtime: Runtime) -> None:
-        disable_created_metrics()  # else each counter also has a gauge of when it was first counted
+        # Else each counter also has a gauge of when it was first counted.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         labels = ("method", "route", "status")
         self.requests = Counter("holdfast_requests", "Requests answered.", labels, registry=self.registry)
