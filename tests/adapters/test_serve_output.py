@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from holdfast import AsyncHoldfast
 from holdfast.api.rest import banner as module
 from holdfast.api.rest.banner import banner
+from holdfast.cli import main
+from holdfast.domain.errors import Busy
 from holdfast.service.settings import Settings
 from holdfast.testing import HashingEmbedder
 from support.server_process import ServerProcess, free_port, server_environment
@@ -61,6 +64,14 @@ def test_a_server_says_where_it_is_when_it_has_the_folder_and_when_it_stops(tmp_
         assert "--data or HOLDFAST_DATA" in second.stderr
         running.stop(signal.SIGINT)
         assert running.log_tail().splitlines()[-2:] == ["Stopping…", "Stopped."]
+
+
+def test_a_taken_port_is_refused_before_a_folder_is_created(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", "--data", str(tmp_path / "data"), "--port", port]) == Busy.exit
+    assert f"Cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
 
 
 def test_the_python_lines_work_as_printed(tmp_path: Path) -> None:

@@ -291,3 +291,9 @@ def test_the_files_name_this_version(stage: list[list[str]], compose: dict[str, 
     (told,) = documents(KUBERNETES / "kustomization.yaml")
     assert told["images"][0]["newTag"] == holdfast.__version__
     assert f"holdfast:{holdfast.__version__}" in (ROOT / "deploy" / "README.md").read_text("utf-8")
+
+
+def test_servers_learn_from_the_proxy_that_the_client_used_tls(compose: dict[str, Any], pod: dict[str, Any]) -> None:
+    assert "proxy_set_header X-Forwarded-Proto $http_x_forwarded_proto;" in NGINX
+    assert compose["services"]["holdfast"]["environment"]["FORWARDED_ALLOW_IPS"] == "*"
+    assert {"name": "FORWARDED_ALLOW_IPS", "value": "*"} in pod["containers"][0]["env"]

@@ -24,6 +24,16 @@ DOCS_LOCK = (ROOT / "docs" / "requirements.lock").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ")
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
 
+GUIDES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(page for folder in ("docs", "deploy", "integrations") for page in (ROOT / folder).rglob("*.md")),
+        *(ROOT / "examples").rglob("*.py"),
+        *(ROOT / "ui" / "src").rglob("*.ts*"),
+    ]
+)
+BY_NAME = re.compile(r"\b(?:pip3?|pipx|uv|uvx|poetry|conda) (?!--from )[^`\n#;&|]*?(?<![\w./-])holdfast(?![\w./-])")
+"""A command that fetches Holdfast by its name from the package index, which has another project under it."""
 
 OLDEST = {"python_version": "3.11", "python_full_version": "3.11.0", "sys_platform": "linux"}
 """The locks are made for the oldest Python; newer ones need nothing more."""
@@ -141,3 +151,23 @@ def test_every_weight_is_downloaded_without_source_distributions(
     assert len(commands) == 2
     assert [command for command in commands if "--only-binary=:all:" not in command] == []
     assert [each for command in commands for each in command if "no-binary" in each or "prefer" in each] == []
+
+
+def test_commands_by_name_are_told_from_those_that_take_a_path() -> None:
+    by_name = ("pip install holdfast", "pip install 'holdfast[s3]'", "uvx holdfast serve", "pipx run holdfast",
+               "uv tool install -U holdfast", "uv add holdfast==1")  # fmt: skip
+    by_path = ("pip install '.[s3]'  # holdfast", "uvx --from . holdfast serve", "pip install dist/holdfast-1.whl",
+               "`pipx install .` installs `holdfast`", "pip install . && holdfast serve")  # fmt: skip
+    assert [each for each in by_name + by_path if BY_NAME.search(each)] == list(by_name)
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_guide_installs_by_name(page: Path) -> None:
+    assert BY_NAME.findall(page.read_text("utf-8")) == []
+
+
+def test_no_error_upgrades_by_name() -> None:
+    """An extra of what is installed may be named so: pip keeps the installed one."""
+    modules = (ROOT / "src" / "holdfast").rglob("*.py")
+    found = {str(module): BY_NAME.findall(module.read_text("utf-8").replace("'holdfast[", "")) for module in modules}
+    assert {module: commands for module, commands in found.items() if commands} == {}

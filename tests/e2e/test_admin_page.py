@@ -26,6 +26,7 @@ def test_a_secret_url_is_issued_shown_once_and_revoked(ui: CheckedPage, server: 
     page.get_by_role("button", name="Revoke Test phone").click()
     page.get_by_role("button", name="Revoke", exact=True).click()
     page.get_by_text("Revoked Test phone.").wait_for()
+    page.get_by_role("row", name="Test phone").get_by_text("revoked", exact=True).wait_for()
     assert server.client.get(f"{url}/api/search?q=coffee").status_code == 404
     page.get_by_role("link", name="Audit").click()
     page.get_by_text("Credential revoked").first.wait_for()

@@ -87,6 +87,18 @@ def test_an_address_that_may_not_be_fetched_is_an_error_in_sight(ui: CheckedPage
     ui.expects("422", "400")
 
 
+def test_a_page_that_does_not_answer_says_why_and_when_it_is_tried_again(ui: CheckedPage, own: str) -> None:
+    page = ui.go("documents", own)
+    page.get_by_label("Web page").fill("http://nowhere.invalid/handbook")
+    page.get_by_role("button", name="Add page").click()
+    said = page.locator(".documents-failed")
+    said.get_by_text("nowhere.invalid").wait_for()
+    said.get_by_text("Next attempt").wait_for()
+    page.locator(".documents-state", has_text="Waiting").wait_for()
+    assert page.get_by_role("progressbar").count() == 0
+    ui.expect_accessible()
+
+
 def test_a_document_is_no_session_of_its_profile(ui: CheckedPage, server: ServerProcess, own: str) -> None:
     add(server, own, "manual.md", MANUAL)
     page = ui.go("home", own)

@@ -54,6 +54,13 @@ def test_a_backup_holds_everything_and_opens_as_a_folder(folder: Path, tmp_path:
                 assert memory.profile("app", name).history(each.id) == owner.profile("app", name).history(each.id)
 
 
+def test_a_backup_without_its_key_stays_as_it_was_when_it_is_opened(folder: Path, tmp_path: Path) -> None:
+    make_backup(folder, tmp_path / "kept")
+    with pytest.raises(KeyMissing):
+        Holdfast.open(tmp_path / "kept")
+    assert verify_backup(tmp_path / "kept", None).opened is None
+
+
 def test_without_the_keys_the_files_are_compared_and_nothing_is_opened(folder: Path, tmp_path: Path) -> None:
     make_backup(folder, tmp_path / "kept")
     assert verify_backup(tmp_path / "kept", None).opened is None

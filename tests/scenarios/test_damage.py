@@ -28,6 +28,7 @@ from holdfast.storage.sqlite.witness import log_path
 from support import previous_version
 from support.children.write_and_die import open_memory, write
 from support.paths import CHILDREN, SOURCE, TESTS
+from support.server_process import free_port
 
 CHILD = CHILDREN / "write_and_die.py"
 VARIANTS = ("fresh", "reopened", "large", "forgotten")
@@ -278,7 +279,7 @@ def test_a_lost_catalogue_is_never_replaced_by_a_new_one(
         (folder / name).unlink()
     before = evidence(folder)
     assert main(["doctor", "--json"]) == 1
-    for command in (["list"], ["serve", "--port", "1"], ["remember", "x"], ["doctor", "--accept-loss"]):
+    for command in (["list"], ["serve", "--port", str(free_port())], ["remember", "x"], ["doctor", "--accept-loss"]):
         capsys.readouterr()
         assert main(command) in ((1, 7) if "doctor" in command else (7,))
         said = capsys.readouterr()

@@ -402,7 +402,7 @@ curl -s ${root}v1/namespaces/app/profiles/ana/remember -H "authorization: Bearer
       expires: "Expires",
       spans: { never: "never", week: "in a week", month: "in 30 days", year: "in a year" },
       open: "never",
-      over: "expired",
+      ended: { expired: "expired", revoked: "revoked" },
       never: "never",
       you: "you",
       rotate: (name: string) => `Replace the token of ${name}`,

@@ -24,7 +24,7 @@ from holdfast.archive.format import (
 )
 from holdfast.domain import identifiers, limits
 from holdfast.domain.arguments import json_text, validate_metadata, validate_value
-from holdfast.domain.errors import InvalidInput, TooNew, quoted_value
+from holdfast.domain.errors import UPGRADE_FIX, InvalidInput, TooNew, quoted_value
 from holdfast.domain.json_codec import field_types, required_fields
 from holdfast.domain.records import is_portable_setting
 from holdfast.domain.results import Document
@@ -77,7 +77,7 @@ def header(told: Mapping[str, Any]) -> Header:
     version = told.get("version")
     if isinstance(version, int) and version > VERSION:
         raise TooNew(f"The archive is of version {version} and this Holdfast reads version {VERSION}.",
-                     fix="Upgrade with: pip install -U holdfast")  # fmt: skip
+                     fix=UPGRADE_FIX)  # fmt: skip
     if version not in READABLE_VERSIONS or isinstance(version, bool):
         raise _invalid("version", version, f"one of {', '.join(map(str, READABLE_VERSIONS))}")
     at = told.get("created_at")

@@ -33,6 +33,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+UPGRADE_FIX = "Upgrade Holdfast: in a newer checkout of it, run: pip install ."
+"""Not by its name: the package index has another project under it."""
+
 
 class HoldfastError(Exception):
     """The root of the tree: catching it catches every error that Holdfast raises on purpose."""
@@ -161,6 +164,11 @@ class ModelUnavailable(ModelError):
 class Closed(HoldfastError):
     code = "closed"
     exit = 9
+
+
+def install_fix(extra: str) -> str:
+    """How to install an optional part. Where Holdfast is installed, its name means the installed one to pip."""
+    return f"In the environment of Holdfast, run: pip install 'holdfast[{extra}]'"
 
 
 def quoted_value(value: Any, limit: int = 60) -> str:

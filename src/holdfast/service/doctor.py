@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from holdfast.domain.errors import HoldfastError, InvalidInput, NotFound
+from holdfast.domain.errors import UPGRADE_FIX, HoldfastError, InvalidInput, NotFound, install_fix
 from holdfast.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _database_findings(settings: Settings) -> Iterator[HealthFinding]:
         yield HealthFinding(
             "fail",
             f"The setting store is a database, but its driver is not installed: {absent}.",
-            "pip install 'holdfast[postgres]'",
+            install_fix("postgres"),
         )
         return
     address = settings.store or ""
@@ -181,7 +181,7 @@ def _database_findings(settings: Settings) -> Iterator[HealthFinding]:
         yield HealthFinding(level, f"pgvector is {health.vector or 'not enabled in this database'}.", fix)
     if health.changed or health.level > health.newest:
         what = f"The schema is a different one ({', '.join(health.changed) or health.level})."
-        yield HealthFinding("fail", what, "Use the Holdfast release that wrote it, or: pip install -U holdfast")
+        yield HealthFinding("fail", what, f"Use the Holdfast release that wrote it, or a newer one. {UPGRADE_FIX}")
     elif health.level:
         yield from _database_contents(health)
     if settings.replica is not None:
@@ -299,7 +299,7 @@ def _health_findings(name: str, health: FileHealth, fix: str) -> Iterator[Health
         yield HealthFinding("fail", f"{name}: the file is empty.", fix)
     if health.level > health.newest:
         what = f"{name}: is at version {health.level}; this Holdfast knows up to {health.newest}."
-        yield HealthFinding("fail", what, "pip install -U holdfast")
+        yield HealthFinding("fail", what, UPGRADE_FIX)
     if health.changed:
         what = f"{name}: was built with another version of {', '.join(health.changed)}."
         yield HealthFinding("fail", what, "Use the Holdfast release that wrote it.")

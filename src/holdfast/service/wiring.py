@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.documents.rules import DocumentRules
-from holdfast.domain.errors import Busy, InvalidInput, NotFound, quoted_value
+from holdfast.domain.errors import Busy, InvalidInput, NotFound, install_fix, quoted_value
 from holdfast.domain.ports.holdfast import HoldfastPort
 from holdfast.domain.ports.llm_tasks import LlmTasks
 from holdfast.domain.ports.models import Embedder, Extractor, Summariser
@@ -152,7 +152,7 @@ def _originals(chosen: Settings) -> Callable[[Vault, bool], Vault]:
     except ImportError as absent:
         raise InvalidInput(
             f"The setting originals needs a package that is not installed: {absent}.",
-            field="originals", fix="Run: pip install 'holdfast[s3]'",
+            field="originals", fix=install_fix("s3"),
         ) from absent  # fmt: skip
     bucket = Bucket(chosen.originals, chosen.originals_url)
     return lambda vault, tidy: cast(Vault, BlobBackedVault(vault, bucket, tidy=tidy))
@@ -168,7 +168,7 @@ def _vault(chosen: Settings) -> Vault:
     except ImportError as absent:
         raise InvalidInput(
             f"The setting store is a PostgreSQL database, but its driver is not installed: {absent}.", field="store",
-            fix="Run: pip install 'holdfast[postgres]'",
+            fix=install_fix("postgres"),
         ) from absent  # fmt: skip
     return PostgresVault(
         chosen.store, chosen.connections, replica=chosen.replica, keyring=chosen.keyring, sealed=chosen.sealed,

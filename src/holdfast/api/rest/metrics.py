@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -15,6 +15,8 @@ class RequestCounts:
     """The registry of all metrics, and those that requests change."""
 
     def __init__(self, runtime: Runtime) -> None:
+        # Else each counter also has a gauge of when it was first counted.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         labels = ("method", "route", "status")
         self.requests = Counter("holdfast_requests", "Requests answered.", labels, registry=self.registry)

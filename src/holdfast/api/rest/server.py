@@ -126,6 +126,11 @@ class _Beside(_Server):
         yield
 
 
+def check_address(host: str, port: int) -> None:
+    """Raise Busy if nothing can listen on this address."""
+    _listening_socket(host, port).close()
+
+
 def _listening_socket(host: str, port: int) -> socket.socket:
     """Bind a socket to this address, before any token is created."""
     try:

@@ -16,8 +16,10 @@ FIRST_PAGE = "index.html"
 ABSENT_PAGE = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Holdfast: help</title>
 <meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
 <h1>Help</h1>
-<p>The documentation is not part of this installation. It is in the folder <code>docs</code> of Holdfast's repository;
-<code>make docs</code> there builds it, and a server started from there shows it here.</p>
+<p>The documentation has not been built for this installation. Run <code>make docs</code> in the checkout of Holdfast;
+it takes a few minutes. If the server was started with <code>make serve</code>, reload this page then; if Holdfast was
+installed by pip, pipx or uv, install it again.</p>
+<p>The same pages are Markdown files in the checkout: begin with <code>docs/README.md</code>.</p>
 <p>This server describes its API at <a href="../docs">/docs</a>; <code>holdfast --help</code> lists the commands.</p>
 </html>"""
 _INLINE_CODE = re.compile(rb"<(script|style)>(.*?)</\1>", re.S)

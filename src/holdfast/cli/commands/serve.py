@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 from holdfast.cli.parameters import Commands, Option
-from holdfast.domain.errors import Busy, InvalidInput
+from holdfast.domain.errors import Busy, InvalidInput, install_fix
 
 if TYPE_CHECKING:
     from holdfast.service.settings import Settings
@@ -35,6 +35,7 @@ def serve(
     """
     from threadpoolctl import threadpool_limits
 
+    from holdfast.api.rest.server import check_address
     from holdfast.api.rest.server import serve as serving
     from holdfast.cli.hooks.background import stop_background
     from holdfast.service.holdfast import AsyncHoldfast
@@ -51,6 +52,7 @@ def serve(
 
     async def run() -> None:
         try:
+            check_address(chosen.host, chosen.port)  # before a data folder is created
             opened = await AsyncHoldfast.open(data, config=config)
         except Busy as busy:
             raise _folder_in_use(chosen, busy) from busy
@@ -117,7 +119,7 @@ def _export_spans() -> None:
     except ImportError as absent:
         raise InvalidInput(
             f"OTEL_EXPORTER_OTLP_ENDPOINT is set, but {absent.name} is not installed.",
-            fix="Run: pip install 'holdfast[otel]', or unset it.",
+            fix=f"{install_fix('otel')}, or unset it.",
         ) from absent
     provider = TracerProvider(resource=Resource.create({"service.name": "holdfast"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

@@ -23,6 +23,7 @@ from holdfast.documents.types import (
     Progress,
     Section,
 )
+from holdfast.domain.errors import install_fix
 
 _PARSER_MODULES = {
     "pdf": "pdf", "html": "html", "xml": "html", "docx": "docx", "pptx": "pptx", "xlsx": "xlsx", "epub": "epub",
@@ -147,7 +148,7 @@ def load_library(name: str, extra: str = "documents") -> Any:
 
 def missing_library_error(missing: ImportError, extra: str = "documents") -> DocumentError:
     """The error for a library that is not installed, or not completely."""
-    fix = f"pip install 'holdfast[{extra}]'"
+    fix = install_fix(extra)
     if isinstance(missing, ModuleNotFoundError) and missing.name:
         return DocumentError(f"Reading this needs the library {missing.name.split('.')[0]}.", fix=fix)
     why = " ".join(str(missing).split())[:300].rstrip(".")

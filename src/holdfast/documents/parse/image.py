@@ -9,17 +9,17 @@ from typing import Any
 
 from holdfast.documents.parse.dispatch import ParserInput, load_library
 from holdfast.documents.types import DocumentError, DocumentProperties, ParserOutput, Progress, Section
+from holdfast.domain.errors import install_fix
 
 _MAX_SIDE_PIXELS = 2_500
 """Larger images are scaled down before OCR. Chosen by hand; not measured."""
 _MAX_FRAMES = 200
 """Further pages of a TIFF are ignored. Chosen by hand; not measured."""
-_INSTALL_OCR_FIX = "pip install 'holdfast[ocr]'"
 
 
 def parse(source: ParserInput) -> Iterator[ParserOutput]:
     if ocr_missing_reason():
-        raise DocumentError("This is an image, and reading images needs OCR.", fix=_INSTALL_OCR_FIX)
+        raise DocumentError("This is an image, and reading images needs OCR.", fix=install_fix("ocr"))
     pillow = load_library("PIL.Image", "ocr")
     pillow.MAX_IMAGE_PIXELS = source.limits.pixels
     image = pillow.open(source.start())
@@ -42,7 +42,7 @@ def ocr_missing_reason() -> str | None:
     """Why OCR is not available here; None if it is."""
     if all(find_spec(name) for name in ("rapidocr", "onnxruntime", "PIL")):
         return None
-    return f"it is a picture, and reading pictures needs OCR: {_INSTALL_OCR_FIX}"
+    return f"it is a picture, and reading pictures needs OCR. {install_fix('ocr')}"
 
 
 def recognised_text(pixels: Any) -> str:

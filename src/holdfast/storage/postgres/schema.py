@@ -17,7 +17,7 @@ from importlib import resources
 import psycopg
 from psycopg import sql
 
-from holdfast.domain.errors import StorageError, TooNew
+from holdfast.domain.errors import UPGRADE_FIX, StorageError, TooNew
 from holdfast.domain.timestamps import now, to_micros
 
 PARTITION_COUNT = 32
@@ -97,7 +97,7 @@ async def _prepare(db: psycopg.AsyncConnection) -> None:
     await _make_role(db)
     rows = await (await db.execute("SELECT family, number FROM migration")).fetchall()
     if {(family, number) for family, number in rows} - {(family, number) for family, number, _, _ in migrations()}:
-        raise TooNew("The database was written by a newer Holdfast.", fix="Upgrade with: pip install -U holdfast")
+        raise TooNew("The database was written by a newer Holdfast.", fix=UPGRADE_FIX)
 
 
 async def _is_applied(db: psycopg.AsyncConnection, migration: Migration) -> bool:

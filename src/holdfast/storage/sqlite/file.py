@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import apsw
 
-from holdfast.domain.errors import Closed, ReadOnly, StorageError, StorageFull, TooNew
+from holdfast.domain.errors import UPGRADE_FIX, Closed, ReadOnly, StorageError, StorageFull, TooNew
 from holdfast.domain.timestamps import now, to_micros
 from holdfast.storage.sqlite.connection import (
     READ_FLAGS,
@@ -290,7 +290,7 @@ def _missing_migrations(done: list[Row], family: str, path: Path) -> tuple[Migra
     if done and done[-1][0] > known[-1][0]:
         raise TooNew(
             f"{path.name} is at version {done[-1][0]} and this Holdfast knows versions up to {known[-1][0]}.",
-            fix="Upgrade with: pip install -U holdfast",
+            fix=UPGRADE_FIX,
         )
     for (number, sha), (_, name, wanted, _) in zip(done, known, strict=False):
         if sha != wanted:

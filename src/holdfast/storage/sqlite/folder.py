@@ -110,6 +110,9 @@ class SqliteFolder:
             with translate_errors(self.keyring):
                 self.key = load_master_key(self.keyring, new=False)
             return
+        if (path / "catalogue.db").exists():
+            with translate_errors(self.keyring):
+                load_master_key(self.keyring, new=False)  # before the lock: a folder without its key is not changed
         with translate_errors(path):
             _make_private_folder(path)
             (path / "profiles").mkdir(exist_ok=True, mode=0o700)

@@ -345,7 +345,8 @@ def test_formats_whose_library_is_missing_say_so_and_others_are_read(
         scan = parse_bytes(PICTURES[0]().data, tmp_path)
         assert "This page has words of its own." in scan.text
         assert scan.about.notes == (
-            "Page 2: it is a picture, and reading pictures needs OCR: pip install 'holdfast[ocr]'",
+            "Page 2: it is a picture, and reading pictures needs OCR. "
+            "In the environment of Holdfast, run: pip install 'holdfast[ocr]'",
         )
 
 

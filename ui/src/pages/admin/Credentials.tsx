@@ -65,8 +65,12 @@ export function Credentials() {
   );
 }
 
+function isPast(at: string | null): boolean {
+  return at !== null && Date.parse(at) <= Date.now();
+}
+
 function ended(credential: Credential): boolean {
-  return [credential.revoked_at, credential.expires_at].some((at) => at !== null && Date.parse(at) <= Date.now());
+  return isPast(credential.revoked_at) || isPast(credential.expires_at);
 }
 
 function byLife(a: Credential, b: Credential): number {
@@ -86,7 +90,7 @@ function Line({ credential, rotate, end }: { credential: Credential; rotate: (cr
       <td>{place}</td>
       <td>{credential.kind === "admin" ? w.everything : credential.rights.join(", ")}</td>
       <td>{credential.used_at === null ? w.never : <Ago at={credential.used_at} />}</td>
-      <td>{over ? <Tag>{w.over}</Tag> : credential.expires_at === null ? w.open : <Ago at={credential.expires_at} />}</td>
+      <td>{over ? <Tag>{isPast(credential.revoked_at) ? w.ended.revoked : w.ended.expired}</Tag> : credential.expires_at === null ? w.open : <Ago at={credential.expires_at} />}</td>
       <td class="right">
         {!over && (
           <span class="actions admin-row-actions">

@@ -15,7 +15,7 @@ import { Tag } from "../../parts/Tag";
 import { toast } from "../../parts/Toast";
 import { t } from "../../strings";
 import { body, SearchField, useFound, whereabouts } from "./Search";
-import { facts, Failed, State } from "./DocumentList";
+import { facts, Failed, hasFailed, State } from "./DocumentList";
 
 const READ = 60;
 const POLL_MS = 2000;
@@ -78,16 +78,17 @@ function About({ document, again }: { document: Document; again: () => void }) {
     [names.from, document.url],
     [names.notes, document.notes.join(" ") || null],
   ];
+  const failed = hasFailed(document);
   const told = pairs.filter((pair): pair is [string, string] => pair[1] !== null && pair[1] !== "");
   return (
     <>
       {document.state === "waiting" && (
         <div class="documents-reading">
           <State document={document} />
-          <Progress percent={document.percent > 0 ? document.percent : undefined} label={t.documents.states[document.stage] ?? document.stage} />
+          {!failed && <Progress percent={document.percent > 0 ? document.percent : undefined} label={t.documents.states[document.stage] ?? document.stage} />}
         </div>
       )}
-      {document.state === "failed" && <Failed document={document} again={again} />}
+      {failed && <Failed document={document} again={again} />}
       {told.length > 0 && (
         <dl class="pairs documents-pairs">
           {told.map(([name, value]) => (

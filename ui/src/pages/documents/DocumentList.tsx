@@ -63,6 +63,7 @@ export function DocumentList() {
 
 function OneDocument({ document, again }: { document: Document; again: () => void }) {
   const { id, state, stage, percent } = document;
+  const failed = hasFailed(document);
   return (
     <li>
       <div class="documents-row">
@@ -74,15 +75,20 @@ function OneDocument({ document, again }: { document: Document; again: () => voi
           <State document={document} />
         </span>
       </div>
-      {state === "waiting" && stage !== "done" && <Progress percent={percent > 0 ? percent : undefined} label={t.documents.states[stage] ?? stage} />}
-      {state === "failed" && <Failed document={document} again={again} />}
+      {state === "waiting" && stage !== "done" && !failed && <Progress percent={percent > 0 ? percent : undefined} label={t.documents.states[stage] ?? stage} />}
+      {failed && <Failed document={document} again={again} />}
     </li>
   );
 }
 
+/** Whether the last attempt failed; one that may succeed later is waiting for its next attempt. */
+export function hasFailed({ state, error }: Document): boolean {
+  return state === "failed" || (state === "waiting" && error !== null);
+}
+
 export function State({ document }: { document: Document }) {
   const { state, stage, percent } = document;
-  const name = t.documents.states[state === "waiting" ? stage : state] ?? state;
+  const name = t.documents.states[state === "waiting" && !hasFailed(document) ? stage : state] ?? state;
   if (state === "failed") return <Tag look="danger">{name}</Tag>;
   if (state === "waiting") return <Tag look="accent">{percent > 0 && percent < 100 ? `${name} ${percent} %` : name}</Tag>;
   return (
