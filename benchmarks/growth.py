@@ -285,7 +285,8 @@ def command_cpu(*arguments: str, folder: Path) -> float:
 
 def stage_table(stages: list[Stage]) -> list[str]:
     lines = [
-        "| profiles | CPU ms a message | in an empty folder | ratio | search during the fill, p50 / p95 ms | search without, "
+        "| profiles | CPU ms a message | in an empty folder | ratio | search during the fill, p50 / p95 ms | "
+        "search without, "
         "p50 / p95 ms | ratio of p95 | CPU ms a search | resident MB | open files |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
