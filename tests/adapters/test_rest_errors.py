@@ -88,6 +88,12 @@ async def test_who_asks_for_memories_the_usual_way_learns_ours(http: httpx.Async
     assert (told["code"], told["fix"]) == ("not_found", "If you meant the route, use POST list.")
 
 
+async def test_an_unknown_path_leads_to_the_list_of_paths(http: httpx.AsyncClient) -> None:
+    for path in ("/v1/memories", PLACE + "/memories", "/s/guessed/api/nothing"):
+        told = (await http.get(path)).json()["error"]
+        assert (told["code"], told["fix"].endswith("The page /docs lists every path.")) == ("no_such_path", True)
+
+
 async def test_an_unknown_parameter_is_refused_with_those_that_are_known(http: httpx.AsyncClient) -> None:
     assert (await http.get(PLACE + "/notes/entering", params={"directory": "/workspace"})).status_code == 200
     wrong = await http.get(PLACE + "/notes/entering", params={"path": "/workspace"})

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from holdfast.api.rest import route_lookup
 from holdfast.api.rest.auth import NoSuchPath
 from holdfast.api.rest.json_response import Json
+from holdfast.api.rest.path_segments import masked_path
 from holdfast.api.validation_errors import validation_message
 from holdfast.domain.errors import (
     AlreadyExists,
@@ -123,12 +124,10 @@ def _body(request: Request) -> Any:
 
 async def _unknown(request: Request, wrong: Exception) -> Json:
     assert isinstance(wrong, HTTPException)
-    path, headers = request.url.path, dict(wrong.headers or {})
+    path, headers = masked_path(request.url.path), dict(wrong.headers or {})
     if wrong.status_code == 404 or (wrong.status_code == 405 and path.startswith(PREFIX)):
-        said, fix = (
-            f"There is no {request.method} {path}.",
-            None if path.startswith(PREFIX) else route_lookup.routes_below(request),
-        )
+        said = f"There is no {request.method} {path}."
+        fix = " ".join(filter(None, (route_lookup.routes_below(request), "The page /docs lists every path.")))
         return failure_response(request, 404, 10003, "no_such_path", said, None, fix=fix)
     if wrong.status_code == 405 and (takes := route_lookup.methods(request)):
         said, fix = f"{path} does not support {request.method}.", f"Use {' or '.join(takes)}."
