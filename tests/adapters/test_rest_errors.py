@@ -77,6 +77,7 @@ async def test_a_path_says_which_methods_it_takes(http: httpx.AsyncClient) -> No
     assert (answer.status_code, told["code"], told["fix"]) == (405, "no_such_method", "Use POST.")
     assert answer.headers["allow"] == "POST"
     assert (await http.post(PLACE + "/retention")).headers["allow"] == "GET, PUT"
+    assert (await http.post("/favicon.ico")).json()["error"]["code"] == "no_such_method"
 
 
 async def test_who_asks_for_memories_the_usual_way_learns_ours(http: httpx.AsyncClient) -> None:
