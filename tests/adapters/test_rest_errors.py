@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -162,3 +163,19 @@ async def test_the_api_can_be_read_without_any_script(http: httpx.AsyncClient) -
     assert "<script" not in answer.text
     assert "http://" not in answer.text
     assert "https://" not in answer.text
+
+
+async def test_every_type_of_the_api_is_defined(http: httpx.AsyncClient) -> None:
+    text = (await http.get("/openapi.json")).text
+    schemas = json.loads(text)["components"]["schemas"]
+    assert set(re.findall(r'"#/components/schemas/(\w+)"', text)) == set(schemas)
+    for name, fields in (
+        ("MessageBody", {"role", "content", "speaker", "name", "agent", "timestamp", "metadata"}),
+        ("DocumentForm", {"file", "name", "metadata"}),
+        ("NewDocument", {"text", "url", "name", "metadata"}),
+    ):
+        assert {field for field, each in schemas[name]["properties"].items() if each["description"]} == fields
+    assert schemas["IngestBody"]["properties"]["messages"]["items"] == {"$ref": "#/components/schemas/MessageBody"}
+    page = (await http.get("/docs")).text
+    links, places = set(re.findall(r'href="#([^"]+)"', page)), set(re.findall(r' id="([^"]+)"', page))
+    assert {"object-Written", "object-Memory", "object-MessageBody"} <= links <= places

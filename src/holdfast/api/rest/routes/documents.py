@@ -60,12 +60,14 @@ class PageAddress(BaseModel):
 FILE: dict[str, Any] = {
     "multipart/form-data": {
         "schema": {
+            "title": "DocumentForm",
+            "description": "A file as a document.",
             "type": "object",
             "required": ["file"],
             "properties": {
-                "file": {"type": "string", "format": "binary"},
+                "file": {"type": "string", "format": "binary", "description": "The file, with its name."},
                 "name": {"type": "string", "description": "Replaces the name of the file."},
-                "metadata": {"type": "string", "description": "A JSON object."},
+                "metadata": {"type": "string", "description": "Metadata to store with it, as a JSON object."},
             },
         }
     }
