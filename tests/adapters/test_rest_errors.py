@@ -13,6 +13,7 @@ import pytest
 
 from holdfast import AsyncHoldfast
 from holdfast.api.rest.routes.archive import IN_MEMORY
+from holdfast.api.validation_errors import validation_message
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 from support.http_server import http_server
 
@@ -60,6 +61,18 @@ async def test_a_field_is_named_as_everywhere(
     assert (answer.status_code, told["code"]) == (400, "invalid_input")
     assert said in told["message"]
     assert field is None or told["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"type": "string_too_short", "ctx": {"min_length": 1}}, "name must have at least 1 character."),
+        ({"type": "string_too_long", "ctx": {"max_length": 64}}, "name must have at most 64 characters."),
+        ({"type": "too_short", "ctx": {"min_length": 1}}, "name must have at least 1 entry."),
+    ],
+)
+def test_one_is_told_in_the_singular(wrong: dict[str, Any], said: str) -> None:
+    assert validation_message([{**wrong, "loc": ("name",)}]) == (said, "name")
 
 
 async def test_an_unknown_field_comes_with_those_that_are_known(http: httpx.AsyncClient) -> None:
