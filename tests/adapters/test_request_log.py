@@ -56,6 +56,27 @@ async def test_mcp_is_named_by_its_route(site: Site, caplog: pytest.LogCaptureFi
     assert f'method="{method}",route="{route}",status="{answer.status_code}"' in metrics
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "shown"),
+    [
+        ("POST", "/s/{}/mcp/tools/addmemory", "There is no POST /s/…/mcp/tools/addmemory."),
+        ("PUT", "/s/{}/mcp", "/s/…/mcp does not support PUT."),
+        ("POST", "/sse/{}", "/sse/… does not support POST."),
+        ("GET", "/proxy/s/{}/mcp", "There is no GET /proxy/s/…/mcp."),
+        ("GET", "/s%2F{}", "…"),
+        ("GET", "//s//{}/api/nothing", "There is no GET //s//…/api/nothing."),
+        ("GET", "/client/v4/s/{}", "There is no GET /client/v4/s/…."),
+    ],
+)
+async def test_an_error_masks_the_secret_of_its_path(
+    site: Site, caplog: pytest.LogCaptureFixture, method: str, path: str, shown: str
+) -> None:
+    answer = await site.http.request(method, str(site.http.base_url) + path.format(site.secret), json={})
+    assert shown in answer.text
+    assert answer.status_code in (404, 405)
+    assert site.secret not in answer.text + caplog.text
+
+
 async def test_an_unknown_secret_is_not_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     assert (await site.http.get("/sse/guessed")).status_code == 404
     assert "GET /sse/{secret} 404" in caplog.text

@@ -144,6 +144,36 @@ async def test_a_wrong_form_is_told(site: Site) -> None:
     assert (await site.ask("POST", "/api/process/file", json={})).status_code == 400
 
 
+async def test_an_unknown_field_of_a_form_is_refused_with_the_nearest(site: Site) -> None:
+    for fields, name, nearest in (
+        ({"metadta": '{"a": 1}'}, "metadta", " Did you mean 'metadata'?"),
+        ({"x": "1"}, "x", ""),
+    ):
+        answer = await site.ask("POST", PLACE, **form(b"a b", **fields))
+        told = answer.json()["error"]
+        said = f"{name} is not a known field; use one of file, name, metadata.{nearest}"
+        assert (answer.status_code, told["field"], told["message"]) == (400, name, said)
+    assert (await site.ask("GET", PLACE)).json()["documents"] == []
+    assert (await site.ask("POST", "/api/process/file", **form(b"a b", x="1"))).status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("type", "body", "said"),
+    [
+        ("text/markdown", b"# Herons", "The body must be JSON or a form."),
+        ("text/plain", b"", "The body must be JSON or a form."),
+        ("application/json", b"# Herons", "The body is not valid JSON: expected value at line 1 column 1."),
+        ("application/json", b"", "The body is null; give an object."),
+        ("application/json", b'{"txt": "a"}', "txt is not a known field; use one of text, url, name, metadata."),
+        ("application/json", b'{"text": true}', "text is true; give text."),
+    ],
+)
+async def test_a_wrong_body_is_told_in_the_words_of_other_routes(site: Site, type: str, body: bytes, said: str) -> None:
+    told = (await site.ask("POST", PLACE, content=body, headers={"content-type": type})).json()["error"]
+    assert told["message"].startswith(said)
+    assert ("JSON or a form" in said) == ("multipart/form-data" in (told["fix"] or ""))
+
+
 async def test_the_text_of_a_path_is_never_a_file_of_the_server(site: Site, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the zorblax is hidden here")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from holdfast import AsyncHoldfast
 from holdfast.api.rest.routes.archive import IN_MEMORY
+from holdfast.api.validation_errors import validation_message
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 from support.http_server import http_server
 
@@ -36,10 +38,14 @@ async def http(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     ("path", "body", "field", "said"),
     [
         ("search", {}, "query", "query is missing."),
+        ("remember", {}, "content", "content is missing."),
+        ("remember", {"content": "x", "ttl": -1}, "ttl", "give a positive number of seconds, at most 100 years."),
+        ("search", {"query": True}, "query", "query is true; give text."),
         ("search", {"query": "x", "kind": 5}, "kind", "kind is 5; give text or a list."),
         ("search", {"query": "x", "limit": 0}, "limit", "limit is 0; give 1 or more."),
         ("recall", {"question": "x"}, "question", "question is not a known field; use one of "),
         ("search", {"query": "x", "quary": 1}, "quary", "quary is not a known field; use one of "),
+        ("search", {"query": "x", "quary": 1}, "quary", " Did you mean 'query'?"),
         ("recall", {"query": "x", "thinking_level": "hard"}, "thinking_level", "'low', 'medium' or 'high'"),
         ("ingest", {"messages": [{"role": "user"}]}, "messages[0].content", "messages[0].content is missing."),
         ("ingest", {"messages": [{"role": "user", "content": "x"}, 7]}, "messages[1]", "is 7; give an object"),
@@ -55,6 +61,18 @@ async def test_a_field_is_named_as_everywhere(
     assert (answer.status_code, told["code"]) == (400, "invalid_input")
     assert said in told["message"]
     assert field is None or told["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"type": "string_too_short", "ctx": {"min_length": 1}}, "name must have at least 1 character."),
+        ({"type": "string_too_long", "ctx": {"max_length": 64}}, "name must have at most 64 characters."),
+        ({"type": "too_short", "ctx": {"min_length": 1}}, "name must have at least 1 entry."),
+    ],
+)
+def test_one_is_told_in_the_singular(wrong: dict[str, Any], said: str) -> None:
+    assert validation_message([{**wrong, "loc": ("name",)}]) == (said, "name")
 
 
 async def test_an_unknown_field_comes_with_those_that_are_known(http: httpx.AsyncClient) -> None:
@@ -77,6 +95,7 @@ async def test_a_path_says_which_methods_it_takes(http: httpx.AsyncClient) -> No
     assert (answer.status_code, told["code"], told["fix"]) == (405, "no_such_method", "Use POST.")
     assert answer.headers["allow"] == "POST"
     assert (await http.post(PLACE + "/retention")).headers["allow"] == "GET, PUT"
+    assert (await http.post("/favicon.ico")).json()["error"]["code"] == "no_such_method"
 
 
 async def test_who_asks_for_memories_the_usual_way_learns_ours(http: httpx.AsyncClient) -> None:
@@ -86,6 +105,12 @@ async def test_who_asks_for_memories_the_usual_way_learns_ours(http: httpx.Async
     assert "GET memories/{id}" in told["fix"]
     told = (await http.get(PLACE + "/memories/list")).json()["error"]
     assert (told["code"], told["fix"]) == ("not_found", "If you meant the route, use POST list.")
+
+
+async def test_an_unknown_path_leads_to_the_list_of_paths(http: httpx.AsyncClient) -> None:
+    for path in ("/v1/memories", PLACE + "/memories", "/s/guessed/api/nothing"):
+        told = (await http.get(path)).json()["error"]
+        assert (told["code"], told["fix"].endswith("The page /docs lists every path.")) == ("no_such_path", True)
 
 
 async def test_an_unknown_parameter_is_refused_with_those_that_are_known(http: httpx.AsyncClient) -> None:
@@ -151,3 +176,19 @@ async def test_the_api_can_be_read_without_any_script(http: httpx.AsyncClient) -
     assert "<script" not in answer.text
     assert "http://" not in answer.text
     assert "https://" not in answer.text
+
+
+async def test_every_type_of_the_api_is_defined(http: httpx.AsyncClient) -> None:
+    text = (await http.get("/openapi.json")).text
+    schemas = json.loads(text)["components"]["schemas"]
+    assert set(re.findall(r'"#/components/schemas/(\w+)"', text)) == set(schemas)
+    for name, fields in (
+        ("MessageBody", {"role", "content", "speaker", "name", "agent", "timestamp", "metadata"}),
+        ("DocumentForm", {"file", "name", "metadata"}),
+        ("NewDocument", {"text", "url", "name", "metadata"}),
+    ):
+        assert {field for field, each in schemas[name]["properties"].items() if each["description"]} == fields
+    assert schemas["IngestBody"]["properties"]["messages"]["items"] == {"$ref": "#/components/schemas/MessageBody"}
+    page = (await http.get("/docs")).text
+    links, places = set(re.findall(r'href="#([^"]+)"', page)), set(re.findall(r' id="([^"]+)"', page))
+    assert {"object-Written", "object-Memory", "object-MessageBody"} <= links <= places

@@ -91,6 +91,32 @@ async def test_a_huge_body_is_refused_before_it_is_sent(
     assert await site.status(head(method, OF + path, await site.token(*rights), HUGE), b'{"a": ') == expected
 
 
+@pytest.mark.parametrize(
+    ("path", "type", "said", "fix"),
+    [
+        ("/remember", "application/json", "The body is larger than 2,097,152 bytes.", "Send less at a time."),
+        (
+            "/documents", "application/json", "The body is larger than 33,554,432 bytes.",
+            "Send the text as a file, in a form.",
+        ),
+        (
+            "/documents", "multipart/form-data; boundary=x", "The file is larger than 67,108,864 bytes.",
+            "Split it, or raise the setting document_bytes.",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_is_too_large_is_told_with_its_limit_and_what_to_do(
+    site: Site, path: str, type: str, said: str, fix: str
+) -> None:
+    sent = head("POST", OF + path, await site.token("write"), HUGE).replace("application/json", type)
+    reader, writer = await site.raw(sent)
+    answer = await asyncio.wait_for(reader.readuntil(b"}}"), 120)
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    told = {"code": "invalid_input", "message": f"{said} {fix}", "field": None, "fix": fix}
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"] == told
+
+
 async def test_no_route_reads_a_body_before_it_knows_the_caller(site: Site) -> None:
     """Every route, without a token: the answer comes while the body is still to be sent."""
     routes = [route for router in ROUTERS for route in router.routes]

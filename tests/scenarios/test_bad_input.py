@@ -141,7 +141,7 @@ def remember_case(name: str, field: str, *said: str, **given: Any) -> Any:
 
 
 MEMORIES = [
-    remember_case("no content", "content", "NoneType", content=None),
+    remember_case("no content", "content", "is missing", content=None),
     remember_case("content of a wrong type", "content", "dict", content={}),
     remember_case("long content", "content", "32,769", "32,768", content="x" * 32_769),
     remember_case("surrogate content", "content", "surrogate", content=LONE),
@@ -256,7 +256,7 @@ READS = [
     bad("until", lambda alice: alice.list(until="soon"), "until", "'soon'"),
     bad("key prefix", lambda alice: alice.list(key_prefix=5), "key_prefix", "5"),  # type: ignore[arg-type]
     bad("session to forget", lambda alice: alice.forget_session("s" * 65), "session_id", "65", "64"),
-    bad("no session to forget", lambda alice: alice.forget_session(None), "session_id", "NoneType"),  # type: ignore[arg-type]
+    bad("no session to forget", lambda alice: alice.forget_session(None), "session_id", "is missing"),  # type: ignore[arg-type]
     *(
         bad(f"{verb} {id!r}", lambda alice, verb=verb, id=id: getattr(alice, verb)(id), "id")
         for verb in ("get", "history", "forget")
@@ -281,7 +281,7 @@ def test_it_is_refused_and_nothing_changes(
 
 @pytest.mark.parametrize("verb", ["get", "history", "forget"])
 def test_an_unknown_id_is_not_found(memory: Holdfast, alice: Profile, verb: str) -> None:
-    assert_refused(memory, lambda: getattr(alice, verb)("01NOBODY"), NotFound, "id", "01NOBODY", "list(key=…)")
+    assert_refused(memory, lambda: getattr(alice, verb)("01NOBODY"), NotFound, "id", "01NOBODY", "list (with a key")
 
 
 @pytest.mark.parametrize("verb", ["get", "history", "forget", "pin", "mark", "revise", "split"])

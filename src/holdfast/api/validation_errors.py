@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from holdfast.domain.errors import quoted_value
+from holdfast.domain.errors import nearest_names, quoted_value
 
 WANTED = {
     "string": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "list": "a list",
@@ -21,11 +21,12 @@ BOUNDS = {
     "greater_than": ("gt", "more than {}"), "less_than": ("lt", "less than {}"),
 }  # fmt: skip
 SIZES = {
-    "string_too_short": ("min_length", "must have at least {} characters"),
-    "string_too_long": ("max_length", "must have at most {} characters"),
-    "too_short": ("min_length", "must have at least {} entries"),
-    "too_long": ("max_length", "must have at most {} entries"),
+    "string_too_short": ("min_length", "at least", "character", "characters"),
+    "string_too_long": ("max_length", "at most", "character", "characters"),
+    "too_short": ("min_length", "at least", "entry", "entries"),
+    "too_long": ("max_length", "at most", "entry", "entries"),
 }  # fmt: skip
+JSON_WORDS = {None: "null", True: "true", False: "false"}
 FieldError = Mapping[str, Any]
 
 
@@ -37,11 +38,14 @@ def validation_message(errors: Sequence[FieldError], model: Any = None) -> tuple
     kind, about = first["type"], first.get("ctx") or {}
     if kind == "missing":
         return f"{name} is missing.", field
+    if kind == "json_invalid":
+        return f"{name} is not valid JSON: {about.get('error')}.", field
     if kind == "extra_forbidden":
-        return f"{name} is not a known field; use one of {', '.join(known)}.", field
+        return unknown_field(name, known), field
     if kind in SIZES:
-        limit, told = SIZES[kind]
-        return f"{name} {told.format(about.get(limit))}.", field
+        limit, bound, one, many = SIZES[kind]
+        count = about.get(limit)
+        return f"{name} must have {bound} {count} {one if count == 1 else many}.", field
     wants = [
         *dict.fromkeys(
             want for each in errors if _field_path(each["loc"], model)[0] == field for want in _wanted_type(each)
@@ -49,7 +53,18 @@ def validation_message(errors: Sequence[FieldError], model: Any = None) -> tuple
     ]
     if not wants:
         return f"{name}: {first['msg']}.", field
-    return f"{name} is {quoted_value(first.get('input'))}; give {' or '.join(wants)}.", field
+    return f"{name} is {_json_value(first.get('input'))}; give {' or '.join(wants)}.", field
+
+
+def unknown_field(name: str, known: Sequence[str]) -> str:
+    """A sentence about a field that nobody knows, with those that are known and the nearest of them."""
+    alike = nearest_names(name.rpartition(".")[2], known)
+    return f"{name} is not a known field; use one of {', '.join(known)}.{alike}"
+
+
+def _json_value(value: Any) -> str:
+    """A value as JSON calls it."""
+    return JSON_WORDS[value] if value is None or isinstance(value, bool) else quoted_value(value)
 
 
 def _misspelt_field(errors: Sequence[FieldError]) -> FieldError | None:

@@ -20,10 +20,10 @@ from holdfast.cli import completion
 from holdfast.cli.hooks.project import resolve_profile
 from holdfast.cli.output.progress import Interrupted, spinner, stop_spinner
 from holdfast.cli.output.render import CommandResult, ReaderGone, print_result
-from holdfast.cli.parameters import Argument, Commands, Option, nearest_names, signature_parameters
+from holdfast.cli.parameters import Argument, Commands, Option, signature_parameters
 from holdfast.cli.shared_folder import open_or_connect, unwritten_folder
 from holdfast.cli.transcript import parse_json
-from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
+from holdfast.domain.errors import InvalidInput, NotFound, nearest_names, quoted_value
 from holdfast.domain.types import BUILT_IN_KINDS
 from holdfast.service.settings import refuse_hidden_store
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
 import click
 
-MAX_NEAREST = 3
-"""How many names an error proposes. Chosen by hand; not measured."""
+from holdfast.domain.errors import nearest_names
+
 Completer = Callable[[click.Context, click.Parameter, str], list[str]]
 _CHOICES = re.compile(r"\[?([a-z_0-9-]+(?:\|[a-z_0-9-]+)+)\]?")
 VALUE_TYPES: dict[Any, click.ParamType[Any]] = {
@@ -121,14 +121,6 @@ class Commands(click.Group):
                         if command is not None
                     ]
                 )
-
-
-def nearest_names(given: str, names: Iterable[str]) -> str:
-    """A sentence with the names most like the given one, after a space; empty where none is alike."""
-    from difflib import get_close_matches
-
-    alike = get_close_matches(given, list(names), MAX_NEAREST)
-    return f" Did you mean {' or '.join(map(repr, alike))}?" if alike else ""
 
 
 def signature_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

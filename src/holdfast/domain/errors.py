@@ -31,10 +31,13 @@ Every error says what was wrong, with which value, and what to do. `code` is sta
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 UPGRADE_FIX = "Upgrade Holdfast: in a newer checkout of it, run: pip install ."
 """Not by its name: the package index has another project under it."""
+MAX_NEAREST = 3
+"""How many names an error proposes. Chosen by hand; not measured."""
 
 
 class HoldfastError(Exception):
@@ -175,3 +178,11 @@ def quoted_value(value: Any, limit: int = 60) -> str:
     """A value as quoted in an error message: short, unambiguous, on one line."""
     text = repr(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def nearest_names(given: str, names: Iterable[str]) -> str:
+    """A sentence with the names most like the given one, after a space; empty where none is alike."""
+    from difflib import get_close_matches
+
+    alike = get_close_matches(given, list(names), MAX_NEAREST)
+    return f" Did you mean {' or '.join(map(repr, alike))}?" if alike else ""

@@ -90,6 +90,8 @@ def topic_key(words: str) -> str:
 
 def validate_text(value: object, field: str, *, limit: int) -> str:
     """Require a non-empty string of at most `limit` bytes of UTF-8 without NUL; else raise InvalidInput."""
+    if value is None:
+        raise InvalidInput(f"{field} is missing.", field=field)
     if not isinstance(value, str):
         raise InvalidInput(
             f"{field} must be a string, not {type(value).__name__} ({quoted_value(value)}).", field=field

@@ -375,7 +375,7 @@ def _expiry(ttl: object, expires_at: object, now: datetime) -> datetime | None:
             span = timedelta(seconds=ttl) if 0 < ttl <= MAX_TTL.total_seconds() else None
         if span is None or not timedelta(0) < span <= MAX_TTL:
             raise InvalidInput(
-                f"ttl is {quoted_value(ttl)}; give a positive number of seconds or a timedelta, at most 100 years.",
+                f"ttl is {quoted_value(ttl)}; give a positive number of seconds, at most 100 years.",
                 field="ttl",
             )
         return now + span

@@ -140,7 +140,7 @@ class AsyncHoldfast:
         raise NotFound(
             f"There is no namespace {name_or_id!r}.",
             field="namespace",
-            fix="Create it first, with create_namespace() or POST /v1/namespaces.",
+            fix="Create it first, with create_namespace or POST /v1/namespaces.",
         )
 
     async def create_namespace(self, name: str) -> Namespace:

@@ -13,6 +13,8 @@ from starlette.exceptions import HTTPException
 from holdfast.api.rest import route_lookup
 from holdfast.api.rest.auth import NoSuchPath
 from holdfast.api.rest.json_response import Json
+from holdfast.api.rest.path_segments import masked_path
+from holdfast.api.rest.request_body import BodyTooLarge
 from holdfast.api.validation_errors import validation_message
 from holdfast.domain.errors import (
     AlreadyExists,
@@ -123,20 +125,21 @@ def _body(request: Request) -> Any:
 
 async def _unknown(request: Request, wrong: Exception) -> Json:
     assert isinstance(wrong, HTTPException)
-    path, headers = request.url.path, dict(wrong.headers or {})
+    path, headers = masked_path(request.url.path), dict(wrong.headers or {})
     if wrong.status_code == 404 or (wrong.status_code == 405 and path.startswith(PREFIX)):
-        said, fix = (
-            f"There is no {request.method} {path}.",
-            None if path.startswith(PREFIX) else route_lookup.routes_below(request),
-        )
+        said = f"There is no {request.method} {path}."
+        fix = " ".join(filter(None, (route_lookup.routes_below(request), "The page /docs lists every path.")))
         return failure_response(request, 404, 10003, "no_such_path", said, None, fix=fix)
-    if wrong.status_code == 405 and (takes := route_lookup.methods(request)):
+    if wrong.status_code == 405:
+        takes = route_lookup.methods(request) or headers["Allow"].split(", ")
         said, fix = f"{path} does not support {request.method}.", f"Use {' or '.join(takes)}."
         return failure_response(request, 405, 10000, "no_such_method", said, None, {"allow": ", ".join(takes)}, fix)
     if wrong.status_code == 400 and isinstance(wrong.__cause__, ValueError | RecursionError):
         why = _unreadable_body(wrong.__cause__)
         return failure_response(request, 400, 10001, "invalid_input", f"The body is {why}.", None, headers)
-    return failure_response(request, wrong.status_code, 10000, "http", str(wrong.detail), None, headers)
+    code, name = (10010, Busy.code) if wrong.status_code == 503 else (10001, InvalidInput.code)
+    todo = wrong.fix if isinstance(wrong, BodyTooLarge) else None
+    return failure_response(request, wrong.status_code, code, name, str(wrong.detail), None, headers, todo)
 
 
 def _unreadable_body(cause: BaseException) -> str:

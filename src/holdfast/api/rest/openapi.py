@@ -41,8 +41,8 @@ TAGS = {
 
 
 def describe_api(app: FastAPI) -> None:
-    """Complete the app's OpenAPI document: add path parameters, security and the order of groups, remove models that
-    are never returned."""
+    """Complete the app's OpenAPI document: add path parameters, security, the names of all objects and the order of
+    groups, remove models that are never returned."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -54,6 +54,8 @@ def describe_api(app: FastAPI) -> None:
             parts = made.setdefault("components", {})
             parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             schemas = parts.get("schemas", {})
+            for part in (made["paths"], *list(schemas.values())):
+                _name_objects(part, schemas)
             for unused in ("HTTPValidationError", "ValidationError", Assessment.__name__):
                 schemas.pop(unused, None)
             for field in fields(Hit):
@@ -63,6 +65,16 @@ def describe_api(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _name_objects(part: Any, schemas: dict[str, Any]) -> None:
+    """Move objects that are described in place, and have a title, to the named ones."""
+    steps = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    for at, inner in list(steps):
+        _name_objects(inner, schemas)
+        if isinstance(inner, dict) and "properties" in inner and isinstance(name := inner.get("title"), str):
+            schemas[name] = inner
+            part[at] = {"$ref": f"#/components/schemas/{name}"}
 
 
 def _complete(path: str, operation: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Keeps %2F inside a path segment, so that names may contain slashes.
+"""Keeps %2F inside a path segment, so that names may contain slashes, and keeps secrets out of paths that are shown.
 
 Servers decode the whole path before routing, so a profile called "team/ana" would become two segments. Here such a
 slash is escaped with a private-use character, and routes decode it when they have matched.
@@ -6,6 +6,7 @@ slash is escaped with a private-use character, and routes decode it when they ha
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 ESCAPE = "\ue02f"
 SLASH, ITSELF = f"{ESCAPE}s", f"{ESCAPE}e"
 _QUOTED = (b"%2f", b"%ee%80%af")
+_SECRET = re.compile(r"(?<=^/s/)[^/]+|(?<=^/sse/)[^/]+|hf_[0-9A-Za-z]{10,}")
 
 
 class Segments:
@@ -40,3 +42,8 @@ def decode_segments(scope: Scope) -> Scope:
 
 def _decoded(value: Any) -> Any:
     return value.replace(SLASH, "/").replace(ITSELF, ESCAPE) if isinstance(value, str) else value
+
+
+def masked_path(path: str) -> str:
+    """A path as it may be shown: `/s/…/mcp` for one with the secret of a URL in it, wherever it stands."""
+    return _SECRET.sub("…", path)

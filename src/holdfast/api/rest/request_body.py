@@ -40,6 +40,14 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{,]', re.S)
 SCOPE_KEY = "holdfast.body"
 
 
+class BodyTooLarge(HTTPException):
+    """An HTTPException, because FastAPI would answer 400 to any other error while it reads a body."""
+
+    def __init__(self, message: str, fix: str) -> None:
+        super().__init__(413, f"{message} {fix}")
+        self.fix = fix
+
+
 class BytesInFlight:
     """Counts the bytes of request bodies that are held in memory, by credential."""
 
@@ -67,16 +75,15 @@ class RequestBody:
         self._receive = receive
         self._in_flight = in_flight
         self._declared = int(declared) if declared is not None and declared.isdigit() else 0
-        self._limit = MAX_UNAUTHENTICATED_BYTES
+        self._limit = BodyLimit(MAX_UNAUTHENTICATED_BYTES)
         self._owner = ""
-        self._streamed = False
         self._began: float | None = None
         self._taken = self._counted = 0
         self._ended = False
 
     def allow(self, owner: str, limit: BodyLimit) -> None:
         """Give out as much as the limit allows to the request of this credential."""
-        self._owner, self._limit, self._streamed = owner, limit.bytes, limit.streamed
+        self._owner, self._limit = owner, limit
 
     async def receive(self) -> Message:
         if self._ended:  # whatever comes now is no body: a disconnect, which may take for ever
@@ -92,7 +99,7 @@ class RequestBody:
         size = len(message.get("body", b""))
         self._taken += size
         self._check_size(self._taken)
-        if not self._streamed and self._taken > MAX_BYTES_ON_EVENT_LOOP:
+        if not self._limit.streamed and self._taken > MAX_BYTES_ON_EVENT_LOOP:
             self._in_flight.take(self._owner, self._taken - self._counted)
             self._counted = self._taken
         self._ended = message["type"] != "http.request" or not message.get("more_body", False)
@@ -105,8 +112,9 @@ class RequestBody:
             self._counted = 0
 
     def _check_size(self, size: int) -> None:
-        if size > self._limit:
-            raise HTTPException(413, f"The body is larger than {self._limit:,} bytes; send less at a time.")
+        limit = self._limit
+        if size > limit.bytes + limit.form_bytes:
+            raise BodyTooLarge(f"The {limit.of_what} is larger than {limit.bytes:,} bytes.", limit.fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,10 @@ class BodyLimit:
 
     bytes: int = MAX_BODY_BYTES
     streamed: bool = False
+    of_what: str = "body"
+    form_bytes: int = 0
+    """Of the form around what is limited."""
+    fix: str = "Send less at a time."
 
     def of(self, request: Request) -> BodyLimit:
         return self
@@ -125,11 +137,15 @@ class DocumentLimit(BodyLimit):
 
     def of(self, request: Request) -> BodyLimit:
         if request.headers.get("content-type", "").startswith("multipart/form-data"):
-            return BodyLimit(request.app.state.holdfast.document_bytes + MAX_FORM_BYTES, streamed=True)
-        return INGEST_LIMIT
+            return BodyLimit(
+                request.app.state.holdfast.document_bytes, True, "file", MAX_FORM_BYTES,
+                "Split it, or raise the setting document_bytes.",
+            )  # fmt: skip
+        return TEXT_LIMIT
 
 
 INGEST_LIMIT = BodyLimit(MAX_INGEST_BYTES)
+TEXT_LIMIT = BodyLimit(MAX_INGEST_BYTES, fix="Send the text as a file, in a form.")
 ARCHIVE_LIMIT = BodyLimit(MAX_ARCHIVE_BYTES, streamed=True)
 DOCUMENT_LIMIT = DocumentLimit()
 
@@ -159,4 +175,4 @@ def check_json_tokens(body: bytes) -> None:
     """Refuse JSON with so many values that parsing it would stop every other thread for long."""
     for count, _ in enumerate(_TOKEN.finditer(body)):
         if count >= MAX_JSON_TOKENS:
-            raise HTTPException(413, f"The body has more than {MAX_JSON_TOKENS:,} JSON values; send less at a time.")
+            raise BodyTooLarge(f"The body has more than {MAX_JSON_TOKENS:,} JSON values.", BodyLimit().fix)

@@ -163,7 +163,7 @@ class ProfileContext:
             if found.items:
                 ids = " or ".join(memory.id for memory in found.items)
                 return f"{quoted_value(id)} is a key; give the id: {ids}."
-        return "Give an id; list, list(key=…) and search show the ids of memories."
+        return "Give an id; list (with a key, or without) and search show the ids of memories."
 
     async def exists(self) -> bool:
         """Whether the profile was ever written to."""

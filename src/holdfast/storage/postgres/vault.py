@@ -126,7 +126,7 @@ class PostgresVault:
             raise NotFound(
                 f"There is no namespace {namespace!r}.",
                 field="namespace",
-                fix="Create it first, with create_namespace() or POST /v1/namespaces.",
+                fix="Create it first, with create_namespace or POST /v1/namespaces.",
             )
         await self._write("DELETE FROM laid_down WHERE namespace = %s AND name = %s", namespace, name)
         if value is not None:

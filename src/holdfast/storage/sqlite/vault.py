@@ -139,7 +139,7 @@ class SqliteVault:
                 raise NotFound(
                     f"There is no namespace {namespace!r}.",
                     field="namespace",
-                    fix="Create it first, with create_namespace() or POST /v1/namespaces.",
+                    fix="Create it first, with create_namespace or POST /v1/namespaces.",
                 )
             db.execute("DELETE FROM setting WHERE namespace = ? AND name = ?", (namespace, name))
             if value is not None:

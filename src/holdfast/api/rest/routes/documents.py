@@ -21,6 +21,7 @@ from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, Once
 from holdfast.api.rest.request_body import DOCUMENT_LIMIT
 from holdfast.api.rest.routes.memories import OF
+from holdfast.api.validation_errors import unknown_field, validation_message
 from holdfast.documents.library import MAX_NAME_BYTES
 from holdfast.documents.scratch import scratch_folder
 from holdfast.domain.arguments import DocumentSource
@@ -59,16 +60,19 @@ class PageAddress(BaseModel):
 FILE: dict[str, Any] = {
     "multipart/form-data": {
         "schema": {
+            "title": "DocumentForm",
+            "description": "A file as a document.",
             "type": "object",
             "required": ["file"],
             "properties": {
-                "file": {"type": "string", "format": "binary"},
+                "file": {"type": "string", "format": "binary", "description": "The file, with its name."},
                 "name": {"type": "string", "description": "Replaces the name of the file."},
-                "metadata": {"type": "string", "description": "A JSON object."},
+                "metadata": {"type": "string", "description": "Metadata to store with it, as a JSON object."},
             },
         }
     }
 }
+FORM_FIELDS = tuple(FILE["multipart/form-data"]["schema"]["properties"])
 EITHER: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -196,13 +200,18 @@ def task(document: Document) -> dict[str, Any]:
 
 async def _added(request: Request, profile: LocalProfile, once: str | None) -> Document:
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
-        return await _uploaded(request, profile, once)
+        return await _uploaded(request, profile, once, strict=True)
     try:
         body = NewDocument.model_validate_json(await request.body() or b"null")
     except ValidationError as bad:
-        first = bad.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or None
-        raise InvalidInput(f"{where or 'The body'}: {first['msg']}", field=where) from None
+        wrong = bad.errors(include_url=False)
+        if not wrong[0]["loc"] and "json" not in request.headers.get("content-type", ""):
+            raise InvalidInput(
+                "The body must be JSON or a form.",
+                fix="Send a text or url with content-type: application/json, or a file as multipart/form-data.",
+            ) from None
+        said, field = validation_message(wrong, NewDocument)
+        raise InvalidInput(said, field=field) from None
     if (body.text is None) == (body.url is None):
         raise InvalidInput("Give either text or url, or a file as multipart/form-data.", field="text")
     try:
@@ -212,10 +221,14 @@ async def _added(request: Request, profile: LocalProfile, once: str | None) -> D
     return await profile.add(source, name=body.name, metadata=body.metadata, idempotency_key=once)
 
 
-async def _uploaded(request: Request, profile: LocalProfile, once: str | None) -> Document:
+async def _uploaded(request: Request, profile: LocalProfile, once: str | None, strict: bool = False) -> Document:
+    """Add the file of a form. Unless `strict`, other fields are ignored: clients of other APIs may send them."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InvalidInput("Send the file as multipart/form-data, in a field called file.", field="file")
     async with request.form(max_files=1, max_fields=8) as form:
+        unknown = next((name for name in form if name not in FORM_FIELDS), None)
+        if strict and unknown is not None:
+            raise InvalidInput(unknown_field(unknown, FORM_FIELDS), field=unknown)
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise InvalidInput("There is no file in the field called file.", field="file")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Header, Query, Request
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from starlette.responses import Response, StreamingResponse
 
 from holdfast.api.rest import response_models
@@ -29,22 +29,31 @@ Match = Annotated[str | None, Header(alias="If-Match", description="Only write i
 class MessageBody(BaseModel):
     """A message. Other fields that OpenAI's and Anthropic's clients send are accepted and ignored."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     role: Literal["system", "user", "assistant", "tool", "document", "developer", "function"]
-    content: str | list[str | dict[str, Any]] | None = Field(
-        description="Text, or a list of parts. A message with null is skipped."
-    )
+    """Who said it; `developer` is stored as `system`, `function` as `tool`."""
+    content: str | list[str | dict[str, Any]] | None
+    """Text, or a list of parts, as OpenAI's and Anthropic's clients send them. A message with null is skipped."""
     speaker: str | None = None
-    name: str | None = Field(None, description="The name of the speaker or the tool.")
+    """The name of the person who said it."""
+    name: str | None = None
+    """The speaker as OpenAI's clients call it; for a tool, the name of the tool."""
     agent: str | None = None
+    """The agent that it belongs to; that of the request by default."""
     timestamp: Moment = None
+    """When it was said: ISO 8601, or Unix seconds."""
     metadata: dict[str, Any] | None = None
+    """Fields of your own, for filters."""
 
 
 class IngestBody(Body):
     messages: list[Annotated[dict[str, Any], WithJsonSchema(MessageBody.model_json_schema())]]
+    """The messages of a conversation, in order."""
     session_id: str | None = None
     """The session of the messages; derived from their content by default."""
     agent: str | None = None
+    """The agent that the messages belong to."""
     wait: bool = False
     """Respond when everything is digested, with the resulting memories."""
 
