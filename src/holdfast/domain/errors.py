@@ -33,6 +33,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+FIND_IDS = "Give an id; list, list(key=…) and search show the ids of memories."
+"""The `fix` of an error about an unknown id."""
+
 
 class HoldfastError(Exception):
     """The root of the tree: catching it catches every error that Holdfast raises on purpose."""
