@@ -212,3 +212,13 @@ def test_an_unknown_id_names_the_profile_that_was_looked_in(command: Command) ->
         assert " profile 'default'. `holdfast list` and " in missed.err, line
         assert "list(" not in missed.err
     assert command("forget --session s-3").out == "There was nothing to forget in profile 'default'.\n"
+
+
+@pytest.mark.parametrize("path", ["", 5, b"data", True])
+def test_what_is_no_path_is_refused_and_makes_nothing(
+    path: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match="give a path"):
+        Holdfast.open(path)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []

@@ -192,7 +192,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The response to a recall. `answer` is empty when no hit supports one."""
+    """The response to a recall. `answer` is empty, and the whole is false, when no hit supports one."""
 
     answer: str
     citations: tuple[Citation, ...]
@@ -202,10 +202,13 @@ class Answer:
     """Whether recent writes were still being digested, or the answer is based on messages that wait for a language
     model that is down; the same question may have a better answer later."""
 
+    def __bool__(self) -> bool:
+        return bool(self.answer)
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A block of text for a prompt, within a token budget, and the hits in it."""
+    """A block of text for a prompt, within a token budget, and the hits in it. It is false when it has no text."""
 
     text: str
     tokens: int
@@ -213,6 +216,9 @@ class Context:
 
     def __str__(self) -> str:
         return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
 
 
 @dataclass(frozen=True, slots=True)
