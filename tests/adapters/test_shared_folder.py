@@ -202,4 +202,6 @@ def test_a_door_that_leads_to_another_process_is_not_tried(
         told = capsys.readouterr().err
         assert "is in use by process" in told
         assert "`holdfast background --stop`" in told
+        assert main(["background", "--data", str(tmp_path)]) == 0
+        assert capsys.readouterr().out == f"Another process has {tmp_path} open; there is nothing to do.\n"
         holder.communicate(b"")

@@ -33,7 +33,7 @@ def background(
 ) -> int:
     """Serve the data folder to this user's hooks, clients and commands.
 
-    Ends at once when another process has the folder open.
+    Hooks start it by themselves. Ends at once when another process has the folder open.
     """
     settings = Settings.read(data=data)
     if stop:
@@ -41,8 +41,10 @@ def background(
 
         print("Stopped." if stop_background(settings.folder) else "No background process is running.")
         return 0
-    with suppress(Busy):  # whoever has the folder open serves it
+    try:
         asyncio.run(_serve_until_idle(data, settings, idle))
+    except Busy:  # whoever has the folder open serves it
+        print(f"Another process has {settings.folder} open; there is nothing to do.")
     return 0
 
 
@@ -58,6 +60,7 @@ async def _serve_until_idle(data: str | None, settings: Settings, idle: float) -
     ):
         local = settings.embedder in EMBEDDERS  # a provider's model has nothing to load here
         loading = asyncio.create_task(_load_models(holdfast, local))  # the first prompt should not wait for them
+        print(f"Serving {settings.folder} to this user's hooks, clients and commands. Ctrl-C ends it.", flush=True)
         while not await _ends_within(ended, traffic, idle):
             pass
         await loading
@@ -83,4 +86,4 @@ async def _load_models(holdfast: AsyncHoldfast, local: bool) -> None:
 
 
 def add_to(app: Commands) -> None:
-    app.add_function("background", background, hidden=True)
+    app.add_function("background", background)
