@@ -192,7 +192,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The response to a recall. `answer` is empty, and the whole is false, when no hit supports one."""
+    """The response to a recall. `answer` is empty when no hit supports one."""
 
     answer: str
     citations: tuple[Citation, ...]
@@ -203,12 +203,13 @@ class Answer:
     model that is down; the same question may have a better answer later."""
 
     def __bool__(self) -> bool:
+        """False when there is no answer."""
         return bool(self.answer)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A block of text for a prompt, within a token budget, and the hits in it. It is false when it has no text."""
+    """A block of text for a prompt, within a token budget, and the hits in it."""
 
     text: str
     tokens: int
@@ -218,6 +219,7 @@ class Context:
         return self.text
 
     def __bool__(self) -> bool:
+        """False when there is no text."""
         return bool(self.text)
 
 

@@ -31,9 +31,9 @@ def background(
     ] = 0.0,
     stop: Annotated[bool, Option("--stop", help="End the background process instead.")] = False,
 ) -> int:
-    """Serve the data folder to this user's hooks, clients and commands.
+    """Serve the data folder to hooks, clients and commands.
 
-    Hooks start it by themselves. Ends at once when another process has the folder open.
+    To those of this user, on this machine. Hooks start it by themselves. Ends at once when another process has the folder open.
     """
     settings = Settings.read(data=data)
     if stop:
