@@ -203,7 +203,6 @@ class Answer:
     model that is down; the same question may have a better answer later."""
 
     def __bool__(self) -> bool:
-        """False when there is no answer."""
         return bool(self.answer)
 
 
@@ -219,7 +218,6 @@ class Context:
         return self.text
 
     def __bool__(self) -> bool:
-        """False when there is no text."""
         return bool(self.text)
 
 

@@ -33,7 +33,7 @@ def background(
 ) -> int:
     """Serve the data folder to hooks, clients and commands.
 
-    To those of this user, on this machine. Hooks start it by themselves. Ends at once when another process has the folder open.
+    To those of this user, on this machine. A hook starts it when none runs. Ends at once when another process has the folder open.
     """
     settings = Settings.read(data=data)
     if stop:
