@@ -33,7 +33,8 @@ def background(
 ) -> int:
     """Serve the data folder to hooks, clients and commands.
 
-    To those of this user, on this machine. A hook starts it when none runs. Ends at once when another process has the folder open.
+    To those of this user, on this machine. A hook starts it when none runs. Ends at once when another process has the
+    folder open.
     """
     settings = Settings.read(data=data)
     if stop:
