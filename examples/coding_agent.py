@@ -40,6 +40,8 @@ def run(project: Profile, folder: Path, task: str) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit('usage: python examples/coding_agent.py FOLDER "task"')
     folder, task = Path(sys.argv[1]).resolve(), sys.argv[2]
     with Holdfast.open("./project-memory") as memory:
         print(run(memory.profile("coder", folder.name), folder, task) or "(nothing known about this project yet)")

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from langgraph.graph import END, START, StateGraph
-from langgraph.store.base import BaseStore
+try:
+    from langgraph.graph import END, START, StateGraph
+    from langgraph.store.base import BaseStore
+except ModuleNotFoundError as missing:
+    raise SystemExit("This example needs LangGraph: pip install langgraph") from missing
 
 from holdfast import Holdfast, Profile
 from holdfast.integrations.langgraph_store import HoldfastStore

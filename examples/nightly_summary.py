@@ -50,7 +50,11 @@ def nightly(memory: Holdfast, namespace: str, now: datetime) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python examples/nightly_summary.py NAMESPACE FOLDER|URL")
     namespace, place = sys.argv[1:]
     remote = "://" in place
+    if remote and "HOLDFAST_TOKEN" not in os.environ:
+        sys.exit("Set HOLDFAST_TOKEN to a token of the server.")
     with Holdfast.connect(place, os.environ["HOLDFAST_TOKEN"]) if remote else Holdfast.open(place) as memory:
         print("\n".join(nightly(memory, namespace, datetime.now(UTC))))

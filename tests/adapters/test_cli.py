@@ -260,7 +260,7 @@ def test_forgetting_a_session_leaves_nothing_of_it(run: Run) -> None:
     run("ingest", "--session", "s1", stdin=CHAT)
     assert "3 messages" in run("forget", "--session", "s1").out
     assert run("stats", "--json").json["messages"] == 0
-    assert run("forget", "--session", "s1").out == "There was nothing to forget.\n"
+    assert run("forget", "--session", "s1").out == "There was nothing to forget in profile 'default'.\n"
 
 
 def test_deleting_a_profile_needs_a_yes(run: Run) -> None:

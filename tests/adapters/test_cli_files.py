@@ -91,7 +91,10 @@ def test_regular_files_are_replaced_as_a_whole_and_links_to_them_stay(run: Run, 
     file.write_text("of yesterday")
     link.symlink_to(file)
     with file.open() as open_since_yesterday:
-        assert run("export", str(link)).code == 0
+        refused = run("export", str(link))
+        assert (refused.code, "archive" in file.read_text()) == (4, False)
+        assert refused.err.endswith("exists already. Choose another name, or add --force to replace it.\n")
+        assert run("export", str(link), "--force").code == 0
         assert open_since_yesterday.read() == "of yesterday", "the old file was changed in place"
     assert link.is_symlink()
     assert_archive(file.read_bytes(), tmp_path)

@@ -116,7 +116,7 @@ def test_forgetting_by_filter_or_person_can_be_rehearsed_and_asks_first(command:
     assert unasked.err.endswith("Add --yes.\n")
     assert command("forget --person Otto --yes").out.startswith("Forgot 1 memory and 0 messages.\nmemory ")
     assert command("forget --kind fact --yes").out.startswith("Forgot 2 memories and 0 messages.\nmemory ")
-    assert command("forget --kind fact --yes").out == "There was nothing to forget.\n"
+    assert command("forget --kind fact --yes").out == "There was nothing to forget in profile 'default'.\n"
 
 
 def test_forgetting_one_can_be_rehearsed(command: Command) -> None:
@@ -166,3 +166,59 @@ def test_what_is_not_needed_is_not_loaded(shell: Shell) -> None:
         code = f"import sys; from holdfast.cli import main; main('{line}'.split()); print(*sorted(sys.modules))"
         loaded = set(shell(f'"{sys.executable}" -c "{code}"').stdout.splitlines()[-1].split())
         assert not loaded & set(absent.split()), line
+
+
+def test_a_proposed_command_uses_the_same_profile(command: Command, data: Path) -> None:
+    here = f"--data {data} --profile 'the boat'"
+    made = command(f"remember 'Likes tea' --json {here}").json["id"]
+    parted = command(f"split {made} 'Likes green tea' 'Likes black tea' {here}").out
+    proposed = parted.partition("To undo: holdfast ")[2].strip()
+    assert proposed.endswith(here)
+    assert command(proposed).out.startswith("Undid split")
+    for given in ("--key dog", ""):
+        command(f"remember 'The dog is called Max' {given} {here}")
+    assert f"To fix: holdfast audit --fix duplicates {here}\n" in command(f"audit {here}").out
+    assert "--profile" not in command(f"mark {command('remember Tea --json').json['id']} --right").out
+
+
+def test_a_key_of_one_memory_does_in_place_of_its_id(command: Command) -> None:
+    made = command("remember 'Likes tea' --key 'hot drink' --json").json["id"]
+    assert command("get 'hot drink' --json").json["id"] == made
+    edited = command("edit 'hot drink' --content 'Likes coffee'").out
+    assert "Likes coffee" in edited
+    assert "Likes tea" in command("history 'hot drink'").out
+    assert command(edited.partition("To undo: holdfast ")[2]).out.startswith("Undid")
+    assert "Likes tea" in command("get 'hot drink'").out
+    for kind in ("fact", "instruction"):
+        command(f"remember 'Walk the dog as a {kind}' --kind {kind} --key dog")
+    assert " is a key; give the id: " in command("get dog").err
+
+
+def test_an_edit_without_a_change_is_refused(command: Command) -> None:
+    made = command("remember 'Likes tea' --json").json["id"]
+    refused = command(f"edit {made}")
+    assert refused.code == 2
+    assert refused.err.startswith("error: Nothing was given to change. Add --content TEXT")
+    assert len(command(f"history {made} --json").json["versions"]) == 1
+
+
+def test_an_unknown_id_names_the_profile_that_was_looked_in(command: Command) -> None:
+    made = command("remember 'Likes tea' --json --profile boat").json["id"]
+    command("remember 'Likes coffee'")
+    for line in (f"get {made}", f"history {made}", f"edit {made} --content Tea", f"mark {made} --right"):
+        missed = command(line)
+        assert missed.code == 3, line
+        assert f"'{made}'" in missed.err, line
+        assert " profile 'default'. `holdfast list` and " in missed.err, line
+        assert "list(" not in missed.err
+    assert command("forget --session s-3").out == "There was nothing to forget in profile 'default'.\n"
+
+
+@pytest.mark.parametrize("path", ["", 5, b"data", True])
+def test_what_is_no_path_is_refused_and_makes_nothing(
+    path: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match="give a path"):
+        Holdfast.open(path)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []

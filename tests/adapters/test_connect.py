@@ -477,7 +477,30 @@ def test_the_doctor_says_whether_memory_is_on(
     (late,) = [each for each in memory_findings(str(tmp_path / "data")) if "late" in each.what]
     assert (late.what[:16], "HOLDFAST_HOOK_SECONDS" in late.fix) == ("1 hook was late ", True)
     run("gemini", "--hooks", "--url", "http://127.0.0.1:9/s/secret")
-    assert findings()[2][1].startswith("Memory is off: the server does not answer")
+    assert findings()[2][1].startswith("Memory is off: the server at http://127.0.0.1:9 does not answer")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["claude"], "'claude' is not a known client. Did you mean 'claude-code' or"),
+        (["emacs"], "'emacs' is not a known client. Use one of claude-code, "),
+        (["claude-code", "cursor"], "Give one client at a time. Run: holdfast connect claude-code && holdfast connect"),
+    ],
+)
+def test_another_name_or_several_are_answered_with_what_to_type(
+    run: Run, home: Path, given: list[str], told: str
+) -> None:
+    refused = run(*given)
+    assert refused.code == 2
+    assert told in refused.err
+
+
+def test_a_url_at_which_nothing_answers_is_written_with_a_warning(run: Run, home: Path) -> None:
+    written = run("cursor", "--url", "http://127.0.0.1:9/s/hf_verysecret")
+    assert written.code == 0
+    assert "warning: The server at http://127.0.0.1:9 does not answer as it should: no server answers." in written.err
+    assert "verysecret" not in written.err
 
 
 def doctor_says(data: Path) -> list[tuple[str, str]]:

@@ -33,6 +33,14 @@ async def test_the_banner_names_the_folder_and_every_address(tmp_path: Path, mon
     assert "  MCP         http://127.0.0.1:8420/mcp " in told
 
 
+async def test_a_later_start_names_the_command_that_issues_a_token(tmp_path: Path) -> None:
+    command = f"holdfast token LABEL --data {tmp_path} "
+    assert command not in await lines(tmp_path)
+    later = await lines(tmp_path)
+    assert command in later
+    assert "admin token" not in later
+
+
 async def test_help_is_named_only_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ARCHIVE", tmp_path / "help.zip")
     assert "Help" not in await lines(tmp_path / "data")

@@ -199,5 +199,9 @@ def test_a_door_that_leads_to_another_process_is_not_tried(
         holder.stdout.readline()
         (tmp_path / ADDRESS_FILE).write_text(json.dumps({"url": "http://127.0.0.1:9", "token": "hf_x", "process": 1}))
         assert main(["stats", "--data", str(tmp_path)]) == 6
-        assert "in use by process" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert "is in use by process" in told
+        assert "`holdfast background --stop`" in told
+        assert main(["background", "--data", str(tmp_path)]) == 0
+        assert capsys.readouterr().out == f"Another process has {tmp_path} open; there is nothing to do.\n"
         holder.communicate(b"")

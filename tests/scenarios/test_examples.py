@@ -98,3 +98,21 @@ def test_every_example_is_on_the_page_and_in_a_test() -> None:
     page = (ROOT / "docs" / "start" / "examples.md").read_text("utf-8")
     assert set(re.findall(r"\(\.\./\.\./examples/(\w+\.py)\)", page)) == names
     assert set(re.findall(r'run\("(\w+\.py)"', Path(__file__).read_text("utf-8"))) == names
+
+
+@pytest.mark.parametrize("name", ["coding_agent.py", "nightly_summary.py"])
+def test_an_example_without_its_arguments_says_how_to_call_it(run: Run, name: str) -> None:
+    with pytest.raises(SystemExit, match=f"usage: python examples/{name} "):
+        run(name)
+
+
+def test_an_example_without_its_package_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langgraph.graph", None)
+    with pytest.raises(SystemExit, match="pip install langgraph"):
+        run("langgraph_agent.py")
+
+
+def test_the_nightly_job_asks_for_the_token_of_a_server(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOLDFAST_TOKEN", raising=False)
+    with pytest.raises(SystemExit, match="Set HOLDFAST_TOKEN"):
+        run("nightly_summary.py", "support", "http://127.0.0.1:9")

@@ -39,7 +39,7 @@ GROUPS = {
     ),
     "Correct": ("edit", "merge", "split", "mark", "review", "audit", "undo", "redigest", "forget"),
     "Move": ("export", "import", "backup", "verify", "transfer"),
-    "Serve": ("connect", "serve", "mcp", "token", "tokens", "grant", "revoke", "access"),
+    "Serve": ("connect", "serve", "mcp", "background", "token", "tokens", "grant", "revoke", "access"),
     "Administer": (
         "profiles", "namespaces", "stats", "usage", "jobs", "kinds", "retention", "doctor", "demo", "completion",
         "version",

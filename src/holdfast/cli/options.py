@@ -6,13 +6,14 @@ import inspect
 import logging
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
 
@@ -23,7 +24,7 @@ from holdfast.cli.output.render import CommandResult, ReaderGone, print_result
 from holdfast.cli.parameters import Argument, Commands, Option, signature_parameters
 from holdfast.cli.shared_folder import open_or_connect, unwritten_folder
 from holdfast.cli.transcript import parse_json
-from holdfast.domain.errors import InvalidInput, NotFound, nearest_names, quoted_value
+from holdfast.domain.errors import FIND_IDS, InvalidInput, NotFound, nearest_names, quoted_value
 from holdfast.domain.types import BUILT_IN_KINDS
 from holdfast.service.settings import refuse_hidden_store
 
@@ -86,6 +87,7 @@ MinRelevance = Annotated[
 ]
 Limit = Annotated[int, Option("--limit", metavar="N", help="At most this many.")]
 Id = Annotated[str, Argument(metavar="ID", help="A memory's id.")]
+IdOrKey = Annotated[str, Argument(metavar="ID", help="A memory's id, or its key.")]
 MessageSession = Annotated[str | None, Option("--session", metavar="ID", help="Session that the text belongs to.")]
 Writer = Annotated[str | None, Option("--agent", metavar="NAME", help="The agent that writes this.")]
 Metadata = Annotated[str | None, Option(metavar="JSON", help="Metadata to keep with it, as a JSON object.")]
@@ -96,6 +98,11 @@ DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; show what wou
 NoWait = Annotated[bool, Option("--no-wait", help="Return after writing; digest later.")]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
 
+T = TypeVar("T")
+FIND_IDS_HERE = (
+    "`holdfast list` and `holdfast search` show ids. --profile NAME looks in another profile; . is that of the project "
+    "in this folder."
+)
 MAX_NAMED_KINDS = 20
 """How many kinds a warning names. Chosen by hand; not measured."""
 _PROFILE_INDEX = re.compile(r"profiles\[(\d+)\]")
@@ -112,6 +119,16 @@ class CommandTarget:
     profile: str
     as_json: bool
 
+    def command_here(self, command: str) -> str:
+        """The command to propose to the user, with the options that make it use the same profile."""
+        options = {
+            "--data": self.data,
+            "--namespace": _unless_default(self.namespace, "HOLDFAST_NAMESPACE"),
+            "--profile": _unless_default(self.profile, "HOLDFAST_PROFILE"),
+        }
+        given = [f"{name} {shlex.quote(value)}" for name, value in options.items() if value is not None]
+        return " ".join([command, *given])
+
     @contextmanager
     def open_folder(self, *, create: bool = False) -> Iterator[Holdfast]:
         """The data folder, opened here or in the process that serves it. Unless `create`, one that nothing was written
@@ -123,7 +140,7 @@ class CommandTarget:
     @contextmanager
     def open_profile(self, *, create: bool = False, kinds: Sequence[str] | None = None) -> Iterator[Profile]:
         """The profile. Unless `create`, a warning says if there is none, or if nothing in it is of one of the kinds."""
-        with self.open_folder(create=create) as holdfast:
+        with self.open_folder(create=create) as holdfast, self._errors_of_ids():
             profile = holdfast.profile(self.namespace, self.profile)
             if not create and self._exists(holdfast):
                 warn_of_unknown_kinds(kinds, [profile])
@@ -166,6 +183,17 @@ class CommandTarget:
         return self.profile in profiles
 
     @contextmanager
+    def _errors_of_ids(self) -> Iterator[None]:
+        """Report an unknown id with the name of the profile and the commands that show ids."""
+        try:
+            yield
+        except NotFound as unknown:
+            if unknown.fix != FIND_IDS:
+                raise
+            message = str(unknown).removesuffix(FIND_IDS).strip().replace("this profile", f"profile {self.profile!r}")
+            raise NotFound(message, field="id", fix=FIND_IDS_HERE) from None
+
+    @contextmanager
     def _errors_by_name(self, profiles: Sequence[str]) -> Iterator[None]:
         """Report a missing profile by its name instead of its index."""
         try:
@@ -178,6 +206,24 @@ class CommandTarget:
                 f"There is no profile {profiles[int(index[1])]!r} in namespace {self.namespace!r}.",
                 field="with" if int(index[1]) else "profile", fix="`holdfast profiles` lists them.",
             ) from None  # fmt: skip
+
+
+def found_by_id_or_key(profile: Profile, given: str, find: Callable[[str], T]) -> T:
+    """What `find` finds with an id; or with the id of the one memory that has this key."""
+    try:
+        return find(given)
+    except NotFound as unknown:
+        if unknown.field != "id":
+            raise
+        named = profile.list(key=given, limit=2).items
+        if len(named) != 1:
+            raise
+        return find(named[0].id)
+
+
+def _unless_default(name: str, variable: str) -> str | None:
+    """The name, or None where a command uses it without being told."""
+    return None if name == (os.environ.get(variable) or "default") else name
 
 
 def warn_of_unknown_kinds(kinds: Sequence[str] | None, profiles: Sequence[Profile]) -> None:

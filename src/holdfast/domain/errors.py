@@ -38,6 +38,8 @@ UPGRADE_FIX = "Upgrade Holdfast: in a newer checkout of it, run: pip install ."
 """Not by its name: the package index has another project under it."""
 MAX_NEAREST = 3
 """How many names an error proposes. Chosen by hand; not measured."""
+FIND_IDS = "Give an id; list (with a key, or without) and search show the ids of memories."
+"""The `fix` of an error about an unknown id."""
 
 
 class HoldfastError(Exception):

@@ -202,6 +202,9 @@ class Answer:
     """Whether recent writes were still being digested, or the answer is based on messages that wait for a language
     model that is down; the same question may have a better answer later."""
 
+    def __bool__(self) -> bool:
+        return bool(self.answer)
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -213,6 +216,9 @@ class Context:
 
     def __str__(self) -> str:
         return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
 
 
 @dataclass(frozen=True, slots=True)

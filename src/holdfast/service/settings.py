@@ -126,7 +126,7 @@ class Settings(NamedTuple):
         found |= {name: value for name, value in given.items() if value is not None}
         _store_setting(found, given.get("data"))
         return cls(
-            data=_path(found.get("data")),
+            data=_path("data", found.get("data")),
             store=_address("store", found.get("store")),
             replica=_address("replica", found.get("replica")),
             connections=_count("connections", found.get("connections", 10), most=1_000),
@@ -134,7 +134,7 @@ class Settings(NamedTuple):
                 "profile_cache_bytes", found.get("profile_cache_bytes", 128 * 1024 * 1024), least=0, most=2**40
             ),
             sealed=_boolean("sealed", found.get("sealed", False)),
-            keyring=_path(found.get("keyring")),
+            keyring=_path("keyring", found.get("keyring")),
             cache=_optional(found.get("cache")),
             **_models(found),
             open_files=_count("open_files", found.get("open_files", 128)),
@@ -235,8 +235,12 @@ def _check_known(given: Mapping[str, object], known: set[str], start: str) -> No
             raise InvalidInput(f"{start} no setting {name!r}; use one of {', '.join(sorted(known))}.", field=name)
 
 
-def _path(value: object) -> Path | None:
-    return None if value is None else Path(str(value)).expanduser()
+def _path(name: str, value: object) -> Path | None:
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise InvalidInput(f"{name} is {quoted_value(value)}; give a path, such as ./data.", field=name)
+    return Path(str(value)).expanduser()
 
 
 def _store_setting(found: dict[str, object], given: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -37,8 +38,14 @@ async def banner(holdfast: AsyncHoldfast, chosen: Settings, port: int) -> list[s
     if chosen.host not in LOOPBACK:
         lines.append("  Others can reach it, and HTTP is not encrypted: put a proxy with TLS before it.")
     if not first:
-        return lines if made is None else [*lines, f"  admin token {made}   (new: every earlier one has ended)"]
+        told = _token_hint(chosen) if made is None else f"  admin token {made}   (new: every earlier one has ended)"
+        return [*lines, told]
     return [*lines, "", *_first_steps(base, made, await _first_url(holdfast, base))]
+
+
+def _token_hint(chosen: Settings) -> str:
+    data = "" if chosen.data is None else f" --data {shlex.quote(str(chosen.data))}"
+    return f"  New token   holdfast token LABEL{data}   (--url: a secret URL; earlier ones were shown once)"
 
 
 async def _first_url(holdfast: AsyncHoldfast, base: str) -> str:

@@ -19,7 +19,7 @@ from holdfast.cli.output.progress import (
 from holdfast.cli.output.render import Block, CommandResult, Remark
 from holdfast.cli.output.views import count
 from holdfast.cli.parameters import Argument, Commands, Option
-from holdfast.domain.errors import Damaged, InvalidInput, NotFound
+from holdfast.domain.errors import AlreadyExists, Damaged, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from holdfast.archive.backup import VerifiedBackup
@@ -42,6 +42,7 @@ def export(
         "-"
     ),
     vectors: Annotated[bool, Option("--vectors", help="Include the embedding vectors.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace the file if there is one.")] = False,
 ) -> CommandResult:
     """Write everything in a profile to one file, an archive.
 
@@ -51,6 +52,10 @@ def export(
     if printed and target.as_json:
         raise InvalidInput(
             "--json needs a file: without one, the archive itself is printed.", field="file", fix="Name a file."
+        )
+    if not force and not printed and _would_be_lost(file):
+        raise AlreadyExists(
+            f"{file} exists already.", field="file", fix="Choose another name, or add --force to replace it."
         )
     start = time.monotonic()
     if printed:
@@ -239,6 +244,13 @@ def _is_standard_output(file: Path) -> bool:
         return os.path.samestat(file.stat(), os.fstat(sys.stdout.fileno()))
     except OSError:
         return False
+
+
+def _would_be_lost(file: Path) -> bool:
+    """Whether a new file would take the place of one with content."""
+    from holdfast.archive.file import is_replaceable
+
+    return file.is_file() and file.stat().st_size > 0 and is_replaceable(file)
 
 
 def _counted_items(messages: int, memories: int) -> str:

@@ -31,9 +31,10 @@ def background(
     ] = 0.0,
     stop: Annotated[bool, Option("--stop", help="End the background process instead.")] = False,
 ) -> int:
-    """Serve the data folder to this user's hooks, clients and commands.
+    """Serve the data folder to hooks, clients and commands.
 
-    Ends at once when another process has the folder open.
+    To those of this user, on this machine. A hook starts it when none runs. Ends at once when another process has the
+    folder open.
     """
     settings = Settings.read(data=data)
     if stop:
@@ -41,8 +42,10 @@ def background(
 
         print("Stopped." if stop_background(settings.folder) else "No background process is running.")
         return 0
-    with suppress(Busy):  # whoever has the folder open serves it
+    try:
         asyncio.run(_serve_until_idle(data, settings, idle))
+    except Busy:  # whoever has the folder open serves it
+        print(f"Another process has {settings.folder} open; there is nothing to do.")
     return 0
 
 
@@ -58,6 +61,7 @@ async def _serve_until_idle(data: str | None, settings: Settings, idle: float) -
     ):
         local = settings.embedder in EMBEDDERS  # a provider's model has nothing to load here
         loading = asyncio.create_task(_load_models(holdfast, local))  # the first prompt should not wait for them
+        print(f"Serving {settings.folder} to this user's hooks, clients and commands. Ctrl-C ends it.", flush=True)
         while not await _ends_within(ended, traffic, idle):
             pass
         await loading
@@ -83,4 +87,4 @@ async def _load_models(holdfast: AsyncHoldfast, local: bool) -> None:
 
 
 def add_to(app: Commands) -> None:
-    app.add_function("background", background, hidden=True)
+    app.add_function("background", background)

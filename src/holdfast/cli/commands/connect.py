@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -12,17 +13,20 @@ from holdfast.cli.hooks.clients import CLIENTS, Client, connected_entry, entry_v
 from holdfast.cli.hooks.settings_files import SettingsPlan
 from holdfast.cli.options import CommandTarget, DryRun, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark
-from holdfast.cli.parameters import Argument, Commands, Option
+from holdfast.cli.parameters import Argument, Commands, Option, nearest_names
 from holdfast.domain.errors import HoldfastError, InvalidInput, quoted_value
 from holdfast.service.settings import Settings
 
 CLIENT_NAMES = ", ".join(CLIENTS)
+MAX_CHECK_SECONDS = 3.0
+"""How long to wait for the server of a URL. Chosen by hand; not measured."""
+log = logging.getLogger("holdfast")
 
 
 def connect(
     target: CommandTarget,
-    client: Annotated[
-        str | None, Argument(metavar="[CLIENT]", help=f"One of {CLIENT_NAMES}; without one, show all of them.")
+    given: Annotated[
+        list[str] | None, Argument(metavar="[CLIENT]", help=f"One of {CLIENT_NAMES}; without one, show all of them.")
     ] = None,
     url: Annotated[
         str | None,
@@ -46,8 +50,7 @@ def connect(
     Without a client, list the clients of this machine and what would change. A copy of each changed file is kept
     next to it, and --undo restores it. Without --profile, a coding agent uses the profile of the project it works in.
     """
-    if client is not None and client not in CLIENTS:
-        raise InvalidInput(f"{quoted_value(client)} is not a known client; use one of {CLIENT_NAMES}.", field="client")
+    client = _checked_client(given or [])
     if undo and (dry_run or hooks or write):
         raise InvalidInput("--undo cannot be combined with --dry-run, --hooks or --write.", field="undo")
     if write and (dry_run or client is None):
@@ -74,7 +77,32 @@ def connect(
         from holdfast.cli.hooks.user_service import ensure_background
 
         background = ensure_background(passed)
+    if url is not None and not dry_run:
+        _warn_of_silent_server(url)
     return _connected_result(client, plans, diffs, background, written=not dry_run)
+
+
+def _checked_client(given: list[str]) -> str | None:
+    """The client that is named, None where none is."""
+    for name in given:
+        if name not in CLIENTS:
+            alike = nearest_names(name, CLIENTS) or f" Use one of {CLIENT_NAMES}."
+            raise InvalidInput(f"{quoted_value(name)} is not a known client.{alike}", field="client")
+    if len(given) > 1:
+        one_by_one = " && ".join(f"holdfast connect {name}" for name in given)
+        raise InvalidInput("Give one client at a time.", field="client", fix=f"Run: {one_by_one}")
+    return given[0] if given else None
+
+
+def _warn_of_silent_server(url: str) -> None:
+    from holdfast.cli.hooks.memory_check import server_address, url_problem
+
+    problem = url_problem(url, MAX_CHECK_SECONDS)
+    if problem is not None:
+        log.warning(
+            "The server at %s does not answer as it should: %s. Until it does, there is no memory; `holdfast serve` on "
+            "that machine starts it.", server_address(url), problem,
+        )  # fmt: skip
 
 
 def _planned_diffs(plans: list[SettingsPlan], *, as_json: bool) -> list[str]:

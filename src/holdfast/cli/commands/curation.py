@@ -5,7 +5,18 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast.cli.options import CommandTarget, DryRun, Filter, Id, Kind, Lifetime, Limit, add_command, parse_span
+from holdfast.cli.options import (
+    CommandTarget,
+    DryRun,
+    Filter,
+    Id,
+    Kind,
+    Lifetime,
+    Limit,
+    add_command,
+    found_by_id_or_key,
+    parse_span,
+)
 from holdfast.cli.output import views
 from holdfast.cli.output.render import (
     Block,
@@ -19,6 +30,7 @@ from holdfast.cli.output.views import count
 from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.cli.transcript import parse_json
 from holdfast.domain.errors import InvalidInput, NotFound, quoted_value
+from holdfast.domain.identifiers import version_reference
 
 if TYPE_CHECKING:
     from holdfast.domain.records import Edit
@@ -32,12 +44,13 @@ MetadataChange = Annotated[str | None, Option(metavar="JSON", help="Metadata fie
 MAX_TEXT_CHARS = 60
 """Characters of a text in the list of changes. Chosen by hand; not measured."""
 NOTHING_TO_UNDO = "Nothing to undo."
+NOTHING_TO_CHANGE = "Nothing was given to change."
 
 
 def edit(
     target: CommandTarget,
     id: Annotated[
-        str | None, Argument(metavar="[ID]", help="A memory; without one, every memory that matches.")
+        str | None, Argument(metavar="[ID]", help="A memory, by its id or key; without one, every memory that matches.")
     ] = None,
     content: Content = None,
     key: Key = None,
@@ -63,14 +76,21 @@ def edit(
                 raise InvalidInput("--content and --key change one memory; give its id.", field="id")
             given |= {} if pin is None else {"pinned": pin}
             where = None if filter is None else parse_json(filter, "filter", "filter")
-            return _edit_result(profile.revise_where(given, kind=kind or None, filter=where, dry_run=dry_run))
+            return _edit_result(target, profile.revise_where(given, kind=kind or None, filter=where, dry_run=dry_run))
         if kind or filter or dry_run:
             raise InvalidInput("--kind, --filter and --dry-run work on several memories; leave out the id.", field="id")
         one: Any = {**given, "content": content, "key": key}
         if pin is not None:
             one["metadata"] = {**fields, "pinned": True if pin else None}
-        revised = profile.revise(id, **{name: value for name, value in one.items() if value is not None})
-    return CommandResult(revised, views.memory_blocks([revised]))
+        change = {name: value for name, value in one.items() if value is not None}
+        if not change:
+            raise InvalidInput(
+                NOTHING_TO_CHANGE, field="content", fix="Add --content TEXT, or see: holdfast edit --help"
+            )
+        revised = found_by_id_or_key(profile, id, lambda each: profile.revise(each, **change))
+        written = version_reference(revised.id, revised.version)
+        hints = [_undo_hint(target, each.id) for each in profile.edits(limit=1) if written in dict(each.made)]
+    return CommandResult(revised, (*views.memory_blocks([revised]), *hints))
 
 
 def merge(
@@ -87,7 +107,7 @@ def merge(
     if len(set(ids)) < 2:
         raise InvalidInput("Give two or more different ids.", field="ids")
     with target.open_profile() as profile:
-        return _edit_result(profile.merge(ids, content=content, key=key, kind=as_kind))
+        return _edit_result(target, profile.merge(ids, content=content, key=key, kind=as_kind))
 
 
 def split(
@@ -99,7 +119,7 @@ def split(
     if len(into) < 2:
         raise InvalidInput("Give two or more texts, one for each new memory.", field="into")
     with target.open_profile() as profile:
-        return _edit_result(profile.split(id, into))
+        return _edit_result(target, profile.split(id, into))
 
 
 def mark(
@@ -111,7 +131,7 @@ def mark(
     if wrong is None:
         raise InvalidInput("Is the memory right or wrong?", field="wrong", fix="Add --right or --wrong.")
     with target.open_profile() as profile:
-        return _edit_result(profile.mark(id, right=not wrong))
+        return _edit_result(target, profile.mark(id, right=not wrong))
 
 
 def review(
@@ -130,7 +150,7 @@ def review(
     with target.open_profile() as profile:
         if id is not None:
             _check_answer(answer, content)
-            return _edit_result(profile.resolve(id, str(answer), content=content))
+            return _edit_result(target, profile.resolve(id, str(answer), content=content))
         waiting = profile.review(limit=limit)
     return CommandResult({"review": waiting}, tuple(map(_review_entry, waiting)) or (Remark("Nothing to review."),))
 
@@ -190,13 +210,17 @@ def audit(
     """
     with target.open_profile() as profile:
         found = profile.audit(fix=fix, dry_run=dry_run)
-    return CommandResult(found, _audit_report(found, fix, dry_run))
+    return CommandResult(found, _audit_report(target, found, fix, dry_run))
 
 
-def _edit_result(done: Edited) -> CommandResult:
+def _edit_result(target: CommandTarget, done: Edited) -> CommandResult:
     would = "Nothing to change." if not done.memories else f"Would change {count(len(done.memories), 'memory')}."
-    last = Remark(f"To undo: holdfast undo {done.undo}") if done.undo is not None else Remark(would)
+    last = Remark(would) if done.undo is None else _undo_hint(target, done.undo)
     return CommandResult(done, (*views.capped(views.memory_blocks(done.memories)), last))
+
+
+def _undo_hint(target: CommandTarget, change: str) -> Remark:
+    return Remark(f"To undo: {target.command_here(f'holdfast undo {change}')}")
 
 
 def _review_entry(entry: Review) -> Entry:
@@ -221,32 +245,36 @@ def _edit_text(profile: Profile, change: Edit) -> str:
     return "(forgotten)" if change.gone or change.verb == "forget" else ""
 
 
-def _audit_report(found: Audit, fix: str | None, dry_run: bool) -> tuple[Block, ...]:
+def _audit_report(target: CommandTarget, found: Audit, fix: str | None, dry_run: bool) -> tuple[Block, ...]:
     """The findings; or what was done about one of them, and the findings that remain."""
     if fix is not None and found.fixed is not None:
-        return _fix_report(found, found.fixed, fix, dry_run)
+        return _fix_report(target, found, found.fixed, fix, dry_run)
     blocks: list[Block] = [f"{count(found.memories, 'memory')}."]
     for each in found.findings:
         blocks.append(f"{each.name}: {each.count:,} ({each.share:.1%})")
-        blocks += _finding_examples(each)
+        blocks += _finding_examples(target, each)
     return tuple(blocks)
 
 
-def _fix_report(found: Audit, done: Edited, fix: str, dry_run: bool) -> tuple[Block, ...]:
+def _fix_report(target: CommandTarget, found: Audit, done: Edited, fix: str, dry_run: bool) -> tuple[Block, ...]:
     finding = next(each for each in found.findings if each.name == fix)
     others = ", ".join(f"{each.name} {each.count:,}" for each in found.findings if each.count and each.name != fix)
-    left = (Remark(f"Not fixed: {others}. See: holdfast audit"),) if others else ()
+    left = (Remark(f"Not fixed: {others}. See: {target.command_here('holdfast audit')}"),) if others else ()
     if not finding.count:
         return (f"There was nothing to fix: {fix} 0.", *left)
     verb, tense = ("Would fix", "would read") if dry_run else ("Fixed", "now read")
-    return (f"{verb} {fix}: {count(finding.count, 'memory')}, which {tense}:", *_edit_result(done).blocks, *left)
+    return (
+        f"{verb} {fix}: {count(finding.count, 'memory')}, which {tense}:",
+        *_edit_result(target, done).blocks,
+        *left,
+    )
 
 
-def _finding_examples(finding: Finding) -> list[Block]:
+def _finding_examples(target: CommandTarget, finding: Finding) -> list[Block]:
     if not finding.count:
         return []
     examples = [Entry(text, ", ".join(ids), "•") for ids, text in zip(finding.examples, finding.texts, strict=True)]
-    return [*examples, Remark(f"To fix: {finding.fix}")]
+    return [*examples, Remark(f"To fix: {target.command_here(finding.fix)}")]
 
 
 def add_to(app: Commands) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from holdfast.domain.types import Forgotten
     from holdfast.service.sync import Profile
 
-NOTHING_TO_FORGET = "There was nothing to forget."
 NOTHING_FORGOTTEN = "Nothing was forgotten."
 
 
@@ -64,23 +63,23 @@ def forget(
         gone = run(profile, True)
         entries = _forgotten_entries(profile, gone)
         if dry_run:
-            return CommandResult(gone, (_forgotten_line(gone, "Would forget"), *entries))
+            return CommandResult(gone, (_forgotten_line(target, gone, "Would forget"), *entries))
         if (gone.memories or gone.messages) and not yes and (several or on_terminal):
             if on_terminal:
                 print_result(CommandResult(None, entries), as_json=False)
-            question = f"{_forgotten_line(gone, 'Forget')[:-1]} for good?"
+            question = f"{_forgotten_line(target, gone, 'Forget')[:-1]} for good?"
             if not confirm(question, yes=yes, as_json=target.as_json):
                 return CommandResult(None, (Remark(NOTHING_FORGOTTEN),))
             entries = ()  # they were shown with the question
         gone = run(profile, False)
     # What is printed into a file or a pipe stays there, so it has the ids only.
     shown = entries if sys.stdout.isatty() else _id_lines(gone)
-    return CommandResult(gone, (_forgotten_line(gone, "Forgot"), *shown))
+    return CommandResult(gone, (_forgotten_line(target, gone, "Forgot"), *shown))
 
 
-def _forgotten_line(gone: Forgotten, verb: str) -> str:
+def _forgotten_line(target: CommandTarget, gone: Forgotten, verb: str) -> str:
     if not gone.memories and not gone.messages:
-        return NOTHING_TO_FORGET
+        return f"There was nothing to forget in profile {target.profile!r}."
     line = f"{verb} {views.count(len(gone.memories), 'memory')} and {views.count(len(gone.messages), 'message')}"
     return f"{line}; {views.count(len(gone.shortened), 'message')} shortened." if gone.shortened else f"{line}."
 

@@ -73,7 +73,8 @@ def graph(
                 {"changes": changes}, tuple(map(_change_entry, changes)) or (Remark("No merges or splits yet."),)
             )
         change = _apply_change(profile, action, given, called, (other_name or [], memory or []))
-    return CommandResult(change, (_change_entry(change), Remark(f"To undo: holdfast graph undo {change.id}")))
+    undo = target.command_here(f"holdfast graph undo {change.id}")
+    return CommandResult(change, (_change_entry(change), Remark(f"To undo: {undo}")))
 
 
 def _apply_change(

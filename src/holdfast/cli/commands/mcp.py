@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,6 +35,11 @@ def mcp(
     Connects to the server at HOLDFAST_URL (with HOLDFAST_TOKEN) if that is set; otherwise to the process that has the
     data folder open, or opens the folder itself and serves it to others. Any number of clients may run at once.
     """
+    if sys.stdin.isatty():
+        print(
+            "Serving MCP on stdin and stdout, for a client that starts this; Ctrl-C ends it. `holdfast connect` sets a "
+            "client up.", file=sys.stderr,
+        )  # fmt: skip
     asyncio.run(_serve_stdio(data, namespace, profile, others or []))
 
 

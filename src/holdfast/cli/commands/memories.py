@@ -9,7 +9,7 @@ from holdfast.cli.options import (
     CommandTarget,
     ExcludedSession,
     Filter,
-    Id,
+    IdOrKey,
     Kind,
     Lifetime,
     Limit,
@@ -18,6 +18,7 @@ from holdfast.cli.options import (
     MinRelevance,
     Writer,
     add_command,
+    found_by_id_or_key,
     parse_filter,
     parse_span,
 )
@@ -214,23 +215,23 @@ def list_memories(
 
 def get(
     target: CommandTarget,
-    id: Annotated[str, Argument(metavar="ID", help="The id of a memory or message.")],
+    id: Annotated[str, Argument(metavar="ID", help="The id of a memory or message, or a memory's key.")],
     as_of: AsOf = None,
     expired: Expired = False,
     explain: Explain = False,
 ) -> CommandResult:
     """Show one memory or message."""
     with target.open_profile() as profile:
-        found = profile.get(id, as_of=as_of, expired=expired)
+        found = found_by_id_or_key(profile, id, lambda each: profile.get(each, as_of=as_of, expired=expired))
     return CommandResult(found, views.item_blocks(found, explain=explain))
 
 
 def history(
-    target: CommandTarget, id: Id, as_of: AsOf = None, expired: Expired = False, explain: Explain = False
+    target: CommandTarget, id: IdOrKey, as_of: AsOf = None, expired: Expired = False, explain: Explain = False
 ) -> CommandResult:
     """Show every version of a memory, newest first."""
     with target.open_profile() as profile:
-        found = profile.history(id, as_of=as_of, expired=expired)
+        found = found_by_id_or_key(profile, id, lambda each: profile.history(each, as_of=as_of, expired=expired))
     return CommandResult({"versions": found}, views.capped(views.version_blocks(found, explain=explain)))
 
 

@@ -59,7 +59,8 @@ def ingest(
             memories = {memory.id: memory for each in repeated for memory in each.memories}
             pending = sum(each.pending for each in repeated)
             receipt = replace(receipt, pending=pending, memories=tuple(memories.values()))
-    shown = views.capped(views.memory_blocks(receipt.memories), hint=f"see: holdfast list --session {name}")
+    rest = target.command_here(f"holdfast list --session {name}")
+    shown = views.capped(views.memory_blocks(receipt.memories), hint=f"see: {rest}")
     return CommandResult(receipt, (_receipt_line(receipt, waited=not no_wait), *shown))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from holdfast.cli.hooks import clients
 from holdfast.cli.hooks.background import running_server
@@ -66,12 +67,35 @@ def _server_finding(settings: Settings, connected: list[str]) -> HealthFinding:
     if endpoint is None and server is None:
         fix = "A hook starts it with the next session; `holdfast connect CLIENT --hooks` starts it now."
         return HealthFinding("warn", "Memory is off: no background process or server runs", fix)
-    web = HttpEndpoint(endpoint or (server.url if server else ""), lambda: MAX_ANSWER_SECONDS)
+    address = endpoint or (server.url if server else "")
     try:
         for _ in range(2):  # a server that has just started loads at its first request what it needs
             start = time.monotonic()
-            web.request("POST", "/mcp/prompts/remember_context", {}) if endpoint else web.request("GET", "/healthz")
+            _ask_server(address, MAX_ANSWER_SECONDS, secret=endpoint is not None)
     except (OSError, TransportError) as bad:
-        what = f"Memory is off: the server does not answer as it should: {plain_reason(bad)}"
-        return HealthFinding("warn", what, "Start it again.")
+        where, reason = server_address(address), plain_reason(bad)
+        what = f"Memory is off: the server at {where} does not answer as it should: {reason}"
+        again = "`holdfast background --stop` ends the background process, and the next session starts it again."
+        fix = "Start it: `holdfast serve` on that machine." if endpoint else again
+        return HealthFinding("warn", what, fix)
     return HealthFinding("ok", f"Memory is on: the server answers in {(time.monotonic() - start) * 1000:.0f} ms")
+
+
+def url_problem(url: str, seconds: float) -> str | None:
+    """Why the server of a secret URL gives no memory; None when it answers."""
+    try:
+        _ask_server(clients.secret_base_url(url), seconds, secret=True)
+    except (OSError, TransportError) as bad:
+        return plain_reason(bad)
+    return None
+
+
+def server_address(url: str) -> str:
+    """The part of a URL that names the server, without secrets."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _ask_server(address: str, seconds: float, *, secret: bool) -> None:
+    web = HttpEndpoint(address, lambda: seconds)
+    web.request("POST", "/mcp/prompts/remember_context", {}) if secret else web.request("GET", "/healthz")

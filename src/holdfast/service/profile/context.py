@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from holdfast.domain import timestamps, usage
 from holdfast.domain.arguments import Moment
 from holdfast.domain.credentials import RIGHTS
-from holdfast.domain.errors import AlreadyExists, Closed, Forbidden, NotFound, quoted_value
+from holdfast.domain.errors import FIND_IDS, AlreadyExists, Closed, Forbidden, NotFound, quoted_value
 from holdfast.domain.ports.llm_tasks import LlmTasks
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.records import Event
@@ -163,7 +163,7 @@ class ProfileContext:
             if found.items:
                 ids = " or ".join(memory.id for memory in found.items)
                 return f"{quoted_value(id)} is a key; give the id: {ids}."
-        return "Give an id; list (with a key, or without) and search show the ids of memories."
+        return FIND_IDS
 
     async def exists(self) -> bool:
         """Whether the profile was ever written to."""

@@ -158,7 +158,8 @@ class SqliteFolder:
                 ) from None
             raise Busy(
                 f"The data folder {self.path} is in use by process {owner or 'unknown'}.",
-                fix="Wait until it is done or close it; `holdfast serve` lets many share a folder.",
+                fix="Wait until it is done, or end it; `holdfast background --stop` ends the background process of "
+                "coding agents. To share a folder, run `holdfast serve`; in Python, use Holdfast.connect.",
             ) from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
