@@ -13,8 +13,8 @@ from holdfast.cli.hooks.clients import CLIENTS, Client, connected_entry, entry_v
 from holdfast.cli.hooks.settings_files import SettingsPlan
 from holdfast.cli.options import CommandTarget, DryRun, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark
-from holdfast.cli.parameters import Argument, Commands, Option, nearest_names
-from holdfast.domain.errors import HoldfastError, InvalidInput, quoted_value
+from holdfast.cli.parameters import Argument, Commands, Option
+from holdfast.domain.errors import HoldfastError, InvalidInput, nearest_names, quoted_value
 from holdfast.service.settings import Settings
 
 CLIENT_NAMES = ", ".join(CLIENTS)
