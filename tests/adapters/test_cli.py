@@ -409,6 +409,7 @@ def test_every_command_has_help_and_the_common_options(run: Run) -> None:
         assert said.code == 0
         own = {
             "serve": ("--data",),
+            "background": ("--data",),
             "mcp": ("--data", "--namespace", "--profile"),
             "transfer": ("--namespace", "--profile", "--json"),
         }
