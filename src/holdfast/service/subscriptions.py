@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from holdfast.domain import timestamps
-from holdfast.domain.errors import NotFound
+from holdfast.domain.errors import Closed, NotFound
 from holdfast.domain.ports.storage import Journal, Vault
 from holdfast.domain.records import Event
 
 T = TypeVar("T")
 Who = tuple[str, str]
 EVENTS_PER_READ = 500
+MAX_OPENINGS = 100
+"""How often a journal that closes while it is read is opened again, 10 ms apart. Chosen by hand."""
 
 
 class Subscriptions:
@@ -68,12 +70,23 @@ class Subscriptions:
         return await asyncio.shield(task)
 
     async def _reach(self, who: Who) -> tuple[int, int]:
-        journal = await self._journal(who)
-        return (0, 0) if journal is None else await journal.reach()
+        return await self._read(who, lambda journal: journal.reach(), (0, 0))
 
     async def _since(self, who: Who, after: int) -> list[Event]:
-        journal = await self._journal(who)
-        return [] if journal is None else await journal.events(after, EVENTS_PER_READ)
+        return await self._read(who, lambda journal: journal.events(after, EVENTS_PER_READ), [])
+
+    async def _read(self, who: Who, read: Callable[[Journal], Awaitable[T]], nothing: T) -> T:
+        """Reads the journal, opened again if the profile is deleted or closed in between."""
+        openings = 0
+        while True:
+            openings += 1
+            journal = await self._journal(who)
+            try:
+                return nothing if journal is None else await read(journal)
+            except Closed:
+                if openings == MAX_OPENINGS or self.ending.is_set():
+                    raise
+                await asyncio.sleep(0.01)
 
     async def _journal(self, who: Who) -> Journal | None:
         """The profile's journal; None while the profile does not exist. Its first write wakes the listener."""
