@@ -20,7 +20,8 @@ MAX_PASSAGE_TOKENS = 450
 """Below the 512 tokens that the default embedder reads, with room for the text put before the passage."""
 MAX_QUERIES_CHARS = 300
 """How many characters of the questions that a memory answers are embedded with it. Chosen by hand; not measured.
-Questions that repeat its own words are not: with them, LoCoMo's evidence was found as often, for twice the tokens."""
+Questions that repeat its own words are not: with them, 80.3 instead of 80.1 of 100 pieces of LoCoMo's evidence were
+found, for twice the tokens."""
 _ASKED_OF_ANYTHING = frozenset(tokens.tokens("known say said mention mentioned happened do did user"))
 """Words of questions that can be asked of any memory."""
 _BREAK = re.compile(rf"\n{{2,}}|\n|(?<=[{ENDS}{WIDE_ENDS}])\s+|(?<=[{WIDE_ENDS}])|\s+")

@@ -54,7 +54,7 @@ MIN_UNCHANGED_PROBABILITY = 0.25
 that were read in lives, reading made memories of 2 with less."""
 SURE_PROBABILITY, MIN_KIND_LEAD = 0.9, 1.5
 """A finding that is at least so probable is not read if the log probability of its kind leads that of any other kind by
-at least so much: of those 2,198, reading changed none of the 354 such. With 0.85, more chit-chat was kept."""
+at least so much: of those 2,198, reading changed none of the 354 such."""
 MIN_BELIEVED_PROBABILITY = 0.1
 """Below this probability by words and reader together, the confidence of a rule that knows its topic counts only half.
 Decision 0008 describes the effect; the value was chosen by hand."""

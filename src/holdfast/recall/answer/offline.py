@@ -89,10 +89,10 @@ async def _holding_hits(searcher: Searcher, question: Question, hits: Sequence[H
     for hit in hits:
         mine = [hit_of(memory, hit) for memory in drawn if hit.message_id in memory.sources]
         fits = best_fits(question.target, mine, people_in(hits))
-        gone = hit.assessment.outdated  # what else the message says may not be older than what ended it
-        for each, fit in zip(mine, fits, strict=True):
-            older = hit.assessment.older and not gone
-            holding.append(each.assessed(outdated=False, older=older, fit=fit.worth))
+        older = hit.assessment.older and not hit.assessment.outdated  # only the part that ended is older
+        holding += [
+            each.assessed(outdated=False, older=older, fit=fit.worth) for each, fit in zip(mine, fits, strict=True)
+        ]
         holding.append(hit)
     return holding
 
