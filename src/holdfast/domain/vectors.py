@@ -24,6 +24,8 @@ A thread that it wakes for more spins for a while afterwards and costs more than
 MIN_PLAIN_ROWS = 4_096
 """Above so many rows, a plain loop takes half the time of BLAS in steps that small; below, the rest of a search takes
 most of it."""
+MIN_FINE_BOUND = 0.6
+"""The greatest component that fine steps hold. Those of the default model reach 0.5."""
 _CHUNK = 512  # one converted chunk fits into the second-level cache
 _BLOCK = 64
 """How many scores are compared as one before the best are looked for. Chosen by hand."""
@@ -32,16 +34,18 @@ _BLOCK = 64
 class Matrix:
     """Rows of unit vectors with room to grow; a row of zeros means no vector."""
 
-    def __init__(self, rows: Floats) -> None:
+    def __init__(self, rows: Floats, steps_per_unit: float | None = None) -> None:
         self._count = len(rows)
+        self._steps = _scale(rows.shape[1]) if steps_per_unit is None else steps_per_unit
         self._rows: NDArray[np.float32] | NDArray[np.int8]
         self._rows = rows if len(rows) <= MAX_EXACT_ROWS or rows.dtype == np.int8 else quantised_rows(rows)
 
     @classmethod
-    def without_vectors(cls, count: int, dimensions: int) -> Matrix:
-        """So many rows of zeros, into which vectors are put."""
-        rows: Any = np.zeros((count, dimensions), np.float32 if count <= MAX_EXACT_ROWS else np.int8)
-        return cls(rows)
+    def without_vectors(cls, count: int, dimensions: int, *, quantised: bool = False) -> Matrix:
+        """So many rows of zeros, into which vectors are put; `quantised` in fine steps, however few there are."""
+        exact = count <= MAX_EXACT_ROWS and not quantised
+        rows: Any = np.zeros((count, dimensions), np.float32 if exact else np.int8)
+        return cls(rows, fine_steps(dimensions) if quantised else None)
 
     def __len__(self) -> int:
         return self._count
@@ -57,7 +61,7 @@ class Matrix:
     def append(self, rows: Floats) -> None:
         if self.exact and self._count + len(rows) > MAX_EXACT_ROWS:
             self._rows = quantised_rows(self._rows[: self._count].astype(np.float32))
-        added = rows if self.exact else quantised_rows(rows)
+        added = rows if self.exact else quantised_rows(rows, self._steps)
         need = self._count + len(rows)
         if need > len(self._rows):
             grown = np.zeros((max(need, len(self._rows) * 3 // 2, 64), rows.shape[1]), self._rows.dtype)
@@ -67,7 +71,7 @@ class Matrix:
         self._count = need
 
     def put(self, at: NDArray[np.int64] | slice, rows: Floats) -> None:
-        self._rows[at] = rows if self.exact else quantised_rows(rows)
+        self._rows[at] = rows if self.exact else quantised_rows(rows, self._steps)
 
     def put_quantised(self, at: slice, rows: NDArray[np.int8]) -> None:
         """Put rows that are quantised already into a matrix that is."""
@@ -78,17 +82,17 @@ class Matrix:
         rows = self._rows[: self._count]
         if self.exact:
             many = len(rows) > MIN_PLAIN_ROWS
-            return np.asarray(np.einsum("ij,j->i", rows, query) if many else matrix_product(rows, query), np.float32)
+            return plain_product(rows, query) if many else np.asarray(matrix_product(rows, query), np.float32)
         if (kernel := fast_kernel()) is not None:
-            dots = np.asarray(kernel.cdist(quantised_rows(query[None, :]), rows, "dot")).reshape(-1)
-            return np.asarray(dots / _scale(len(query)) ** 2, np.float32)
+            dots = np.asarray(kernel.cdist(quantised_rows(query[None, :], self._steps), rows, "dot")).reshape(-1)
+            return np.asarray(dots / self._steps**2, np.float32)
         out = np.empty(self._count, np.float32)
         wide = np.empty((_CHUNK, rows.shape[1]), np.float32)
         for start in range(0, self._count, _CHUNK):
             chunk = rows[start : start + _CHUNK]
             np.copyto(wide[: len(chunk)], chunk)
             out[start : start + len(chunk)] = matrix_product(wide[: len(chunk)], query)
-        return out / np.float32(_scale(len(query)))
+        return out / np.float32(self._steps)
 
 
 @cache
@@ -99,6 +103,11 @@ def fast_kernel() -> Any:
     except ImportError:
         return None
     return numkong
+
+
+def plain_product(rows: NDArray[Any], query: Floats) -> Floats:
+    """`rows @ query` in a plain loop: what it gives for a row does not depend on the others."""
+    return np.asarray(np.einsum("ij,j->i", rows, query), np.float32)
 
 
 def matrix_product(rows: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
@@ -112,9 +121,9 @@ def matrix_product(rows: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([steps.reshape(whole, *others.shape[1:]), rows[whole:] @ others])
 
 
-def quantised_rows(rows: Floats) -> NDArray[np.int8]:
+def quantised_rows(rows: Floats, steps_per_unit: float | None = None) -> NDArray[np.int8]:
     """Unit vectors in 8-bit steps, as a large matrix holds them."""
-    steps = rows * np.float32(_scale(rows.shape[1]))
+    steps = rows * np.float32(_scale(rows.shape[1]) if steps_per_unit is None else steps_per_unit)
     np.rint(steps, out=steps)
     np.clip(steps, -127, 127, out=steps)
     return steps.astype(np.int8)
@@ -123,6 +132,11 @@ def quantised_rows(rows: Floats) -> NDArray[np.int8]:
 def _scale(dimensions: int) -> float:
     """Quantisation steps per unit. A component over seven times the usual size is rare, and clipped."""
     return 127.0 / min(1.0, 7.0 / math.sqrt(dimensions))
+
+
+def fine_steps(dimensions: int) -> float:
+    """Quantisation steps per unit where exact numbers follow: hardly any component is clipped."""
+    return min(127.0 / MIN_FINE_BOUND, _scale(dimensions))
 
 
 def vector_bytes(values: Floats) -> bytes:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+MAX_BARE_MESSAGES = 16
+"""After so many digested messages their vectors are written. Before, only those of memories must be: the next session
+compares its statements with them by meaning. Chosen so that one step of embedding takes them all."""
 
 
 @dataclass(slots=True)
@@ -27,3 +32,10 @@ class Backlog:
     """Profiles with messages to digest, memories to embed or documents to parse, as far as this process knows."""
     seconds: float
     """How long the work that waits longest has waited."""
+
+
+class Digested(NamedTuple):
+    """How many messages of a session were digested, and how many memories they became."""
+
+    messages: int
+    memories: int

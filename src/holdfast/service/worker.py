@@ -25,7 +25,7 @@ from holdfast.domain.types import Json
 from holdfast.domain.usage import Tariff
 from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.activity import Activity
-from holdfast.service.backlog import Backlog, PendingProfile
+from holdfast.service.backlog import MAX_BARE_MESSAGES, Backlog, Digested, PendingProfile
 from holdfast.service.recorder import Recorder
 
 Who = tuple[str, str]
@@ -251,14 +251,15 @@ class Worker:
         except NotFound:
             return 0
         now = self._clock()
-        done = embedded = 0
+        done = embedded = bare = 0
         most = BATCH_SIZE if self._thinking is None else 1  # a language model is slow, and others wait for their turn
-        while done < most and (digested := await self._digest(who, store, now)):  # one session after the other
-            done += digested
+        while done < most and (digested := await self._digest(who, store, now)).messages:  # one session after the other
+            done, bare = done + digested.messages, bare + digested.messages
             await self._roll_up(who, store, now)
-            embedded = await embed_missing_parts(store, self._embedder)
+            if digested.memories or bare >= MAX_BARE_MESSAGES:
+                embedded, bare = await embed_missing_parts(store, self._embedder), 0
         if done or due.drained != asked:
-            if not done:
+            if bare or not done:
                 embedded = await embed_missing_parts(store, self._embedder)
             learned = await learn_batch(store)
             swept = await sweep(store, now=now)
@@ -271,7 +272,7 @@ class Worker:
             due.drained = -1 if done else due.drained
         return done
 
-    async def _digest(self, who: Who, store: Store, now: datetime) -> int:
+    async def _digest(self, who: Who, store: Store, now: datetime) -> Digested:
         from holdfast.ingest.digest import Digestion, digest_batch
         from holdfast.lifecycle.retention import SETTING, parse_policy
 
@@ -285,7 +286,7 @@ class Worker:
         self.activity.note_digestion(digested, failed=len(work.deferred))
         if digested and self._recorder is not None:
             self._recorder.add(who, done)
-        return digested
+        return Digested(digested, len(done.details.get("drawn", ())))
 
     async def _roll_up(self, who: Who, store: Store, now: datetime, *, memories_only: bool = False) -> int:
         """Write the summaries that are due, or only those of memories; return how many."""

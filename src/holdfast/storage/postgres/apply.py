@@ -13,7 +13,6 @@ from holdfast.domain.erasure import Leftovers, RemovedVersion, removed_ids, remo
 from holdfast.domain.errors import Conflict
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Applied, Change, Forgotten, Memory, Part, Shortened, Supersede
-from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage import rows as stored
 from holdfast.storage.postgres import rows
 from holdfast.storage.postgres.connections import Db, Row, query
@@ -25,6 +24,7 @@ from holdfast.storage.postgres.encryption import (
 from holdfast.storage.postgres.erasure import PostgresEraser, delete_documents
 from holdfast.storage.postgres.graph import delete_mentions, scrub_changes
 from holdfast.storage.postgres.journal import add_messages, record_change, record_digestion
+from holdfast.storage.postgres.vectors import write_vectors
 
 _PLACEHOLDERS = ", ".join(["%s"] * len(rows.WRITTEN_MEMORY.split(",")))
 _CURRENT_RIVAL = """
@@ -88,7 +88,7 @@ class PostgresChangeWriter:
         ended += [memory.ref for memory in change.memories if memory.retired and memory.ref in self._new]
         for ref in ended:  # added, and superseded or retired, in the same change
             await self._set_live(db, self._items[ref], False)
-        await self._add_vectors(db)
+        await write_vectors(db, p, change.vectors)
         for item, number in change.refused:
             await db.execute(
                 f"UPDATE part SET embed = false WHERE profile = %(p)s AND number = %(number)s "
@@ -151,8 +151,9 @@ class PostgresChangeWriter:
             return
         found = "SELECT origin FROM memory WHERE profile = %s AND origin = ANY(%s)"
         known = {id for (id,) in await query(db, found, (self._profile, drafts))}
+        existing = await self._existing_sources(db)
         for memory in self._change.memories:
-            if memory.draft_id in known or not await self._has_source(db, memory):
+            if memory.draft_id in known or (memory.sources and existing.isdisjoint(memory.sources)):
                 continue
             for pair in self._change.supersede:
                 if pair.new == memory.ref:
@@ -160,10 +161,11 @@ class PostgresChangeWriter:
             await self._add_memory(db, memory)
             known.add(memory.draft_id)
 
-    async def _has_source(self, db: Db, memory: Memory) -> bool:
-        """Whether a memory has no sources, or one that still exists: they may be forgotten while it is extracted."""
-        found = "SELECT 1 FROM message WHERE profile = %s AND id = ANY(%s) LIMIT 1"
-        return not memory.sources or bool(await query(db, found, (self._profile, list(memory.sources))))
+    async def _existing_sources(self, db: Db) -> set[str]:
+        """The sources of new memories that still exist: they may be forgotten while a memory is extracted."""
+        sources = list({source for memory in self._change.memories for source in memory.sources})
+        found = "SELECT id FROM message WHERE profile = %s AND id = ANY(%s)"
+        return {id for (id,) in await query(db, found, (self._profile, sources))} if sources else set()
 
     async def _supersede(self, db: Db, pair: Supersede) -> None:
         n = (await rows.memory_numbers(db, self._profile, [pair.old])).get(pair.old)
@@ -245,18 +247,6 @@ class PostgresChangeWriter:
                 "UPDATE profile SET parts = parts + %s, words = words + %s WHERE id = %s",
                 (self._parts_added, self._words_added, self._profile),
             )
-
-    async def _add_vectors(self, db: Db) -> None:
-        vectors = {(vector.item, vector.number): vector for vector in self._change.vectors}
-        if not vectors:
-            return
-        written = []
-        for vector in vectors.values():
-            data = vector_bytes(vector.values)
-            near = "[" + ",".join([f"{value:.6g}" for value in vector_of_bytes([data])[0].tolist()]) + "]"
-            written.append((vector.item, vector.number, vector.model, near, data))
-        ids, *rest = rows.columns(written)
-        await db.execute(_UPDATE_VECTORS, {"p": self._profile, "ids": ids, **dict(zip("nmvd", rest, strict=True))})
 
     async def _forget(self, db: Db) -> Forgotten:
         """Delete items, inside the transaction: it must include memories extracted meanwhile from a message."""
@@ -377,14 +367,3 @@ class PostgresChangeWriter:
         for table, column in (("part", "item"), ("mention", "memory"), ("tie", "memory")):
             statement = f"UPDATE {table} SET live = %s WHERE profile = %s AND {column} = %s"
             await db.execute(statement, (live, self._profile, memory))
-
-
-_UPDATE_VECTORS = """
-UPDATE part SET model = new.model, near = new.near::halfvec, data = new.data
-  FROM unnest(%(ids)s::text[], %(n)s::integer[], %(m)s::text[], %(v)s::text[], %(d)s::bytea[])
-       AS new (id, number, model, near, data),
-  LATERAL (SELECT n FROM message WHERE profile = %(p)s AND message.id = new.id
-           UNION ALL SELECT n FROM memory WHERE profile = %(p)s AND memory.ref = new.id) AS item,
-  LATERAL (SELECT n FROM part WHERE profile = %(p)s AND part.item = item.n AND number = new.number OFFSET 0) AS found
- WHERE part.profile = %(p)s AND part.n = found.n
-"""

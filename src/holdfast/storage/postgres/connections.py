@@ -39,7 +39,13 @@ from holdfast.domain.errors import (
     StorageFull,
 )
 from holdfast.domain.tracing import later_bookmark
-from holdfast.storage.postgres.replica import Replica
+from holdfast.storage.postgres.pools import (
+    RETRY_SECONDS,
+    Replica,
+    create_pool,
+    find_connection_error,
+    with_keepalives,
+)
 from holdfast.storage.postgres.schema import ROLE, migrate
 
 T = TypeVar("T")
@@ -51,17 +57,12 @@ BoundStatement = tuple[str, Any]
 NO_ROWS: BoundStatement = ("SELECT 1 WHERE false", ())
 """A statement that finds nothing, where a search has nothing to ask."""
 log = logging.getLogger("holdfast")
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # the errors raised here say what is wrong
-RETRY_SECONDS = 5.0
-"""How long a request is retried while the database does not answer. Chosen by hand; not measured."""
 PRIMARY_POSITION_TIMEOUT_SECONDS = 1.0
 """How long a read waits for the primary's log position before it takes the primary. Chosen by hand; not measured."""
 STATEMENT_TIMEOUT_MS, LOCK_TIMEOUT_MS = 30_000, 10_000
 """Server-side limits of a transaction. Chosen by hand; not measured."""
 TRANSACTION_TIMEOUT_SECONDS = 35.0
 """When a database counts as hanging: later than STATEMENT_TIMEOUT_MS, when a working server reports an error."""
-KEEPALIVE_OPTIONS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 15_000}
-"""TCP settings that detect a dead machine, unless the address sets them. Chosen by hand; not measured."""
 MAX_BOOKMARKS = 10_000
 """How many profiles' bookmarks are kept in memory. Chosen by hand; not measured."""
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -127,7 +128,13 @@ class Database:
 
     async def read_rows(self, profile: int, *statements: BoundStatement) -> list[list[Row]]:
         """Read the rows of several statements in one snapshot and in one round trip."""
-        return await self._read(profile, lambda pool: self._run_statements(pool, profile, statements))
+        return await self._read(profile, lambda pool: self._run_statements(pool, profile, statements, _BEGIN_READING))
+
+    async def write_rows(self, profile: int, *statements: BoundStatement) -> list[list[Row]]:
+        """Run statements in one transaction and in one round trip; it is on disk when this returns, and later reads do
+        not wait until the replica has it. Where the connection breaks it is tried again, though it may have been
+        written: only for statements that may be repeated."""
+        return await self._with_retry(lambda: self._run_statements(self._pool, profile, statements, "BEGIN"))
 
     async def read_row(self, profile: int, statement: str, bound: Any) -> Row | None:
         """Read one row of the catalogue that belongs to a profile, outside of a transaction."""
@@ -192,7 +199,7 @@ class Database:
             except DatabaseAway as away:
                 self.on_away()
                 if time.monotonic() + wait > until or self._closed:
-                    why = await _find_connection_error(self.dsn) or str(away)
+                    why = await find_connection_error(self.dsn) or str(away)
                     raise Busy(f"The database does not answer: {why}", fix="Nothing was written. Try again.") from away
                 await asyncio.sleep(wait * random.uniform(0.5, 1.0))
                 if self._open:
@@ -240,7 +247,7 @@ class Database:
             raise
 
     async def _run_statements(
-        self, connections: AsyncConnectionPool[Db], profile: int, statements: Sequence[BoundStatement]
+        self, connections: AsyncConnectionPool[Db], profile: int, statements: Sequence[BoundStatement], begin: str
     ) -> list[list[Row]]:
         if self._closed:
             raise Closed("This database was closed.")
@@ -250,7 +257,7 @@ class Database:
         with translate_errors():
             async with asyncio.timeout(TRANSACTION_TIMEOUT_SECONDS), connections.connection() as db:
                 try:
-                    return await _query_at_once(db, f"{_BEGIN_READING}; SELECT {settings}", statements)
+                    return await _query_at_once(db, f"{begin}; SELECT {settings}", statements)
                 except BaseException:
                     if not db.closed:
                         await db.rollback()
@@ -302,41 +309,12 @@ class Database:
                 self._open = True
 
 
-def with_keepalives(dsn: str) -> str:
-    given = psycopg.conninfo.conninfo_to_dict(dsn)
-    return psycopg.conninfo.make_conninfo(
-        dsn, **{name: each for name, each in KEEPALIVE_OPTIONS.items() if name not in given}
-    )
-
-
-def create_pool(dsn: str, connections: int) -> AsyncConnectionPool[Db]:
-    return AsyncConnectionPool(
-        dsn, min_size=1, max_size=connections, open=False, timeout=RETRY_SECONDS, max_idle=300,
-        reconnect_timeout=RETRY_SECONDS,
-        kwargs={"autocommit": True, "prepare_threshold": None, "connect_timeout": 5}, configure=_discard_notifications,
-    )  # fmt: skip
-
-
-async def _discard_notifications(db: Db) -> None:
-    """Behind a pooler, notifications for others may arrive here; the driver would keep them in memory."""
-    db.add_notify_handler(lambda _: None)
-
-
 async def _commit(db: Db) -> str:
     """Commit and return the write-ahead log position after it."""
     found = await db.execute("COMMIT; SELECT pg_current_wal_insert_lsn()")
     found.nextset()
     row = await found.fetchone()
     return "" if row is None else str(row[0])
-
-
-async def _find_connection_error(dsn: str) -> str:
-    """Connect once to get the error that a pool does not report; empty when the connection works."""
-    try:
-        async with await psycopg.AsyncConnection.connect(dsn, connect_timeout=2):
-            return ""
-    except psycopg.Error as refused:
-        return " ".join(str(refused).split())
 
 
 async def query(db: Db, statement: str, bound: Any = ()) -> list[Row]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from holdfast.domain.erasure import FORGOTTEN_EVENTS, MAX_LOOKBACK_EVENTS, notable_traces
+from holdfast.domain.erasure import FORGOTTEN_EVENTS, FORGOTTEN_LOOKBACK, MAX_LOOKBACK_EVENTS, notable_traces
 from holdfast.domain.errors import Conflict
 from holdfast.domain.records import (
     MAX_EDITS,
@@ -28,8 +28,9 @@ from holdfast.domain.usage import Spent, Usage
 from holdfast.storage import cursors, rows
 from holdfast.storage.events import change_events
 from holdfast.storage.postgres import rows as written_rows
-from holdfast.storage.postgres.connections import Database, Db, query
+from holdfast.storage.postgres.connections import BoundStatement, Database, Db, query
 from holdfast.storage.postgres.encryption import ANSWER_COLUMN, ENCRYPTED_MESSAGE_COLUMNS, ProfileCipher
+from holdfast.storage.postgres.notifications import PROFILE_REWRITTEN_PREFIX
 
 
 class PostgresJournal:
@@ -68,19 +69,44 @@ class PostgresJournal:
         return [rows.job(row[:-1]) for row in found[:limit]], next_cursor
 
     async def note(self, traces: Sequence[Trace], began: Mapping[str, datetime] = MappingProxyType({})) -> None:
-        places = ", ".join(["%s"] * (1 + len(rows.TRACE.split(","))))
-        statement = f"INSERT INTO trace (profile, {rows.TRACE}) VALUES ({places}) ON CONFLICT DO NOTHING"
+        """Nothing was forgotten lately, almost always: then one message to the database does."""
+        rest = traces
+        if traces:
+            since = min([now() - FORGOTTEN_LOOKBACK, *began.values()])
+            added = await self._database.write_rows(
+                self._profile, self._lock_statement, self._note_statement(traces, to_micros(since))
+            )
+            written = {id for (id,) in added[1]}
+            rest = [trace for trace in traces if trace.id not in written]
+        if not rest:
+            return
 
         async def run(db: Db) -> None:
-            # Like `apply`, so that traces come before a forgetting, which erases in them, or after it.
-            if not await query(db, "SELECT 1 FROM profile WHERE id = %s FOR SHARE", (self._profile,)):
+            if not await query(db, *self._lock_statement):
                 return
-            forgotten = await self._last_forgotten(db)
-            encrypted = [self._encrypted(rows.trace_row(trace)) for trace in notable_traces(traces, began, forgotten)]
-            async with db.cursor() as cursor:
-                await cursor.executemany(statement, [(self._profile, *row) for row in encrypted])
+            notable = notable_traces(rest, began, await self._last_forgotten(db))
+            await db.execute(*self._note_statement(notable, None))
 
         await self._database.write(self._profile, run, skip_bookmark=True)
+
+    @property
+    def _lock_statement(self) -> BoundStatement:
+        """Lock the profile as `apply` does, so that traces come before a forgetting, which erases in them, or after
+        it."""
+        return "SELECT 1 FROM profile WHERE id = %s FOR SHARE", (self._profile,)
+
+    def _note_statement(self, traces: Sequence[Trace], since: int | None) -> BoundStatement:
+        """Write traces, unless something was forgotten since a time, and return their ids."""
+        row = f"({', '.join(['%s'] * (1 + len(rows.TRACE.split(','))))})"
+        forgotten = "SELECT 1 FROM event WHERE profile = %s AND type = ANY(%s) AND at >= %s"
+        values = [(self._profile, *self._encrypted(rows.trace_row(trace))) for trace in traces]
+        return (
+            f"INSERT INTO trace (profile, {rows.TRACE}) SELECT * FROM (VALUES {', '.join([row] * len(values))}) AS new "
+            f"WHERE NOT EXISTS ({forgotten}) AND EXISTS (SELECT 1 FROM profile WHERE id = %s) "
+            "ON CONFLICT DO NOTHING RETURNING id",
+            (*(value for each in values for value in each), self._profile, list(FORGOTTEN_EVENTS),
+             2**62 if since is None else since, self._profile),
+        )  # fmt: skip
 
     async def trace(self, id: str) -> Trace | None:
         found = await self._read(f"SELECT {rows.TRACE} FROM trace WHERE profile = %s AND id = %s", id)
@@ -197,6 +223,8 @@ async def record_change(db: Db, profile: int, change: Change, applied: Applied, 
     await _record_edits(db, profile, change)
     if events and not change.dry_run:
         await db.execute("SELECT pg_notify('holdfast', %s)", (str(profile),))
+    if change.erases and not change.dry_run:  # the triggers tell it too, but Citus has none
+        await db.execute("SELECT pg_notify('holdfast', %s)", (f"{PROFILE_REWRITTEN_PREFIX}{profile}",))
 
 
 async def _record_edits(db: Db, profile: int, change: Change) -> None:

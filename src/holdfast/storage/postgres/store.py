@@ -19,21 +19,28 @@ from holdfast.storage.postgres import rows
 from holdfast.storage.postgres.apply import PostgresChangeWriter
 from holdfast.storage.postgres.cache.profile import NumberedRow, ProfileCaches, StoredItem
 from holdfast.storage.postgres.cache.reader import CachedProfile
+from holdfast.storage.postgres.cache.vectors import VectorBlocks
 from holdfast.storage.postgres.connections import NO_ROWS, BoundStatement, Database, Db, Row, query, run_pipeline
 from holdfast.storage.postgres.documents import PostgresDocumentStore
 from holdfast.storage.postgres.encryption import ENCRYPTED_MEMORY_COLUMNS, ENCRYPTED_MESSAGE_COLUMNS, ProfileCipher
 from holdfast.storage.postgres.graph import PostgresGraphStore
-from holdfast.storage.postgres.hnsw import MIN_INDEXED_PARTS
 from holdfast.storage.postgres.journal import PostgresJournal
 from holdfast.storage.postgres.search import PostgresSearch
+from holdfast.storage.postgres.vectors import MIN_INDEXED_PARTS
 from holdfast.storage.postgres.where import KNOWN_AT, exact_condition, plain_condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
 from holdfast.text.cache import clear_text_caches
 
+FIRST_POSITION = 1
+"""The position of the first message of a session."""
+
 
 class PostgresStore:
-    def __init__(self, database: Database, profile: int, cipher: ProfileCipher, caches: ProfileCaches) -> None:
+    def __init__(
+        self, database: Database, profile: int, cipher: ProfileCipher, caches: ProfileCaches, blocks: VectorBlocks
+    ) -> None:
         self._database = database
+        self._blocks = blocks
         self._cached = CachedProfile(database, profile, cipher, caches)
         self.profile = profile
         self._cipher = cipher
@@ -67,10 +74,11 @@ class PostgresStore:
         known = {} if cache is None else {id: cache.items[id] for id in ids if id in cache.items}
         missing = [id for id in ids if id not in known]
         if missing:
-            known |= await self._load_items(missing)
+            memories_only = cache is not None and cache.memory_ids.issuperset(missing)
+            known |= await self._load_items(missing, memories_only)
         return [self._item(*known[id]) for id in ids if id in known]
 
-    async def _load_items(self, ids: Sequence[str]) -> dict[str, StoredItem]:
+    async def _load_items(self, ids: Sequence[str], memories_only: bool) -> dict[str, StoredItem]:
         """Find references to versions together with ids, in one round trip. An id that is neither a message's nor a
         current memory's takes a second one."""
         bound = (self.profile, list(ids))
@@ -78,15 +86,17 @@ class PostgresStore:
         messages = f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE profile = %s AND id = ANY(%s)"
         memories = f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND"
         (said, current, named), cache = await self._cached.read(
-            (messages, bound),
+            NO_ROWS if memories_only else (messages, bound),
             (f"{memories} id = ANY(%s) AND superseded_by IS NULL", bound),
-            self._version_statement(versions) if versions else NO_ROWS,
+            (memories.replace("SELECT", "SELECT ref,", 1) + " ref = ANY(%s)", (self.profile, versions))
+            if versions
+            else NO_ROWS,
         )
         found = {row[0]: (False, row) for row in said} | {row[0]: (True, row) for row in current}
         found |= {row[0]: (True, row[1:]) for row in named}
         if cache is not None:
             cache.add_items(found)
-        left = [id for id in ids if id not in found and "@" not in id]
+        left = [id for id in ids if id not in found]
         if left:
             (named,) = await self._database.read_rows(self.profile, self._version_statement(left))
             found |= {row[0]: (True, row[1:]) for row in named}
@@ -154,6 +164,12 @@ class PostgresStore:
     async def messages(
         self, session_id: str | None, *, before: int | None = None, limit: int = 1000, cursor: str | None = None
     ) -> MessagePage:
+        if before is not None and before <= FIRST_POSITION:
+            return MessagePage()
+        cache = self._cached.current()
+        if session_id is not None and before is not None and limit == 1 and cache is not None and cache.complete:
+            row = cache.message_before(session_id, before)
+            return MessagePage(() if row is None else (self._message(row),))
         by = "n" if session_id is None else "position"
         within, order = (f"{by} > %s", "ASC") if before is None else ("position < %s", "DESC")
         statement = (
@@ -193,9 +209,10 @@ class PostgresStore:
         found = await self._cached.propose(probe)
         if found is not None:
             return found
+        parts = max(self._parts, self._cached.parts)
+        indexed, block = parts >= MIN_INDEXED_PARTS, self._blocks.find(self.profile, parts, probe)
         found = await self._database.read(
-            self.profile,
-            lambda db: PostgresSearch(db, self.profile, probe, self._cipher, self._parts >= MIN_INDEXED_PARTS).run(),
+            self.profile, lambda db: PostgresSearch(db, self.profile, probe, self._cipher, indexed, block).run()
         )
         self._parts = found.parts
         return found
@@ -244,7 +261,7 @@ class PostgresStore:
             "bytes": max_bytes,
             "me": self._database.process_id,
         }  # fmt: skip
-        found = await self._database.write(self.profile, lambda db: query(db, statement, bound), skip_bookmark=True)
+        _, found = await self._database.write_rows(self.profile, _WITHOUT_SYNC, (statement, bound))
         return sorted((self._message(row) for row in found), key=lambda message: message.position)
 
     async def waits(self) -> bool:
@@ -254,7 +271,11 @@ class PostgresStore:
         )
 
     async def unembedded_parts(self, model: str, limit: int) -> list[Part]:
-        found = " UNION ALL ".join(f"(SELECT * FROM part WHERE {each} LIMIT %(limit)s)" for each in _WITHOUT_VECTOR)
+        columns = "profile, n, item, number, start, stop"
+        each = " UNION ALL ".join(
+            f"(SELECT {columns} FROM part WHERE {each} LIMIT %(limit)s)" for each in _WITHOUT_VECTOR
+        )
+        found = f"SELECT part.* FROM (VALUES (false), (true)) AS of (memory), LATERAL ({each}) AS part"
         statement = f"""
         SELECT coalesce(message.id, memory.ref), part.number, part.start, part.stop FROM ({found}) AS part
           LEFT JOIN LATERAL (SELECT id FROM message WHERE profile = part.profile AND n = part.item OFFSET 0)
@@ -339,6 +360,8 @@ class PostgresStore:
         return rows.memory(self._cipher.decrypt_row(row, ENCRYPTED_MEMORY_COLUMNS))
 
 
+_WITHOUT_SYNC: BoundStatement = ("SELECT set_config('synchronous_commit', 'off', true)", ())
+"""Makes a commit wait for no disk: a lease that a crash of the database undoes is taken again."""
 _FACET_VALUES = {
     "kind": "memory.kind",
     "key": "memory.key",
@@ -360,9 +383,8 @@ def _counting(by: Sequence[Facet], sql: str) -> str:
 
 
 _WITHOUT_VECTOR = [
-    f"profile = %(p)s AND embed AND {models} AND memory = {memory} ORDER BY model, memory, n"
+    f"profile = %(p)s AND embed AND {models} AND memory = of.memory ORDER BY model, memory, n"
     for models in ("model IS NULL", "model < %(model)s", "model > %(model)s")
-    for memory in ("false", "true")
 ]
 """Each condition is a range of one index, in its order: parts without a vector are found without reading others."""
 _COUNTS_BY_DAY = "SELECT {at} / 86400000000, count(*) FROM {table} WHERE profile = %s GROUP BY 1"

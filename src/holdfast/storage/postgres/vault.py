@@ -12,8 +12,9 @@ from holdfast.domain.results import Namespace, ProfileInfo
 from holdfast.domain.timestamps import from_micros, now, to_micros
 from holdfast.domain.types import Json
 from holdfast.storage.keyring import load_master_key
-from holdfast.storage.postgres import hnsw
+from holdfast.storage.postgres import vectors
 from holdfast.storage.postgres.cache.profile import DEFAULT_CACHE_BYTES, ProfileCaches
+from holdfast.storage.postgres.cache.vectors import VectorBlocks
 from holdfast.storage.postgres.connections import Database, Db, Row, query
 from holdfast.storage.postgres.credentials import NOTIFY_CATALOGUE, PostgresCredentials, delete_credentials
 from holdfast.storage.postgres.encryption import MasterKey, ProfileCipher
@@ -69,12 +70,13 @@ class PostgresVault:
         self._database = Database(dsn, connections, replica)
         self._processes = ProcessRegistry(self._database)
         self.rates = PostgresRateLimiter(self._database)
-        self._indexes = hnsw.HnswIndexes(self._database)
+        self._indexes = vectors.HnswIndexes(self._database)
         self._keyring = keyring
         self._sealed = sealed
         self._master: MasterKey | None = None
         self._stores: dict[tuple[str, str], PostgresStore] = {}
         self._caches = ProfileCaches(cache_bytes)
+        self._blocks = VectorBlocks(self._database, self._caches)
         self._database.on_away = self._caches.clear
         self._names: dict[int, tuple[str, str]] = {}
         self._awaited: set[tuple[str, str]] = set()
@@ -154,7 +156,9 @@ class PostgresVault:
                 self._awaited.clear()
             for (schema,) in await self._read(_FIND_PARTITION_SCHEMA, number):
                 self._database.set_schema(number, schema)
-            self._stores[who] = PostgresStore(self._database, number, await self._cipher(key), self._caches)
+            self._stores[who] = PostgresStore(
+                self._database, number, await self._cipher(key), self._caches, self._blocks
+            )
             self._names[number] = who
             self._awaited.discard(who)
         return self._stores[who]
@@ -207,6 +211,7 @@ class PostgresVault:
     async def close(self) -> None:
         await self._listener.stop()
         await self._indexes.stop()
+        await self._blocks.stop()
         if self._database.opened:
             await self._processes.leave()
         await self._database.close()

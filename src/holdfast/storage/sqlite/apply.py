@@ -15,11 +15,12 @@ from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage import rows
 from holdfast.storage import rows as stored
 from holdfast.storage.dry_run import DryRunRollback
+from holdfast.storage.sqlite.cache.blocks import write_complete_blocks
 from holdfast.storage.sqlite.connection import item_numbers, memory_number, query, version_numbers
 from holdfast.storage.sqlite.erasure import delete_documents, delete_originals, erase, find_erasure
 from holdfast.storage.sqlite.graph import delete_mentions, scrub_changes
 from holdfast.storage.sqlite.journal import record_change
-from holdfast.storage.sqlite.vector_cache import VectorCache, write_complete_blocks
+from holdfast.storage.sqlite.vector_cache import VectorCache
 
 _MESSAGE_PLACES = ", ".join("?" * len(rows.MESSAGE.split(",")))
 _PLACEHOLDERS = ", ".join("?" * len(rows.MEMORY.split(",")))

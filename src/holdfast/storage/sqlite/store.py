@@ -178,7 +178,7 @@ class SqliteStore:
             cache = self._cache
             if cache is None or len(cache) > MAX_PARTS_SEARCHED_IN_PLACE or cache.model != probe.model:
                 raise CacheMiss
-            if not cache.postings.keys() >= set(probe.words):
+            if not cache.has_words(probe.words):
                 raise CacheMiss
             return propose(None, cache, probe)
         finally:

@@ -4,45 +4,51 @@ searches read of them and of items, so that a search which finds what earlier on
 The cache is loaded at the first search after a file is opened, and every write updates it. Dropping it costs a few
 milliseconds and never changes an answer.
 
-A large profile reads its vectors in blocks: those of 512 adjoining parts in one row, quantised as the cache holds them,
-which is half the bytes and nothing to convert. They are derived from the table `vector`. Triggers delete a block with
-any write to one of its vectors, so that a block which exists is right, and what is forgotten is in none.
+A profile of some thousand parts reads its vectors in blocks, quantised (cache/blocks.py). Up to MAX_EXACT_ROWS it reads
+the exact ones once it was searched a few times; before, the cosines of what is proposed are computed from stored
+vectors. So the numbers of a search are the same either way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.domain import vectors
-from holdfast.domain.ports.search import MAX_AGENTS, Candidate, CandidateColumns
+from holdfast.domain.ports.search import MAX_AGENTS
 from holdfast.domain.types import Change, Floats, Ints, Item
 from holdfast.domain.vectors import Matrix
 from holdfast.storage.item_cache import CacheMiss
+from holdfast.storage.sqlite.cache.blocks import BLOCK_PARTS, are_complete, load_blocks
+from holdfast.storage.sqlite.cache.parts import PartTable
 from holdfast.storage.sqlite.connection import Row, query
 from holdfast.text.tokens import bm25_length_penalty
 
-MAX_CACHED_OCCURRENCES = 250_000
-"""How many occurrences of words are held before the oldest are dropped: 1.5 MB. Chosen by hand; not measured."""
+MAX_CACHED_OCCURRENCES, MAX_OCCURRENCES_PER_PART = 250_000, 10
+"""How many occurrences of words are held before those used longest ago are dropped: 1.5 MB, and in a large profile 60
+bytes for each part, a sixth of its vector. Chosen by hand: the words of 400 questions about 100,000 messages fit."""
+MAX_CACHED_FREQUENCIES = 20_000
+"""How many words' frequencies are held before they are dropped: 2 MB. Chosen by hand."""
+MAX_PARTS_WITH_ALL_WORDS, MIN_MISSING_WORDS = 2_000, 50
+"""Up to so many parts, the postings of all words are read at once when so many had to be read singly: the searches
+after that need no statement for them. Chosen by hand; not measured."""
 MAX_PARTS_WITH_KNOWN_KEYS = 20_000
 """Up to so many parts, all keys of a profile are held. Chosen by hand; not measured."""
 NEVER = 2**63 - 1
 Posting = tuple[NDArray[np.int32], NDArray[np.uint16], int]
 """The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
-
+_NO_POSTING: Posting = (np.zeros(0, np.int32), np.zeros(0, np.uint16), 0)
+MAX_RESCORED_SEARCHES = 20
+"""After so many searches, the exact vectors of a profile that is not large are read. With 10,000 messages that takes
+the time that rescoring takes in as many searches."""
 VECTORS_READ_AT_ONCE = 512
 """How many vectors are decoded at a time: few enough to stay in the second-level cache, which takes a tenth of the time
 that all at once take in a large profile."""
-BLOCK_PARTS = 512
-"""The parts of a block; the triggers in the migration have the same number."""
-MAX_BLOCKS_WRITTEN = 16
-"""How many blocks one write adds: the one that it completes, and some that are missing. Each takes about a
-millisecond."""
 _PARTS = """
 SELECT min(n), max(n), count(*), group_concat(length * 4 + live * 2 + (item < 0))
   FROM (SELECT n, length, live, item FROM part INDEXED BY part_scan ORDER BY n)
@@ -54,87 +60,6 @@ WITH RECURSIVE known (agent) AS (
   UNION ALL SELECT (SELECT min(agent) FROM {table} WHERE agent > known.agent) FROM known WHERE known.agent IS NOT NULL
 ) SELECT agent FROM known WHERE agent IS NOT NULL LIMIT ?
 """
-_ITEM, _NUMBER, _MEMORY, _SESSION, _POSITION, _FROM_USER, _SPEAKER, _ASKS, _AT = range(9)
-
-
-class FoundParts(NamedTuple):
-    """Some parts, and the items that they belong to, in order."""
-
-    items: tuple[Candidate, ...]
-    columns: CandidateColumns
-    of: Ints
-    """For each part, the place of its item."""
-    number: Ints
-    tokens: tuple[bytes, ...]
-
-
-class PartTable:
-    """The details of the parts that searches returned, as columns. Parts are named by their rows in the cache."""
-
-    def __init__(self) -> None:
-        self._places: dict[int, int] = {}
-        self._numbers = np.zeros((64, _AT + 1), np.int64)
-        self._tokens: list[bytes] = []
-        self._candidates: list[Candidate] = []
-        self._sessions: dict[str, int] = {}
-        self._speakers: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __contains__(self, row: int) -> bool:
-        return row in self._places
-
-    def add(self, rows: Sequence[int], parts: Sequence[Row]) -> None:
-        """Add the parts of these rows: item, number and tokens of each after its own number, then the fields of its
-        item as a candidate has them."""
-        first, stop = len(self._places), len(self._places) + len(rows)
-        self._places.update(zip(rows, range(first, stop), strict=True))
-        while stop > len(self._numbers):
-            self._numbers = np.concatenate([self._numbers, np.zeros_like(self._numbers)])
-        numbers = []
-        for _, item, number, tokens, id, memory, session, position, role, speaker, asks, at in parts:
-            numbers.append((
-                item, number, memory, _number_of(session, self._sessions), position, role == "user",
-                _number_of(speaker, self._speakers), asks, at,
-            ))  # fmt: skip
-            self._tokens.append(tokens)
-            self._candidates.append(Candidate(id, bool(memory), session, position, role, speaker, bool(asks), at))
-        if numbers:
-            self._numbers[first:stop] = numbers
-
-    def found(self, rows: Sequence[int]) -> FoundParts:
-        """The parts of these rows, all of which are in the table."""
-        places = list(map(self._places.__getitem__, rows))
-        numbers = self._numbers[places]
-        known: dict[int, int] = {}
-        of = [known.setdefault(item, len(known)) for item in numbers[:, _ITEM].tolist()]
-        leading = places
-        if len(known) < len(places):
-            last_first = dict(zip(reversed(of), reversed(places), strict=True))
-            leading = [last_first[n] for n in range(len(known))]
-        about = self._numbers[leading].T
-        return FoundParts(
-            items=tuple(map(self._candidates.__getitem__, leading)),
-            columns=CandidateColumns(
-                memory=about[_MEMORY] == 1,
-                session=about[_SESSION],
-                position=about[_POSITION],
-                from_user=about[_FROM_USER] == 1,
-                speaker=about[_SPEAKER],
-                asks=about[_ASKS] == 1,
-                at=about[_AT],
-                speakers=tuple(self._speakers),
-            ),
-            of=np.array(of, np.int64),
-            number=numbers[:, _NUMBER],
-            tokens=tuple(map(self._tokens.__getitem__, places)),
-        )
-
-
-def _number_of(name: str | None, known: dict[str, int]) -> int:
-    """The number of a name among the known ones, to which a new one is added; -1 for none."""
-    return -1 if name is None else known.setdefault(name, len(known))
 
 
 def read(db: apsw.Connection | None, sql: str, bound: Sequence[Any] = ()) -> list[Row]:
@@ -158,6 +83,12 @@ class VectorCache:
         """The details of parts as read by a search."""
         self.postings: dict[str, Posting] = {}
         """Word → its posting as read by a search."""
+        self._missing_words = 0
+        self._all_words = False
+        """Whether `postings` has every word but those in `_unread_words`."""
+        self._unread_words: set[str] = set()
+        self.frequencies: dict[str, int] = {}
+        """Word → the number of parts it occurs in, as read by a search of a large profile."""
         self._occurrences = 0
         self.neighbours: dict[int, tuple[int, ...]] = {}
         """Row → the rows of the messages beside it, as read by a search."""
@@ -166,6 +97,7 @@ class VectorCache:
         self._agents: tuple[str, ...] | None = None
         self._total_length = int(self.length.sum())
         self._length_penalty: NDArray[np.float64] | None = None
+        self._rescored_searches = 0
         self._dimensions = 0
         self._matrix: Matrix | None = None
         """The vectors; None when no part has one."""
@@ -177,6 +109,20 @@ class VectorCache:
     @property
     def exact(self) -> bool:
         return self._matrix is None or self._matrix.exact
+
+    @property
+    def rescores_all(self) -> bool:
+        """Whether the cosines of everything that is proposed have to be computed from stored vectors."""
+        return not self.exact and len(self) <= vectors.MAX_EXACT_ROWS
+
+    def load_exact(self, db: apsw.Connection | None) -> None:
+        """Count a search; of one that is searched again and again, read the exact vectors."""
+        if db is None or not self.rescores_all:
+            return
+        self._rescored_searches += 1
+        if self._rescored_searches > MAX_RESCORED_SEARCHES:
+            self._matrix = None
+            self._load_vectors(db, 0, NEVER)
 
     @property
     def mean_length(self) -> float:
@@ -225,8 +171,12 @@ class VectorCache:
 
     def note_change(self, change: Change) -> None:
         """Drop what a search read that the change makes out of date."""
-        for word in {word for part in change.parts for word in part.words}.intersection(self.postings):
-            self._occurrences -= len(self.postings.pop(word)[0])
+        for word in {word for part in change.parts for word in part.words}:
+            self.frequencies.pop(word, None)
+            if word in self.postings:
+                self._occurrences -= len(self.postings.pop(word)[0])
+            if self._all_words:
+                self._unread_words.add(word)
         if change.messages:
             self.neighbours.clear()
         if change.inserted:  # the messages after them have moved
@@ -239,11 +189,42 @@ class VectorCache:
         if any(memory.expires_at is not None for memory in change.memories):
             self._next_expiry = None
 
+    def posting(self, word: str) -> Posting | None:
+        """The posting of a word as read by a search; the last one to be dropped from now on."""
+        known = self.postings.pop(word, None)
+        if known is not None:
+            self.postings[word] = known
+        elif self._all_words and word not in self._unread_words:
+            return _NO_POSTING
+        return known
+
+    def has_words(self, words: Iterable[str]) -> bool:
+        """Whether no posting of these words has to be read."""
+        missing = set(words).difference(self.postings)
+        return not missing or (self._all_words and missing.isdisjoint(self._unread_words))
+
+    def note_missing_word(self) -> bool:
+        """Count a word whose posting has to be read; True when those of all words had better be."""
+        self._missing_words += 1
+        return not self._all_words and len(self) <= MAX_PARTS_WITH_ALL_WORDS and self._missing_words > MIN_MISSING_WORDS
+
+    def note_all_words(self) -> None:
+        """The postings of all words were read."""
+        self._all_words = self._occurrences <= MAX_CACHED_OCCURRENCES
+
     def add_posting(self, word: str, posting: Posting) -> None:
+        self._unread_words.discard(word)
         self.postings[word] = posting
         self._occurrences += len(posting[0])
-        while self._occurrences > MAX_CACHED_OCCURRENCES and len(self.postings) > 1:
+        most = max(MAX_CACHED_OCCURRENCES, MAX_OCCURRENCES_PER_PART * len(self))
+        while self._occurrences > most and len(self.postings) > 1:
+            self._all_words = False
             self._occurrences -= len(self.postings.pop(next(iter(self.postings)))[0])
+
+    def add_frequencies(self, found: Mapping[str, int]) -> None:
+        if len(self.frequencies) + len(found) > MAX_CACHED_FREQUENCIES:
+            self.frequencies.clear()
+        self.frequencies |= found
 
     def add(self, parts: Iterable[tuple[int, int, bool, bool]]) -> None:
         """Add new parts, as (n, length, live, memory) in ascending order."""
@@ -273,16 +254,17 @@ class VectorCache:
         return self._matrix.cosines(query)
 
     def _load_matrix(self, db: apsw.Connection) -> None:
-        """Read the vectors once: those of a large profile in blocks, the others a few at a time."""
-        if len(self.n) <= vectors.MAX_EXACT_ROWS:
+        """Read the vectors once: in blocks, or a few at a time."""
+        large = len(self.n) > vectors.MAX_EXACT_ROWS
+        if not large and not are_complete(db, self.model, self.n):
             self._load_vectors(db, 0, NEVER)
             return
         missing = np.zeros(int(self.n[-1]) // BLOCK_PARTS + 1, bool)
         missing[self.n // BLOCK_PARTS] = True
-        for number, rows in _load_blocks(db, self.model):
+        for number, rows in load_blocks(db, self.model, large=large):
             first, last = np.searchsorted(self.n, (number * BLOCK_PARTS, (number + 1) * BLOCK_PARTS))
             known = rows if last - first == BLOCK_PARTS else rows[self.n[first:last] % BLOCK_PARTS]
-            self._matrix_of(rows.shape[1]).put_quantised(slice(first, last), known)
+            self._matrix_of(rows.shape[1], quantised=not large).put_quantised(slice(first, last), known)
             missing[number] = False
         for number in np.flatnonzero(missing).tolist():
             self._load_vectors(db, number * BLOCK_PARTS, (number + 1) * BLOCK_PARTS)
@@ -292,54 +274,22 @@ class VectorCache:
         statement = "SELECT part, data FROM vector WHERE part >= ? AND part < ? AND model = ? ORDER BY part"
         stored = iter(db.execute(statement, (first, end, self.model)))
         while some := list(islice(stored, VECTORS_READ_AT_ONCE)):
-            values = vectors.vector_of_bytes([data for _, data in some])
-            rows = self.rows(np.array([part for part, _ in some], np.int64))
+            values, parts = vectors.vector_of_bytes([data for _, data in some]), np.array([part for part, _ in some])
+            rows = self.rows(parts)
+            if len(rows) < len(parts):  # some are of a newer write that the cache does not have yet
+                values = values[np.isin(parts, self.n, assume_unique=True)]
+                if not len(rows):
+                    continue
             adjoining = int(rows[-1] - rows[0]) == len(rows) - 1
             self._matrix_of(values.shape[1]).put(slice(rows[0], rows[-1] + 1) if adjoining else rows, values)
 
-    def _matrix_of(self, dimensions: int) -> Matrix:
+    def _matrix_of(self, dimensions: int, *, quantised: bool = False) -> Matrix:
         if self._matrix is None:
             self._dimensions = dimensions
-            self._matrix = Matrix.without_vectors(len(self.n), dimensions)
+            self._matrix = Matrix.without_vectors(len(self.n), dimensions, quantised=quantised)
         return self._matrix
 
 
 def parse_integers(column: str | int | None) -> Ints:
     """The integers of a group_concat, which is far cheaper than one row for each."""
     return np.fromstring(str(column), np.int64, sep=",") if column is not None else np.zeros(0, np.int64)
-
-
-def _load_blocks(db: apsw.Connection, model: str) -> Iterator[tuple[int, NDArray[np.int8]]]:
-    """The number of each block, and its rows, one for each part that may exist."""
-    for number, data in db.execute("SELECT n, data FROM vector_block WHERE model = ? ORDER BY n", (model,)):
-        yield number, np.frombuffer(data, np.int8).reshape(BLOCK_PARTS, -1)
-
-
-def write_complete_blocks(db: apsw.Connection, model: str, parts: list[int]) -> None:
-    """Write missing blocks, the newest first, when these parts, whose vectors are new, complete one of a large
-    profile."""
-    end = (max(parts) + 1) // BLOCK_PARTS
-    if max(parts) <= vectors.MAX_EXACT_ROWS or end == min(parts) // BLOCK_PARTS:
-        return
-    known = {n for (n,) in query(db, "SELECT n FROM vector_block WHERE model = ?", (model,))}
-    written = 0
-    for number in reversed(range(end)):
-        if number not in known and written < MAX_BLOCKS_WRITTEN:
-            written += _write_block(db, model, number)
-
-
-def _write_block(db: apsw.Connection, model: str, number: int) -> bool:
-    """Write one block; False when none of its parts has a vector."""
-    first = number * BLOCK_PARTS
-    stored = query(
-        db,
-        "SELECT part, data FROM vector WHERE part >= ? AND part < ? AND model = ?",
-        (first, first + BLOCK_PARTS, model),
-    )
-    if not stored:
-        return False
-    values = vectors.quantised_rows(vectors.vector_of_bytes([data for _, data in stored]))
-    rows = np.zeros((BLOCK_PARTS, values.shape[1]), np.int8)
-    rows[[part - first for part, _ in stored]] = values
-    db.execute("INSERT OR REPLACE INTO vector_block VALUES (?, ?, ?)", (number, model, rows.tobytes()))
-    return True

@@ -16,10 +16,12 @@ from holdfast.domain import vectors
 from holdfast.domain.types import Floats
 from holdfast.domain.vectors import quantised_rows, vector_bytes, vector_of_bytes
 from holdfast.storage.sqlite import vector_cache
+from holdfast.storage.sqlite.cache import blocks as blocks_module
+from holdfast.storage.sqlite.cache.blocks import BLOCK_PARTS, write_complete_blocks
 from holdfast.storage.sqlite.connection import connect, profile_label, query
 from holdfast.storage.sqlite.file import DatabaseFile
 from holdfast.storage.sqlite.vault import SqliteVault
-from holdfast.storage.sqlite.vector_cache import BLOCK_PARTS, VectorCache, write_complete_blocks
+from holdfast.storage.sqlite.vector_cache import VectorCache
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 from support.stored_bytes import sqlite_bytes
 
@@ -133,7 +135,7 @@ def test_parts_that_are_gone_leave_gaps(db: apsw.Connection) -> None:
 def test_missing_blocks_are_written_a_few_at_a_time_and_the_newest_first(
     db: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_cache, "MAX_BLOCKS_WRITTEN", 2)
+    monkeypatch.setattr(blocks_module, "MAX_BLOCKS_WRITTEN", 2)
     write_complete_blocks(db, "m", [PARTS - 1])
     assert blocks(db) == [1, 2]
     write_complete_blocks(db, "m", [PARTS - 1])
@@ -172,3 +174,77 @@ async def test_what_is_forgotten_is_in_no_block(tmp_path: Path) -> None:
         await ana.forget_session("secret")
         assert block_row not in sqlite_bytes(file, key, bare)
         assert [hit.id for hit in await ana.search("number 7 of many")] == before
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile of these tests is not large, and yet has blocks."""
+    monkeypatch.setattr(vectors, "MAX_EXACT_ROWS", 10 * PARTS)
+    monkeypatch.setattr(vectors, "MIN_PLAIN_ROWS", 100)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_profile_that_is_not_large_wakes_with_blocks_too(db: apsw.Connection) -> None:
+    exact = VectorCache(db, "m")
+    assert exact.exact
+    write_complete_blocks(db, "m", [PARTS - 1])
+    woken = VectorCache(db, "m")
+    assert not woken.exact
+    assert woken.rescores_all
+    query_vector = np.eye(8, dtype=np.float32)[0]
+    assert np.abs(woken.cosines(query_vector) - exact.cosines(query_vector)).max() < 0.02
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_no_component_is_clipped_in_the_blocks_of_a_profile_that_is_not_large(db: apsw.Connection) -> None:
+    row = np.array([0.55, 0.55, 0.55, 0.3, 0, 0, 0, 0], np.float32)
+    row /= np.linalg.norm(row)
+    db.execute("UPDATE vector SET data = ? WHERE part = 700", (vector_bytes(row),))
+    write_complete_blocks(db, "m", [PARTS - 1])
+    assert VectorCache(db, "m").cosines(row)[699] == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_with_many_blocks_missing_the_exact_vectors_are_read(db: apsw.Connection) -> None:
+    write_complete_blocks(db, "m", [PARTS - 1])
+    assert not VectorCache(db, "m").exact
+    db.execute("DELETE FROM vector_block WHERE n < 2")
+    assert VectorCache(db, "m").exact
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_exact_vectors_are_read_once_a_profile_is_searched_again_and_again(
+    db: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_cache, "MAX_RESCORED_SEARCHES", 2)
+    expected = similarities(db)
+    write_complete_blocks(db, "m", [PARTS - 1])
+    cache = VectorCache(db, "m")
+    for exact in (False, False, True, True):
+        cache.load_exact(db)
+        assert cache.exact == exact
+    assert np.array_equal(cache.cosines(np.eye(8, dtype=np.float32)[0]), expected)
+
+
+@pytest.mark.usefixtures("small_blocks")
+async def test_a_search_finds_the_same_before_and_after_exact_vectors_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_cache, "MAX_RESCORED_SEARCHES", 1)
+    vault = SqliteVault(tmp_path / "data")
+    async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor()) as memory:
+        ana = memory.profile("app", "ana")
+        words = ["oak", "elm", "ash", "fir", "yew", "bay", "fig"]
+        for n in range(0, 2 * BLOCK_PARTS, 100):
+            texts = [f"The {words[m % 7]} and the {words[m % 5]}, {m}" for m in range(n, n + 100)]
+            said = [{"role": "user", "content": text} for text in texts]
+            await ana.ingest(said, session_id=f"s{n}")
+        await ana.settle()
+        store = await vault.open("app", "ana", create=False)
+        await store.sleep()
+        cold = await ana.search("fig yew bay", limit=20)
+        assert store._cache is not None
+        assert not store._cache.exact
+        await ana.search("oak")
+        assert store._cache.exact
+        assert await ana.search("fig yew bay", limit=20) == cold

@@ -8,10 +8,11 @@ Dropping a cache never changes an answer.
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from holdfast.domain.ports.search import Candidate
 from holdfast.domain.types import Floats, Ints
 from holdfast.domain.vectors import Matrix, vector_of_bytes
+from holdfast.storage.postgres import rows
 from holdfast.storage.postgres.connections import Row
 from holdfast.storage.postgres.encryption import ProfileCipher
 from holdfast.text.tokens import bm25_length_penalty
@@ -33,29 +35,31 @@ MAX_CACHED_OCCURRENCES = 100_000
 """How many occurrences of words a cache holds before they are dropped: 1.6 MB. Chosen by hand; not measured."""
 MAX_CACHED_ITEMS = 2_000
 """How many rows of items a cache holds before they are dropped. Chosen by hand; not measured."""
+ABOUT_COLUMNS = 8
+"""How many columns ALL_MESSAGES and ALL_MEMORIES have between the number of an item and its row."""
+SUPERSEDED_BY = rows.WRITTEN_MEMORY.split(", ").index("superseded_by")
 NEVER = 2**62
 """The expiry of what does not expire."""
 
-PART_ROWS = """
-SELECT part.n, part.item, part.number, part.length, part.live, part.memory, part.asks, part.tokens,
-       coalesce(message.id, memory.id), coalesce(message.session, memory.session), coalesce(message.position, -1),
-       message.role, message.speaker,
-       coalesce(message.said_at, message.created_at, memory.occurred_at, memory.created_at),
-       memory.expires_at, memory.key, CASE WHEN part.model = %(model)s THEN part.data END
-  FROM (SELECT * FROM part WHERE profile = %(p)s AND n > %(last)s ORDER BY n OFFSET 0) AS part
-  LEFT JOIN LATERAL (SELECT * FROM message WHERE profile = %(p)s AND n = part.item OFFSET 0) AS message ON true
-  LEFT JOIN LATERAL (SELECT * FROM memory WHERE profile = %(p)s AND n = part.item OFFSET 0) AS memory ON true
- ORDER BY part.n
+# No statement looks up the rows of a list one by one: in a young table, which has no statistics yet, the planner may
+# choose an index by something else for a lookup, and read the whole profile each time.
+PARTS = """
+SELECT n, item, number, length, live, memory, asks, tokens, CASE WHEN model = %(model)s THEN data END
+  FROM part WHERE profile = %(p)s AND n > %(last)s ORDER BY n
+"""
+_ABOUT_MESSAGE = "n, id, session, position, role, speaker, coalesce(said_at, created_at), NULL::bigint, NULL::text"
+_ABOUT_MEMORY = "n, id, session, -1, NULL::text, NULL::text, coalesce(occurred_at, created_at), expires_at, key"
+ALL_MESSAGES = f"SELECT {_ABOUT_MESSAGE}, {rows.MESSAGE}, {rows.STATE} FROM message WHERE profile = %(p)s"
+ALL_MEMORIES = f"SELECT {_ABOUT_MEMORY}, {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %(p)s"
+_OF_NEW_PARTS = "n = ANY(ARRAY(SELECT item FROM part WHERE profile = %(p)s AND n > %(last)s))"
+ITEMS_OF_NEW_PARTS = f"""
+SELECT {_ABOUT_MESSAGE} FROM message WHERE profile = %(p)s AND {_OF_NEW_PARTS}
+UNION ALL SELECT {_ABOUT_MEMORY} FROM memory WHERE profile = %(p)s AND {_OF_NEW_PARTS}
 """
 NEW_VECTORS = """
-SELECT part.n, part.data FROM unnest(%(bare)s::bigint[]) AS wanted (n),
-  LATERAL (SELECT n, model, data FROM part WHERE profile = %(p)s AND n = wanted.n OFFSET 0) AS part
- WHERE part.model = %(model)s ORDER BY part.n
+SELECT n, data FROM part WHERE profile = %(p)s AND n = ANY(%(bare)s::bigint[]) AND model = %(model)s ORDER BY n
 """
-ENDED_PARTS = """
-SELECT part.n FROM unnest(%(memories)s::bigint[]) AS wanted (n),
-  LATERAL (SELECT n, live FROM part WHERE profile = %(p)s AND n = wanted.n OFFSET 0) AS part WHERE NOT part.live
-"""
+ENDED_PARTS = "SELECT n FROM part WHERE profile = %(p)s AND n = ANY(%(memories)s::bigint[]) AND NOT live"
 POSTINGS = """
 SELECT asked.word, held.part, held.times FROM unnest(%(words)s::text[]) AS asked (word),
   LATERAL (SELECT part, times FROM posting WHERE profile = %(p)s AND word = asked.word OFFSET 0) AS held
@@ -110,6 +114,7 @@ class ProfileCache:
         """Number of a session and position of a message → its rows."""
         self._vectors: Floats | None = None
         self._length_penalty: NDArray[np.float64] | None = None
+        self._memory_ids: frozenset[str] | None = None
         self._token_bytes = 0
         self._drop_readings()
 
@@ -122,6 +127,10 @@ class ProfileCache:
         self.items: dict[str, StoredItem] = {}
         self.resting: dict[str, list[NumberedRow]] = {}
         """Message → the numbers and rows of the memories that rest on it."""
+        self.spoken: dict[str, dict[int, Row]] = {}
+        """Session → position → the row of its message; only of a complete cache."""
+        self.complete = False
+        """Whether it has the row of every message and current memory, and what rests on every message."""
         self._occurrences, self._row_bytes = 0, 0
 
     def __len__(self) -> int:
@@ -139,6 +148,13 @@ class ProfileCache:
         return int(self.n[-1]) if len(self.n) else -1
 
     @property
+    def memory_ids(self) -> frozenset[str]:
+        """The ids of all memories."""
+        if self._memory_ids is None:
+            self._memory_ids = frozenset(self.candidates[row].id for row in np.flatnonzero(self.memory).tolist())
+        return self._memory_ids
+
+    @property
     def mean_length(self) -> float:
         return float(self.length.sum()) / len(self.n) if len(self.n) else 0.0
 
@@ -153,16 +169,22 @@ class ProfileCache:
         """Whether it has every change up to this one. A replica's sequence may be behind."""
         return self.sequence.changes >= sequence.changes
 
+    def has(self, words: Iterable[str], agents: bool) -> bool:
+        """Whether it has the postings of these words and, if wanted, the agents."""
+        return all(word in self.postings for word in words) and not (agents and self.agents is None)
+
     def begin_change(self, sequence: ChangeSequence) -> None:
         """Drop what may be out of date after a change that rewrote nothing."""
         if sequence.changes != self.sequence.changes:
             self._drop_readings()
         self.sequence = sequence
 
-    def add(self, found: Sequence[Row], cipher: ProfileCipher) -> None:
-        """Add parts, read by PART_ROWS."""
-        if not found:
+    def add(self, parts: Sequence[Row], items: Iterable[Row], cipher: ProfileCipher) -> None:
+        """Add parts, read by PARTS, and what is known about their items."""
+        if not parts:
             return
+        about_items = {row[0]: row[1 : 1 + ABOUT_COLUMNS] for row in items}
+        found = [(*part[:-1], *about_items[part[1]], part[-1]) for part in parts]
         first = len(self.n)
         n, item, number, length, live, memory, asks, tokens, *about, expires, keys, data = zip(*found, strict=True)
         ids, sessions, positions, roles, speakers, at = about
@@ -173,7 +195,7 @@ class ProfileCache:
             "session": _numbers(sessions, self.sessions), "speaker": _numbers(speakers, self.speakers),
         }.items():  # fmt: skip
             setattr(self, name, np.append(getattr(self, name), values))
-        self._length_penalty = None
+        self._length_penalty = self._memory_ids = None
         self.tokens += map(cipher.decrypt, tokens)
         self._token_bytes += sum(map(len, self.tokens[first:]))
         self.candidates += map(Candidate, ids, memory, sessions, positions, roles, speakers, asks, at)
@@ -185,6 +207,34 @@ class ProfileCache:
         if self._vectors is not None:
             self._vectors = np.append(self._vectors, np.zeros((len(found), self._vectors.shape[1]), np.float32), axis=0)
         self.put_vectors([(part, each) for part, each in zip(n, data, strict=True) if each is not None])
+
+    def fill(self, found: Sequence[Sequence[Row]], cipher: ProfileCipher) -> None:
+        """Add everything to an empty cache: what PARTS, ALL_MESSAGES and ALL_MEMORIES read. The rows of items are kept
+        unless they are too many."""
+        parts, messages, memories = found
+        self.add(parts, (*messages, *memories), cipher)
+        if len(messages) + len(memories) > MAX_CACHED_ITEMS:
+            return
+        items: dict[str, StoredItem] = {}
+        for _, id, session, position, *row in messages:
+            stored = tuple(row[ABOUT_COLUMNS - 3 :])
+            items[id] = (False, stored)
+            self.spoken.setdefault(session, {})[position] = stored
+            self.resting[id] = []
+        for n, id, *row in memories:
+            stored = tuple(row[ABOUT_COLUMNS - 1 :])
+            if stored[SUPERSEDED_BY] is None:
+                items[id] = (True, stored)
+            for message in json.loads(stored[-1]):
+                self.resting.setdefault(message, []).append((n, stored))
+        self.add_items(items)
+        self.complete = True
+
+    def message_before(self, session: str, position: int) -> Row | None:
+        """The row of the last message of a session before a position; only of a complete cache."""
+        spoken = self.spoken.get(session, {})
+        last = max((each for each in spoken if each < position), default=None)
+        return None if last is None else spoken[last]
 
     def put_vectors(self, found: Sequence[Row]) -> None:
         """Set the vectors of parts, given as (n, data)."""
@@ -237,7 +287,7 @@ class ProfileCache:
 
     def _make_room(self, count: int) -> None:
         if len(self.items) + len(self.resting) + count > MAX_CACHED_ITEMS:
-            self.items, self.resting, self._row_bytes = {}, {}, 0
+            self.items, self.resting, self.spoken, self._row_bytes, self.complete = {}, {}, {}, 0, False
 
     def cosines(self, vector: Floats) -> Floats:
         """The cosine of each row; zero where a part has no vector."""
@@ -255,12 +305,21 @@ def _row_bytes(row: Row) -> int:
     return sum(map(sys.getsizeof, row))
 
 
+class HeldBlock(Protocol):
+    """What is held of a profile that is too large to be held whole."""
+
+    @property
+    def bytes(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+
 class ProfileCaches:
     """The caches of the profiles that were searched last, as many as fit into the memory allowed."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._caches: OrderedDict[int, ProfileCache] = OrderedDict()
+        self._caches: OrderedDict[int, ProfileCache | HeldBlock] = OrderedDict()
         self._bytes: dict[int, int] = {}
         """Profile → the memory of its cache, when it was last updated."""
         self._too_large: dict[int, int] = {}
@@ -277,14 +336,36 @@ class ProfileCaches:
         """Whether a profile of so many parts may be cached."""
         return parts <= MAX_CACHED_PARTS and parts < self._too_large.get(profile, parts + 1) and self._max_bytes > 0
 
+    def may_hold_block(self, parts: int, size: int) -> bool:
+        """Whether the vectors of a profile of so many parts, which take so many bytes, may be held."""
+        return parts > MAX_CACHED_PARTS and size <= self._max_bytes
+
     def find(self, profile: int) -> ProfileCache | None:
+        found = self._find(profile)
+        return found if isinstance(found, ProfileCache) else None
+
+    def find_block(self, profile: int) -> HeldBlock | None:
+        found = self._find(profile)
+        return None if isinstance(found, ProfileCache) else found
+
+    def _find(self, profile: int) -> ProfileCache | HeldBlock | None:
         if profile in self._caches:
             self._caches.move_to_end(profile)
         return self._caches.get(profile)
 
     def open(self, profile: int, model: str) -> ProfileCache:
         """The cache of a profile; a new, empty one if there is none. Whoever updates it must call `fit` afterwards."""
-        return self.find(profile) or self._caches.setdefault(profile, ProfileCache(model))
+        found = self.find(profile)
+        if found is None:
+            self.drop(profile)
+            found = self._caches[profile] = ProfileCache(model)
+        return found
+
+    def hold_block(self, profile: int, block: HeldBlock) -> None:
+        """Hold the vectors of a large profile in place of its cache."""
+        self.drop(profile)
+        self._caches[profile] = block
+        self.fit(profile)
 
     def fit(self, profile: int) -> None:
         """Note how large a cache has become, and drop those that were used longest ago until all fit."""

@@ -9,9 +9,12 @@ from typing import NamedTuple
 from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.tracing import Operation, steady_operation
 from holdfast.storage.postgres.cache.profile import (
+    ALL_MEMORIES,
+    ALL_MESSAGES,
     ENDED_PARTS,
+    ITEMS_OF_NEW_PARTS,
     NEW_VECTORS,
-    PART_ROWS,
+    PARTS,
     POSTINGS,
     ChangeSequence,
     ProfileCache,
@@ -49,6 +52,8 @@ class CachedProfile:
         self._caches = caches
         self._confirmation: Confirmation | None = None
         """The last answer for a steady operation."""
+        self.parts = 0
+        """The number of parts when a search last looked whether they may be cached."""
 
     @property
     def _sequence_statement(self) -> BoundStatement:
@@ -62,17 +67,20 @@ class CachedProfile:
         """What is proposed for the probe; None for one with a filter, or where the profile is not cached."""
         if probe.where is not None or probe.as_of is not None or not self._database.is_partitioned(self._profile):
             return None
-        sequence = await self._sequence()
-        if sequence is None or not self._caches.may_hold(self._profile, sequence.parts):
-            self._caches.drop(self._profile)
-            return None
         words = [self._cipher.keyed_hash(word) for word in probe.words]
+        if self._caches.find(self._profile) is None:
+            sequence = await self._sequence()
+            self.parts = 0 if sequence is None else sequence.parts
+            if sequence is None or not self._caches.may_hold(self._profile, sequence.parts):
+                return None
         cache = self._caches.open(self._profile, probe.model)
         async with cache.updating:
             if probe.vector is not None and cache.model != probe.model:
-                cache.reset(probe.model, sequence.rewrites)
-            if not await self._update(cache, sequence, words, probe.agents):
+                cache.reset(probe.model, 0)
+            if not await self._update(cache, words, probe.agents):
                 return None
+            if not self._caches.may_hold(self._profile, len(cache)):  # it has grown
+                self._caches.drop(self._profile)
             self._caches.fit(self._profile)
             return propose(cache, probe, words)
 
@@ -107,45 +115,72 @@ class CachedProfile:
         found = await self._database.read_row(self._profile, *self._sequence_statement)
         if found is None:
             return None
-        sequence, operation = ChangeSequence(*found), steady_operation()
+        return self._confirm(ChangeSequence(*found))
+
+    def _confirm(self, sequence: ChangeSequence) -> ChangeSequence:
+        """Note that the database has this change sequence now."""
+        operation = steady_operation()
         if operation is not None:
             self._confirmation = Confirmation(operation, sequence, time.monotonic() + MAX_CONFIRMED_SECONDS)
         return sequence
 
-    async def _update(self, cache: ProfileCache, sequence: ChangeSequence, words: Sequence[str], agents: bool) -> bool:
-        """Bring the cache up to this change, with the postings of these words and, if wanted, the agents. What it lacks
-        is read in one snapshot; a cache that this snapshot does not continue is read anew. False without a profile."""
-        while True:
-            stale = not cache.is_current(sequence)
+    async def _update(self, cache: ProfileCache, words: Sequence[str], agents: bool) -> bool:
+        """Bring the cache up to the last change, with the postings of these words and, if wanted, the agents. False
+        without a profile.
+
+        What it lacks is read in one snapshot together with the change sequence, which is asked for alone only where
+        nothing is known to be missing. A cache that this snapshot does not continue is read anew.
+        """
+        sequence = self._confirmed()
+        if sequence is None:
+            lacks = cache.sequence.changes < 0 or not cache.has(words, agents)
+            sequence = cache.sequence if lacks else await self._sequence()
+        while sequence is not None:
+            stale = cache.sequence.changes < 0 or not cache.is_current(sequence)
             if stale and cache.sequence.rewrites != sequence.rewrites:
                 cache.reset(cache.model, sequence.rewrites)
+            if not stale and cache.has(words, agents):
+                return True
             missing = [word for word in words if stale or word not in cache.postings]
             unknown = agents and (stale or cache.agents is None)
-            if not (stale or missing or unknown):
-                return True
             writers = agent_statements(self._profile) if unknown else []
-            row, postings, parts, vectors, ended, *found = await self._database.read_rows(
-                self._profile, self._sequence_statement, *self._statements(cache, missing, stale), *writers
+            row, postings, *changed, messages, memories = await self._database.read_rows(
+                self._profile,
+                self._sequence_statement,
+                *self._statements(cache, missing, stale),
+                *(writers or (NO_ROWS, NO_ROWS)),
             )
             if not row:
                 return False
-            sequence = ChangeSequence(*row[0])
-            if sequence.rewrites != cache.sequence.rewrites or sequence.changes < cache.sequence.changes:
+            sequence = self._confirm(ChangeSequence(*row[0]))
+            continued = sequence.rewrites == cache.sequence.rewrites and sequence.changes >= cache.sequence.changes
+            if len(cache) and not continued:
                 cache.reset(cache.model, sequence.rewrites)
             elif stale or sequence.changes == cache.sequence.changes:
                 cache.begin_change(sequence)
-                cache.add(parts, self._cipher)
-                cache.put_vectors(vectors)
-                cache.end(n for (n,) in ended)
+                if stale:
+                    self._add(cache, changed)
                 cache.add_postings(missing, postings)
-                cache.agents = tuple(sorted({name for rows in found for (name,) in rows})) if unknown else cache.agents
+                cache.agents = tuple(sorted({name for (name,) in (*messages, *memories)})) if unknown else cache.agents
                 return True
+        return False
 
     def _statements(self, cache: ProfileCache, words: list[str], stale: bool) -> list[BoundStatement]:
-        """Statements for postings, for new parts, for the vectors of known parts, and for parts that ended."""
+        """Statements for postings, and for what `_add` adds."""
         bound = {"p": self._profile, "model": cache.model, "last": cache.last, "words": words}
         if not stale:
-            return [(POSTINGS, bound), NO_ROWS, NO_ROWS, NO_ROWS]
+            return [(POSTINGS, bound)]
+        if not len(cache):
+            return [(each, bound) for each in (POSTINGS, PARTS, ALL_MESSAGES, ALL_MEMORIES)]
         bound |= {"bare": cache.without_vector(), "memories": cache.live_memories()}
-        known = [(NEW_VECTORS, bound), (ENDED_PARTS, bound)] if len(cache) else [NO_ROWS, NO_ROWS]
-        return [(POSTINGS, bound), (PART_ROWS, bound), *known]
+        return [(each, bound) for each in (POSTINGS, PARTS, ITEMS_OF_NEW_PARTS, NEW_VECTORS, ENDED_PARTS)]
+
+    def _add(self, cache: ProfileCache, found: Sequence[list[Row]]) -> None:
+        """Add everything to an empty cache, or new parts, the vectors of known ones and parts that ended."""
+        if not len(cache):
+            cache.fill(found, self._cipher)
+            return
+        parts, items, vectors, ended = found
+        cache.add(parts, items, self._cipher)
+        cache.put_vectors(vectors)
+        cache.end(n for (n,) in ended)

@@ -1,4 +1,4 @@
-"""Builds HNSW indexes for the vectors of very large profiles.
+"""Writes the vectors of parts, and builds HNSW indexes for those of very large profiles.
 
 A profile's vectors are compared one by one, exactly, which is fast for almost all profiles. From `MIN_INDEXED_PARTS`
 parts on a profile gets an HNSW index of its own vectors only, built without a lock. (One index over all profiles with a
@@ -10,10 +10,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import struct
+from collections.abc import Iterable
+from typing import NamedTuple
 
+import numpy as np
 import psycopg
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 
 from holdfast.domain.errors import HoldfastError
+from holdfast.domain.types import Floats, Vector
+from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage.postgres.connections import Database, Db, query
 
 log = logging.getLogger("holdfast")
@@ -27,6 +35,21 @@ when a filter removes results. The tables have no statistics by profile, since t
 (schema.py). So the planner underestimates the rows and would sort them instead of using the index. 200 was chosen by
 hand."""
 END_INDEX_SCAN = "SET LOCAL enable_sort = on"
+_REAL_OID, _REAL_ARRAY_OID = 700, 1021
+_UPDATE_VECTORS = """
+WITH wanted AS MATERIALIZED (
+  SELECT found.n, new.model, new.data, (%(values)b)[new.first + 1 : new.first + new.size]::halfvec AS near
+    FROM unnest(%(items)s::text[], %(numbers)s::integer[], %(models)s::text[], %(data)s::bytea[], %(firsts)s::integer[],
+                %(sizes)s::integer[]) AS new (id, number, model, data, first, size),
+    LATERAL (SELECT n FROM message WHERE profile = %(p)s AND message.id = new.id
+             UNION ALL SELECT n FROM memory WHERE profile = %(p)s AND memory.ref = new.id) AS item,
+    LATERAL (SELECT n FROM part WHERE profile = %(p)s AND part.item = item.n AND number = new.number OFFSET 0) AS found
+)
+UPDATE part SET model = wanted.model, near = wanted.near, data = wanted.data FROM wanted
+ WHERE part.profile = %(p)s AND part.n = ANY(ARRAY(SELECT n FROM wanted)) AND part.n = wanted.n
+"""
+"""The numbers of all vectors come in one array, of which each takes its own. Parts are looked up by their keys: with
+the last condition alone, the planner compares each vector with every part of the profile."""
 
 
 class HnswIndexes:
@@ -110,3 +133,46 @@ async def _load_index_names(db: Db, profile: int) -> list[str]:
         (f"near_{profile}_",),
     )
     return [str(name) for (name,) in found]
+
+
+class RealArray(NamedTuple):
+    """Numbers that the database receives as `real[]`. As text, writing and parsing them takes most of a statement."""
+
+    values: Floats
+
+
+class RealArrayDumper(Dumper):
+    """Writes a RealArray in PostgreSQL's binary form: a header, then the length and the value of each number."""
+
+    format = Format.BINARY
+    oid = _REAL_ARRAY_OID
+
+    def dump(self, obj: RealArray) -> bytes:
+        count = len(obj.values)
+        numbers = np.empty(count, [("size", ">i4"), ("value", ">f4")])
+        numbers["size"], numbers["value"] = 4, obj.values
+        return struct.pack(">iiiii", 1, 0, _REAL_OID, count, 1) + numbers.tobytes()
+
+
+psycopg.adapters.register_dumper(RealArray, RealArrayDumper)
+
+
+async def write_vectors(db: Db, profile: int, vectors: Iterable[Vector]) -> None:
+    """Set the vectors of existing parts; the last one given for a part counts."""
+    last = {(vector.item, vector.number): vector for vector in vectors}
+    if not last:
+        return
+    data = [vector_bytes(vector.values) for vector in last.values()]
+    values = [vector_of_bytes([each])[0] for each in data]
+    sizes = [len(each) for each in values]
+    bound = {
+        "p": profile,
+        "items": [vector.item for vector in last.values()],
+        "numbers": [vector.number for vector in last.values()],
+        "models": [vector.model for vector in last.values()],
+        "data": data,
+        "values": RealArray(np.concatenate(values)),
+        "sizes": sizes,
+        "firsts": [0, *np.cumsum(sizes)[:-1].tolist()],
+    }
+    await db.execute(_UPDATE_VECTORS, bound)

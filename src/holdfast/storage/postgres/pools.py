@@ -1,4 +1,4 @@
-"""Decides whether a read may use the replica.
+"""Pools of connections to the primary and to a replica, and whether a read may use the replica.
 
 A bookmark is a position in the write-ahead log. A read with a bookmark waits a moment for the replica to reach it; a
 read without one takes what the replica has, if that is at most a few seconds old. The numbers below were chosen by
@@ -8,16 +8,24 @@ hand; not measured.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from holdfast.domain.tracing import bookmark_number
 
+Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # the errors raised here say what is wrong
+RETRY_SECONDS = 5.0
+"""How long a request is retried while the database does not answer."""
+KEEPALIVE_OPTIONS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+"""TCP settings that detect a dead machine, unless the address sets them."""
 MAX_WAIT_SECONDS = 0.1
 """How long a read waits for the replica before it uses the primary."""
 WAIT_STEP_SECONDS = 0.01
@@ -27,6 +35,33 @@ CHECK_SECONDS = 0.5
 """How often the primary's position is read."""
 SUSPENSION_SECONDS = 5.0
 """How long a replica that failed is not used."""
+
+
+def with_keepalives(dsn: str) -> str:
+    given = conninfo_to_dict(dsn)
+    return make_conninfo(dsn, **{name: each for name, each in KEEPALIVE_OPTIONS.items() if name not in given})
+
+
+def create_pool(dsn: str, connections: int) -> AsyncConnectionPool[Connection]:
+    return AsyncConnectionPool(
+        dsn, min_size=1, max_size=connections, open=False, timeout=RETRY_SECONDS, max_idle=300,
+        reconnect_timeout=RETRY_SECONDS,
+        kwargs={"autocommit": True, "prepare_threshold": None, "connect_timeout": 5}, configure=_discard_notifications,
+    )  # fmt: skip
+
+
+async def _discard_notifications(db: Connection) -> None:
+    """Behind a pooler, notifications for others may arrive here; the driver would keep them in memory."""
+    db.add_notify_handler(lambda _: None)
+
+
+async def find_connection_error(dsn: str) -> str:
+    """Connect once to get the error that a pool does not report; empty when the connection works."""
+    try:
+        async with await psycopg.AsyncConnection.connect(dsn, connect_timeout=2):
+            return ""
+    except psycopg.Error as refused:
+        return " ".join(str(refused).split())
 
 
 class Replica:

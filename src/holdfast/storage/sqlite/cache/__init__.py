@@ -1,0 +1,1 @@
+"""What an open profile holds in memory for searches."""
