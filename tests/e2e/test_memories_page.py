@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from support.browser.checked_page import CheckedPage
 from support.server_process import ServerProcess
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 
 class Own:
@@ -260,12 +265,29 @@ def test_a_memory_that_is_not_there_says_so(ui: CheckedPage) -> None:
 
 
 def test_a_server_that_is_away_says_what_to_do(ui: CheckedPage) -> None:
+    # Without a stream of events: one that comes back lets the list read again by itself, before the button is pressed.
+    ui.page.route("**/profiles/ana/events*", lambda route: route.abort("internetdisconnected"))
+    ui.page.route("**/profiles/ana/search", lambda route: route.abort("internetdisconnected"))
     page = ui.go("memories")
     page.get_by_text("Coffee without sugar").wait_for()
-    ui.context.set_offline(True)
     page.get_by_label("Search memories").fill("seats")
     page.get_by_text("The server does not answer.").wait_for()
-    ui.context.set_offline(False)
+    ui.page.unroute("**/profiles/ana/search")
     page.get_by_role("button", name="Try again").first.click()
     page.get_by_text("Prefers window seats on every flight").wait_for()
     ui.expects("ERR_INTERNET_DISCONNECTED")
+
+
+def test_what_is_written_before_the_page_listens_is_shown(ui: CheckedPage, own: Own) -> None:
+    own.remember("Tea without milk")
+    held: list[Route] = []
+    events = f"**/profiles/{own.name}/events*"
+    ui.page.route(events, lambda route: held.append(route))
+    page = ui.go("memories", own.name)
+    page.get_by_text("Tea without milk").wait_for()
+    while not held:
+        page.wait_for_timeout(20)
+    own.remember("Bread without butter")  # no event tells of it: the stream begins later
+    held.pop().continue_()
+    page.get_by_text("Bread without butter").wait_for()
+    ui.page.unroute(events)

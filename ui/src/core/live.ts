@@ -34,7 +34,10 @@ export function listen(profile: Profile | null): void {
 function open(profile: Profile): void {
   const mine = new EventSource(profile.address("events", last > 0 ? { after: last } : {}));
   stream = mine;
-  mine.onopen = () => (listening.value = true);
+  mine.onopen = () => {
+    listening.value = true;
+    if (last === 0) missed(); // views may have read before the stream began; later gaps are filled by the server
+  };
   mine.onerror = () => {
     listening.value = false;
     if (mine.readyState !== EventSource.CLOSED || stream !== mine) return;
@@ -47,6 +50,12 @@ function tell(message: MessageEvent<string>): void {
   const event = JSON.parse(message.data) as Happened;
   last = event.n;
   recent.value = [event, ...recent.value].slice(0, KEPT);
+  for (const hear of [...heard]) hear(event);
+}
+
+/** Let every view that follows "reset" read again: a change may have gone by unheard. */
+function missed(): void {
+  const event: Happened = { n: 0, at: new Date().toISOString(), type: "reset" };
   for (const hear of [...heard]) hear(event);
 }
 

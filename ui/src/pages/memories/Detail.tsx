@@ -24,7 +24,7 @@ import { told } from "./undo";
 export function Detail({ id, back }: { id: string; back: string }) {
   const of = profile.value!;
   const loaded = useLoad((stop) => of.item(id, stop), [of.path, id]);
-  useEvents(["memory.superseded"], (event) => event.id === id && loaded.again());
+  useEvents(["memory.superseded", "reset"], (event) => (event.type === "reset" || event.id === id) && loaded.again());
   useEvents(["memory.forgotten"], (event) => event.id === id && go(back, { replace: true }));
   const item = loaded.value;
   return (
