@@ -258,7 +258,8 @@ def test_a_memory_with_a_ttl_says_when_it_expires(run: Run) -> None:
 
 def test_forgetting_a_session_leaves_nothing_of_it(run: Run) -> None:
     run("ingest", "--session", "s1", stdin=CHAT)
-    assert "3 messages" in run("forget", "--session", "s1").out
+    assert run("forget", "--session", "s1").code == 2  # nobody can be asked
+    assert "3 messages" in run("forget", "--session", "s1", "--yes").out
     assert run("stats", "--json").json["messages"] == 0
     assert run("forget", "--session", "s1").out == "There was nothing to forget in profile 'default'.\n"
 

@@ -19,24 +19,32 @@ from support.paths import SOURCE
 
 __all__ = ["data", "run"]
 MAX_SECONDS = 300
+INTERRUPT = b"\x03"
 
 
 def on_terminal(*arguments: str, answer: bytes = b"", after: bytes = b"[y/N]") -> tuple[int, str]:
-    """Run a command on a terminal of its own and type `answer` once `after` is shown; its status and what it showed."""
+    """Run a command on a terminal of its own and type `answer` once `after` is shown; its status and what it showed.
+
+    Ctrl-C is typed again while nothing happens, as people do: one that arrives just before the command waits for input
+    takes effect only with the next.
+    """
     pid, terminal = pty.fork()
     if pid == 0:
         environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TERM": "xterm", "COLUMNS": "100"}
         os.execve(sys.executable, [sys.executable, "-m", "holdfast", *arguments], environment)
-    shown, end = b"", time.monotonic() + MAX_SECONDS
+    shown, repeated, end = b"", False, time.monotonic() + MAX_SECONDS
     while time.monotonic() < end:
-        if select.select([terminal], [], [], 1)[0]:
+        ready = select.select([terminal], [], [], 1)[0]
+        if ready:
             try:
                 shown += os.read(terminal, 65_536)
             except OSError:  # the other side is closed
                 break
         if answer and after in shown:
             os.write(terminal, answer)
-            answer = b""
+            repeated, answer = answer.endswith(INTERRUPT), b""
+        elif repeated and not ready:
+            os.write(terminal, INTERRUPT)
     os.close(terminal)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
 

@@ -507,6 +507,61 @@ def doctor_says(data: Path) -> list[tuple[str, str]]:
     return [(each.level, each.what) for each in memory_findings(str(data))]
 
 
+def turn_plugin_on(home: Path, name: str) -> Path:
+    """What the clients write when the plugin is installed: Claude Code 2.1, Codex 0.169, and a link for Cursor."""
+    if name == "claude-code":
+        file, text = home / ".claude" / "settings.json", '{"enabledPlugins": {"holdfast@holdfast": true}}'
+    elif name == "codex":
+        file, text = home / ".codex" / "config.toml", '[plugins."holdfast@holdfast"]\nenabled = true\n'
+    else:
+        folder = home / ".cursor" / "plugins" / "local"
+        folder.mkdir(parents=True)
+        (folder / "holdfast").symlink_to(ROOT / "integrations" / "claude-code")
+        return folder / "holdfast"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex", "cursor"])
+def test_the_doctor_and_the_list_see_the_plugin(
+    run: Run, home: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    title = clients.CLIENTS[name].title
+    file = turn_plugin_on(home, name)
+    off = ("warn", f"{title} has the plugin ({file}), but `holdfast` is not on the PATH")
+    assert off in doctor_says(home / "data")
+    program = home / "bin" / "holdfast"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert doctor_says(home / "data") == [
+        ("ok", f"{title} has memory from the plugin, with hooks ({file})"),
+        ("warn", "Memory is off: no background process or server runs"),
+    ]
+    listed = run().out
+    assert f"{title} ({name}): has memory from the plugin, with hooks\n" in listed
+    assert "still has memory from the plugin" in run("--undo").out
+    assert "it runs them twice" in run(name, "--hooks").err
+    assert ("warn", f"{title} has our hooks twice: in its settings, and from the plugin") in doctor_says(home / "data")
+
+
+def test_a_plugin_that_is_turned_off_gives_no_memory(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    file = turn_plugin_on(home, "claude-code")
+    file.write_text('{"enabledPlugins": {"holdfast@holdfast": false, "holdfast@other": true}}')
+    assert "No coding agent is connected" in doctor_says(home / "data")[0][1]
+    project = home / "project" / ".claude"
+    project.mkdir(parents=True)
+    (project / "settings.json").write_text('{"enabledPlugins": {"holdfast@holdfast": true}}')
+    monkeypatch.chdir(project.parent)
+    assert str(project / "settings.json") in doctor_says(home / "data")[0][1]
+    (project / "settings.local.json").write_text('{"enabledPlugins": {"holdfast@holdfast": false}}')
+    assert "No coding agent is connected" in doctor_says(home / "data")[0][1]
+
+
 @pytest.mark.parametrize("text", ['{\n  // mine\n  "model": "best"\n}\n', '{"model": "best",}'])
 def test_a_file_that_claude_code_would_ignore_is_refused(run: Run, home: Path, text: str) -> None:
     file = home / ".claude" / "settings.json"

@@ -569,6 +569,32 @@ def start_waiting_hook(silent: str, cache: Path, seconds: str = "60", **stdin: A
     )
 
 
+STARTED_SLOWLY = "import sys, time; time.sleep(0.3); from holdfast.cli import main; main()"
+"""A hook on a machine that takes longer to start Python than an agent waits."""
+
+
+async def test_a_hook_that_started_too_slowly_brings_no_memory_but_stores(site: Site, tmp_path: Path) -> None:
+    async def late_hook(event: str, payload: dict[str, Any]) -> dict[str, Any]:
+        place = {"HOLDFAST_URL": site.secret, "HOLDFAST_HOOK_SECONDS": "0.2", "XDG_CACHE_HOME": str(tmp_path)}
+        command = [sys.executable, "-c", STARTED_SLOWLY, "hook", event]
+        ran = await asyncio.to_thread(
+            subprocess.run, command, input=json.dumps(payload).encode(), capture_output=True, env=clean(**place)
+        )
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        return dict(json.loads(ran.stdout or b"{}"))
+
+    await site.hook("Stop", {"session_id": "s1", "transcript_path": transcript(tmp_path, CLAUDE)})
+    asked = {"session_id": "s2", "prompt": "When do we deploy things?"}
+    assert "Thursdays" in (await site.hook("UserPromptSubmit", asked)).context
+    told = await late_hook("UserPromptSubmit", asked)
+    assert list(told) == ["systemMessage"]
+    assert "this prompt went without memory" in told["systemMessage"]
+    ended = {"session_id": "s3", "messages": [{"role": "user", "content": "Berlin is far."}]}
+    assert await late_hook("Stop", ended) == {}
+    while ("user", "Berlin is far.") not in await site.said():  # noqa: ASYNC110  another process stores it
+        await asyncio.sleep(0.1)
+
+
 def test_input_that_never_ends_holds_nobody_up(silent: str, tmp_path: Path) -> None:
     hung = start_waiting_hook(silent, tmp_path, "0.15", stdin=subprocess.PIPE)
     assert hung.wait(400) == 0

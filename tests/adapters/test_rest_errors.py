@@ -192,3 +192,52 @@ async def test_every_type_of_the_api_is_defined(http: httpx.AsyncClient) -> None
     page = (await http.get("/docs")).text
     links, places = set(re.findall(r'href="#([^"]+)"', page)), set(re.findall(r' id="([^"]+)"', page))
     assert {"object-Written", "object-Memory", "object-MessageBody"} <= links <= places
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "profiles/ana/recall", {"query": "seats"}),
+        ("POST", "profiles/ana/search", {"query": "seats"}),
+        ("POST", "profiles/ana/context", {"query": "seats"}),
+        ("GET", "profiles/ana/messages", None),
+        ("GET", "profiles/ana/stats", None),
+        ("POST", "profiles/ana/remember", {"content": "Prefers aisle seats"}),
+        ("POST", "search", {"query": "seats", "profiles": ["ana"]}),
+    ],
+)
+async def test_a_misspelt_namespace_is_told_with_the_nearest(
+    http: httpx.AsyncClient, method: str, path: str, body: Any
+) -> None:
+    answer = await http.request(method, f"/v1/namespaces/aap/{path}", json=body)
+    told = answer.json()["error"]
+    assert (answer.status_code, told["field"]) == (404, "namespace")
+    assert told["message"].startswith("There is no namespace 'aap'. Did you mean 'app'?")
+    assert [each["name"] for each in (await http.get("/v1/namespaces")).json()["namespaces"]] == ["app"]
+
+
+async def test_a_caller_learns_no_name_that_it_may_not_read(http: httpx.AsyncClient) -> None:
+    issued = await http.post(
+        "/v1/credentials", json={"kind": "key", "name": "other", "rights": ["read"], "namespace": "apps"}
+    )
+    headers = {"authorization": f"Bearer {issued.json()['token']}"}
+    answer = await http.get("/v1/namespaces/apps/profiles/ana/stats", headers=headers)
+    assert answer.status_code == 404
+    assert "'app'" not in answer.text
+
+
+async def test_a_python_program_reads_an_unwritten_namespace_as_empty_with_and_without_a_server(
+    http: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    async def readings(memory: Any) -> list[Any]:
+        new = memory.profile("new", "ana")
+        answers = [(await new.recall("seats")).answer, (await new.context("seats")).text, await new.search("seats")]
+        across = await memory.across("new", ["ana", "bob"]).search("seats")
+        return [*answers, across, list((await new.list()).items), (await new.stats()).messages]
+
+    local = await AsyncHoldfast.open(tmp_path / "other", embedder=HashingEmbedder(), extractor=ScriptedExtractor())
+    async with local as embedded, AsyncHoldfast.connect(str(http.base_url), TOKEN) as remote:
+        assert await readings(remote) == await readings(embedded) == ["", "", [], [], [], 0]
+        for memory in (remote, embedded):
+            await memory.profile("new", "ana").remember("Prefers aisle seats")
+            assert [each.content for each in await memory.profile("new", "ana").search("seats")]

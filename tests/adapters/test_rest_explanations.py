@@ -62,3 +62,11 @@ async def test_hits_of_a_remote_profile_are_those_of_a_local_one(memory: AsyncHo
         assert found[0].features
         assert (await remote.recall(QUESTION)).hits == (await local.recall(QUESTION)).hits
         assert (await remote.context(QUESTION)).hits == (await local.context(QUESTION)).hits
+
+
+async def test_hits_of_a_secret_url_have_no_features(memory: AsyncHoldfast) -> None:
+    _, secret = await memory.access.issue("url", "phone", ["read"], namespace="app", profile="ana")
+    async with http_server(memory) as url, httpx.AsyncClient(base_url=url, timeout=120) as http:
+        found = (await http.get(f"/s/{secret}/api/search", params={"q": QUESTION})).json()["results"]
+    assert found
+    assert not any("features" in hit for hit in found)

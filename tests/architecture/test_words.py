@@ -74,3 +74,29 @@ def test_errors_use_no_word_that_the_style_avoids() -> None:
     modules = sorted(set((ROOT / "src" / "holdfast").rglob("*.py")) - {ANTHROPICS_WORDING})
     found = {str(module.relative_to(ROOT)): uses(unused_words(), error_texts(module)) for module in modules}
     assert {module: texts for module, texts in found.items() if texts} == {}
+
+
+def printed_texts(module: Path) -> str:
+    """Every text of a module that is not a docstring or a comment."""
+    tree = ast.parse(module.read_text("utf-8"))
+    described = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in described]
+    return "\n".join(part.value for part in parts if isinstance(part.value, str))
+
+
+def test_what_commands_hooks_and_the_doctor_print_uses_no_word_that_the_style_avoids() -> None:
+    source = ROOT / "src" / "holdfast"
+    patterns_of_speech = source / "cli" / "hooks" / "personal.py"
+    modules = [
+        *(source / "cli" / "commands").glob("*.py"),
+        *(source / "cli" / "output").glob("*.py"),
+        *(source / "cli" / "hooks").glob("*.py"),
+        source / "service" / "doctor.py",
+        source / "api" / "rest" / "banner.py",
+    ]
+    found = {each.name: uses(unused_words(), printed_texts(each)) for each in modules if each != patterns_of_speech}
+    assert {module: texts for module, texts in found.items() if texts} == {}
+
+
+def test_the_web_ui_uses_no_word_that_the_style_avoids() -> None:
+    assert uses(unused_words(), (ROOT / "ui" / "src" / "strings.ts").read_text("utf-8")) == []

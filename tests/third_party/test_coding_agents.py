@@ -19,7 +19,7 @@ from holdfast.cli.hooks.clients import CLIENTS
 from holdfast.cli.hooks.project import project_profile
 from holdfast.domain.errors import NotFound
 from holdfast.service.settings import Settings
-from support.paths import SOURCE
+from support.paths import ROOT, SOURCE
 from support.scripted_agent_model import ANSWER, ScriptedModel, scripted_model
 
 pytestmark = pytest.mark.slow
@@ -58,12 +58,12 @@ class CodingAgent:
             (self.home / file).write_text(text)
 
     def holdfast(self, *arguments: str) -> str:
-        return self._output([sys.executable, "-m", "holdfast", *arguments])
+        return self.run([sys.executable, "-m", "holdfast", *arguments])
 
     def ask(self, prompt: str, *, folder: str = "project", go_on: bool = False, **more: str) -> tuple[str, list[str]]:
         """One turn in a session of its own, or in the last one; what it printed, and what its model was asked."""
         before = len(self.model.requests)
-        printed = self._output(_command(self, prompt, go_on), folder, **more)
+        printed = self.run(_command(self, prompt, go_on), folder, **more)
         return printed, self.model.requests[before:]
 
     def messages(self, profile: str | None = None) -> list[tuple[str, str]]:
@@ -76,7 +76,7 @@ class CodingAgent:
                 return []
         return [(message.role, message.content.strip('"\n')) for message in found]
 
-    def _output(self, command: list[str], folder: str = "project", **more: str) -> str:
+    def run(self, command: list[str], folder: str = "project", **more: str) -> str:
         ran = subprocess.run(
             command, cwd=self.home / folder, env=self.environment | more, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=300,
@@ -202,3 +202,35 @@ def test_an_agent_without_memory_says_so_and_works(agent: CodingAgent) -> None:
     assert ANSWER in printed
     if agent.name != "codex":  # which shows such lines on a terminal only
         assert "Holdfast: memory is off, no server answers" in printed
+
+
+PLUGIN_COMMANDS = {
+    "claude-code": (["claude", "plugin", "marketplace", "add"], ["claude", "plugin", "install", "holdfast@holdfast"]),
+    "codex": (["codex", "plugin", "marketplace", "add"], ["codex", "plugin", "add", "holdfast@holdfast"]),
+}
+
+
+@pytest.mark.parametrize("agent", list(PLUGIN_COMMANDS), indirect=True)
+def test_the_plugin_brings_memory_and_the_doctor_sees_it(agent: CodingAgent) -> None:
+    command = agent.home / "bin" / "holdfast"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m holdfast "$@"\n')
+    command.chmod(0o755)
+    agent.environment["PATH"] = f"{command.parent}{os.pathsep}{agent.environment['PATH']}"
+    assert "No coding agent is connected" in agent.holdfast("doctor")
+    marketplace, install = PLUGIN_COMMANDS[agent.name]
+    agent.run([*marketplace, str(ROOT)])
+    agent.run(install)
+    title = CLIENTS[agent.name].title
+    assert f"{title} has memory from the plugin, with hooks" in agent.holdfast("doctor")
+    assert f"{title} ({agent.name}): has memory from the plugin, with hooks" in agent.holdfast("connect")
+    agent.ask(TOLD)
+    wait_until(lambda: running_server(Settings(data=agent.home / "data")) is not None)
+    wait_until(lambda: agent.messages() == [("user", TOLD), ("assistant", ANSWER)])
+    assert "Memory is on" in agent.holdfast("doctor")
+    _, asked = agent.ask(ASKED)
+    assert any(MEMORY in body and "Thursdays" in body for body in asked)
+    for _ in range(50):  # the last hook may start the background process after the agent's own server has ended
+        if stop_background(agent.home / "data"):
+            break
+        time.sleep(0.2)

@@ -86,7 +86,11 @@ def _checked_findings(check: Callable[[], Iterator[HealthFinding]]) -> Iterator[
     except HoldfastError as bad:
         yield _failure_finding(bad)
     except Exception as bad:
-        yield HealthFinding("fail", f"A check could not finish: {type(bad).__name__}: {bad}", "Please report this.")
+        yield HealthFinding(
+            "fail",
+            f"A check could not finish: {type(bad).__name__}: {bad}",
+            "This is a fault in Holdfast; report it with this line.",
+        )
 
 
 def _failure_finding(bad: HoldfastError) -> HealthFinding:

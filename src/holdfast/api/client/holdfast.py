@@ -15,7 +15,14 @@ import orjson
 from holdfast.api.client.across import RemoteAcross
 from holdfast.api.client.credentials import RemoteAdministration
 from holdfast.api.client.profile import RemoteProfile
-from holdfast.api.client.request import READS_HEADER, caller_headers, encode_body, reads_header
+from holdfast.api.client.request import (
+    READ_AS_EMPTY,
+    READS_HEADER,
+    UNWRITTEN_HEADER,
+    caller_headers,
+    encode_body,
+    reads_header,
+)
 from holdfast.domain import errors, tracing
 from holdfast.domain.errors import (
     Closed,
@@ -50,7 +57,7 @@ class RemoteHoldfast(RemoteAdministration):
             raise InvalidInput("The token is empty or not ASCII; give the one that the server printed.", field="token")
         self._http = httpx.AsyncClient(
             base_url=url.rstrip("/"),
-            headers={"authorization": f"Bearer {token}"},
+            headers={"authorization": f"Bearer {token}", UNWRITTEN_HEADER: READ_AS_EMPTY},
             timeout=timeout,
             trust_env=False,
             verify=url.startswith("https://"),  # without TLS, certificates would be loaded for nothing

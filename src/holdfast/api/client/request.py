@@ -30,6 +30,10 @@ READS_HEADER = "holdfast-reads"
 """What to read of other agents' writing: `all`, `own`, or `only:` and their names."""
 
 
+UNWRITTEN_HEADER, READ_AS_EMPTY = "holdfast-unwritten", "empty"
+"""Asks to read a namespace that does not exist as an empty one: the first write of a Python program creates it."""
+
+
 def reads_header(reads: tuple[str, ...] | None) -> str:
     return "all" if reads is None else f"only:{','.join(quote(each, safe='') for each in reads)}" if reads else "own"
 

@@ -19,7 +19,7 @@ from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
-from holdfast.api.client.request import READS_HEADER, parse_reads_header
+from holdfast.api.client.request import READ_AS_EMPTY, READS_HEADER, UNWRITTEN_HEADER, parse_reads_header
 from holdfast.api.rest.request_body import SCOPE_KEY, BodyLimit, RequestBody
 from holdfast.api.rest.route_lookup import refuse_unknown_query
 from holdfast.api.rest.sessions import cookie_token, refuse_strangers
@@ -32,6 +32,7 @@ from holdfast.domain.errors import (
     NotFound,
     TooMany,
     Unauthorised,
+    nearest_names,
 )
 from holdfast.domain.identifiers import NAMESPACE_PATTERN, validate_text
 from holdfast.domain.limits import MAX_PROFILE_BYTES
@@ -210,16 +211,28 @@ async def _cookie_credential(request: Request) -> Credential | None:
     return found
 
 
-async def profile_of(request: Request) -> LocalProfile:
-    """The profile that the request was admitted to. It never creates a namespace: without one, reads find nothing and
-    writes fail."""
-    named: str = request.state.namespace
-    try:
-        named = (await request.app.state.holdfast.namespace(named)).name
-    except NotFound:
-        if not request.state.reading or not NAMESPACE_PATTERN.fullmatch(named):  # or a pasted namespace id
-            raise
+async def profile_of(request: Request, *, unwritten: bool = False) -> LocalProfile:
+    """The profile that the request was admitted to. It never creates a namespace: without one, there is no profile.
+    With `unwritten`, or for a caller that asks for it, reads of such a profile find nothing."""
+    named = await existing_namespace(request, request.state.namespace, unwritten=unwritten and request.state.reading)
     return seen_profile(request, named, str(request.path_params["profile"]))
+
+
+async def existing_namespace(request: Request, named: str, *, unwritten: bool = False) -> str:
+    """The name of a namespace, given by name or id. The error about an unknown one has the names most like it, of those
+    that the caller may read."""
+    holdfast = request.app.state.holdfast
+    try:
+        return str((await holdfast.namespace(named)).name)
+    except NotFound as absent:
+        asked = request.state.reading and request.headers.get(UNWRITTEN_HEADER) == READ_AS_EMPTY
+        if (unwritten or asked) and NAMESPACE_PATTERN.fullmatch(named):  # or else a pasted namespace id
+            return named
+        credential: Credential = request.state.credential
+        names = [each.name for each in await holdfast.namespaces()]
+        alike = nearest_names(named, [name for name in names if credential.allows("read", name, None)])
+        fix = "Otherwise create it first: POST /v1/namespaces." if alike else absent.fix
+        raise NotFound(f"There is no namespace {named!r}.{alike}", field="namespace", fix=fix) from None
 
 
 def seen_profile(request: Request, namespace: str, profile: str) -> LocalProfile:

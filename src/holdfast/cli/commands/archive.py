@@ -119,11 +119,11 @@ def import_archive(
             wait_for_digestion(profile)
         after = profile.stats()
     sessions = after.sessions - before.sessions
-    distilled = max(0, after.memories + after.superseded - before.memories - before.superseded - done.memories)
+    extracted = max(0, after.memories + after.superseded - before.memories - before.superseded - done.memories)
     document = {name: getattr(done, name) for name in done.__dataclass_fields__}
     return CommandResult(
-        document | {"sessions": sessions, "distilled": distilled, "pending": after.pending},
-        (*_import_report(done, sessions, distilled, after.pending), Remark(f"In {time.monotonic() - start:.1f} s.")),
+        document | {"sessions": sessions, "extracted": extracted, "pending": after.pending},
+        (*_import_report(done, sessions, extracted, after.pending), Remark(f"In {time.monotonic() - start:.1f} s.")),
     )
 
 
@@ -215,14 +215,14 @@ def _backup_report(found: VerifiedBackup) -> tuple[Block, ...]:
     return files, f"{count(found.opened, 'profile')} opened: {_counted_items(found.messages, found.memories)}."
 
 
-def _import_report(done: Imported, sessions: int, distilled: int, pending: int) -> tuple[Block, ...]:
-    """What was imported, in how many new conversations, and what was distilled from it."""
+def _import_report(done: Imported, sessions: int, extracted: int, pending: int) -> tuple[Block, ...]:
+    """What was imported, in how many new conversations, and what was extracted from it."""
     verb = "Would import" if done.dry_run else "Imported"
     of_sessions = f" in {count(sessions, 'conversation')}" if sessions else ""
     items = f"{count(done.messages, 'message')}{of_sessions} and {count(done.memories, 'memory')}"
     blocks: list[Block] = [f"{verb} {items}; {done.known:,} already known."]
-    if distilled:
-        blocks.append(f"Made {count(distilled, 'memory')} from the messages.")
+    if extracted:
+        blocks.append(f"Made {count(extracted, 'memory')} from the messages.")
     if pending:
         blocks.append(f"{count(pending, 'message')} waiting to be digested.")
     if done.documents:

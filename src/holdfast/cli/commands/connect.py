@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from holdfast.cli.hooks import settings_files
 from holdfast.cli.hooks.clients import CLIENTS, Client, connected_entry, entry_variables, is_secret_url
+from holdfast.cli.hooks.plugins import REMOVAL, plugin_settings
 from holdfast.cli.hooks.settings_files import SettingsPlan
 from holdfast.cli.options import CommandTarget, DryRun, add_command
 from holdfast.cli.output.render import Block, CommandResult, Remark
@@ -62,13 +63,15 @@ def connect(
             fix="It looks like http://127.0.0.1:8420/s/…; `holdfast serve` prints one.",
         )
     if undo:
-        return _undone_result([client] if client else [name for name in CLIENTS if _may_be_connected(name)])
+        return _undone_result([client] if client else list(CLIENTS), every=client is None)
     passed = _passed_settings(target)
     if client is None:
         return _listing(url, passed, hooks)
     _check_client(CLIENTS[client], url, hooks)
     plans = settings_files.settings_plans(client, CLIENTS[client], url, passed, hooks)
     diffs = _planned_diffs(plans, as_json=target.as_json)
+    if hooks:
+        _warn_of_plugin(client)
     if not dry_run:
         for plan in plans:
             settings_files.apply_plan(plan)
@@ -92,6 +95,14 @@ def _checked_client(given: list[str]) -> str | None:
         one_by_one = " && ".join(f"holdfast connect {name}" for name in given)
         raise InvalidInput("Give one client at a time.", field="client", fix=f"Run: {one_by_one}")
     return given[0] if given else None
+
+
+def _warn_of_plugin(name: str) -> None:
+    if plugin_settings(name) is not None:
+        log.warning(
+            "%s has memory from the plugin already; with these hooks, it runs them twice. To remove the plugin: %s",
+            CLIENTS[name].title, REMOVAL[name],
+        )  # fmt: skip
 
 
 def _warn_of_silent_server(url: str) -> None:
@@ -151,20 +162,22 @@ def _listing(url: str | None, passed: dict[str, str], hooks: bool) -> CommandRes
     for name, client in CLIENTS.items():
         installed, on = client.is_installed(), _is_connected(name)
         with_hooks = settings_files.has_hooks(name, client)
+        plugin = plugin_settings(name) is not None
         state = f"connected{', with hooks' * with_hooks}" if on else "not connected"
+        state = "has memory from the plugin, with hooks" if plugin and not on else state
         problems = [problem.why for problem in settings_files.settings_problems(name, client)]
         state = f"its settings cannot be used: {'; '.join(problems)}" if problems else state
-        if installed or on or problems:
+        if installed or on or plugin or problems:
             blocks.append(f"{client.title} ({name}): {state}")
         else:
             absent.append(f"{client.title} ({name})")
         diffs = []
-        if installed and not problems:
+        if installed and not problems and not plugin:
             of_client = url if client.remote else None
             plans = settings_files.settings_plans(name, client, of_client, passed, hooks)
             diffs = [diff for diff in map(settings_files.planned_diff, plans) if diff]
         blocks += [Remark(diff) for diff in diffs]
-        is_on = {"connected": on, "hooks": with_hooks}
+        is_on = {"connected": on or plugin, "hooks": with_hooks or plugin, "plugin": plugin}
         found.append({"client": name, "installed": installed, **is_on, "problems": problems, "diffs": diffs})
     if absent:
         blocks.append(f"Not found: {', '.join(absent)}")
@@ -175,7 +188,9 @@ def _listing(url: str | None, passed: dict[str, str], hooks: bool) -> CommandRes
     return CommandResult({"clients": found}, tuple(blocks))
 
 
-def _undone_result(names: list[str]) -> CommandResult:
+def _undone_result(asked: list[str], *, every: bool) -> CommandResult:
+    """Undo what `connect` did for these clients, or those of them that are connected; name those with the plugin."""
+    names = [name for name in asked if not every or _may_be_connected(name)]
     folders = _memory_folders(names)
     undone: list[dict[str, str]] = []
     failed: list[HoldfastError] = []
@@ -189,7 +204,12 @@ def _undone_result(names: list[str]) -> CommandResult:
         raise failed[0]
     lines: list[Block] = [f"{each['file']}: {each['what']}." for each in undone]
     lines += map(str, failed)
-    if not any(settings_files.has_hooks(name, client) for name, client in CLIENTS.items()):
+    lines += [
+        Remark(f"{CLIENTS[name].title} still has memory from the plugin. To remove it: {REMOVAL[name]}")
+        for name in asked
+        if plugin_settings(name) is not None
+    ]
+    if not any(settings_files.has_hooks(name, client) or plugin_settings(name) for name, client in CLIENTS.items()):
         lines += _end_background(folders)
     if any(each["what"] not in settings_files.NOTHING_UNDONE for each in undone):
         lines += [Remark(f"What is remembered stays in {folder}.") for folder in folders]

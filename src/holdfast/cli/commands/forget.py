@@ -1,4 +1,7 @@
-"""The command that forgets for good. On a terminal it shows what goes and asks first."""
+"""The command that forgets for good. On a terminal it shows what goes and asks first.
+
+Where nobody can be asked, one item that is named by its id is forgotten; anything that may take more needs --yes.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def forget(
     """Forget a memory, a session, a person or a profile, for good.
 
     Also what matches --kind and --filter. Forgetting a memory removes all its versions and takes its words out of the
-    messages it came from. On a terminal it shows what goes and asks; --yes does not ask.
+    messages it came from. On a terminal it shows what goes and asks; --yes does not ask. Elsewhere anything but one id
+    needs --yes.
     """
     by_filter = bool(kind) or filter is not None
     if sum((id is not None, session is not None, person is not None, by_filter, profile_data)) != 1:
@@ -57,14 +61,13 @@ def forget(
             return profile.forget_person(person, dry_run=dry_run)
         return profile.forget_where(kind=kind or None, filter=conditions, dry_run=dry_run)
 
-    several = person is not None or by_filter
     on_terminal = sys.stdin.isatty() and not target.as_json
     with target.open_profile(kinds=kind) as profile:
         gone = run(profile, True)
         entries = _forgotten_entries(profile, gone)
         if dry_run:
             return CommandResult(gone, (_forgotten_line(target, gone, "Would forget"), *entries))
-        if (gone.memories or gone.messages) and not yes and (several or on_terminal):
+        if (gone.memories or gone.messages) and not yes and (id is None or on_terminal):
             if on_terminal:
                 print_result(CommandResult(None, entries), as_json=False)
             question = f"{_forgotten_line(target, gone, 'Forget')[:-1]} for good?"

@@ -1,4 +1,4 @@
-"""What a hook prints: memory for the model, and for the user why there is none, in plain words.
+"""What a hook prints, and until when: memory for the model, and for the user why there is none, in plain words.
 
 Every hook loads this module, so it imports nothing heavy.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -17,6 +18,8 @@ from holdfast.domain.errors import HoldfastError
 
 ANSWER_SECONDS = 0.15
 """How long an agent waits for memory, from the start of the hook's process. What takes longer is left out."""
+PROCESS_START_FIELD = 19
+"""The place of a process's start in /proc/self/stat, after its name."""
 MAX_REASON_CHARS = 200
 """Characters of a reason that are shown. Chosen by hand; not measured."""
 DEBUG_VARIABLE = "HOLDFAST_HOOK_DEBUG"
@@ -37,6 +40,18 @@ class MemoryStarting(MemoryOff):
     """There is no memory yet."""
 
 
+def process_age() -> float:
+    """Seconds since this process began: on a busy machine, starting Python takes far longer than its CPU time."""
+    used = time.process_time()
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[PROCESS_START_FIELD])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):  # not Linux
+        return used
+    return max(age, used)
+
+
 def plain_reason(error: BaseException) -> str:
     """Why something failed, on one line, without secrets and names of Python."""
     if isinstance(error, MemoryOff | HoldfastError):
@@ -52,7 +67,7 @@ def plain_reason(error: BaseException) -> str:
     elif isinstance(error, OSError) and error.strerror:
         reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:
-        reason = f"something unforeseen happened ({DEBUG_VARIABLE}=1 shows it)"
+        reason = f"an unexpected error ({DEBUG_VARIABLE}=1 shows it)"
     return masked_secrets(" ".join(reason.split())[:MAX_REASON_CHARS]).rstrip(".")
 
 

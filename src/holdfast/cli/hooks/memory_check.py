@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterator
+from shutil import which
 from urllib.parse import urlsplit
 
 from holdfast.cli.hooks import clients
@@ -11,6 +13,7 @@ from holdfast.cli.hooks.background import running_server
 from holdfast.cli.hooks.clients import CLIENTS
 from holdfast.cli.hooks.hook_output import ANSWER_SECONDS, plain_reason
 from holdfast.cli.hooks.hook_state import LATE_DAYS, HookState
+from holdfast.cli.hooks.plugins import REMOVAL, plugin_settings
 from holdfast.cli.hooks.settings_files import has_hooks, settings_problems
 from holdfast.cli.hooks.transports import HttpEndpoint, TransportError
 from holdfast.domain.errors import HoldfastError
@@ -28,7 +31,9 @@ def memory_findings(data: str | None) -> Iterator[HealthFinding]:
         for problem in found:
             what = f"The settings of {CLIENTS[name].title} cannot be used: {problem.why}"
             yield HealthFinding("warn", what, "Repair the file; until then it has no memory, or no hooks.")
-    connected = [name for name, client in CLIENTS.items() if clients.connected_entry(client) or has_hooks(name, client)]
+    settled = [name for name, client in CLIENTS.items() if clients.connected_entry(client) or has_hooks(name, client)]
+    plugins = [name for name in CLIENTS if plugin_settings(name) is not None]
+    connected = [name for name in CLIENTS if name in settled or name in plugins]
     if not connected:
         yield HealthFinding("ok", "No coding agent is connected; `holdfast connect` lists those on this machine")
         return
@@ -36,17 +41,32 @@ def memory_findings(data: str | None) -> Iterator[HealthFinding]:
         settings = Settings.read(data=data)
     except HoldfastError:  # the other checks tell about it
         return
-    with_hooks = [name for name in connected if has_hooks(name, CLIENTS[name])]
-    for name in connected:
+    with_hooks = [name for name in settled if has_hooks(name, CLIENTS[name])]
+    yield from _plugin_findings(plugins, with_hooks)
+    for name in settled:
         how = "with hooks" if name in with_hooks else "without hooks: it remembers when asked to"
         if not problems[name]:
             yield HealthFinding("ok", f"{CLIENTS[name].title} is connected, {how}")
-    if with_hooks:
+    if with_hooks or plugins:
         yield _server_finding(settings, connected)
     if late := HookState(settings).late_hooks():
         yield _late_finding(late)
     if failure := HookState(settings).last_failure():
         yield HealthFinding("warn", f"A conversation was not stored: {failure}", "The next one stores it, if it can.")
+
+
+def _plugin_findings(plugins: list[str], with_hooks: list[str]) -> Iterator[HealthFinding]:
+    """Whether each plugin works: it runs `holdfast` from the PATH, and its hooks are not there twice."""
+    for name in plugins:
+        title, file = CLIENTS[name].title, plugin_settings(name)
+        if which("holdfast") is None:
+            fix = "Add the folder of the command to the PATH, or: " + shlex.join(clients.program_command()) + " connect"
+            yield HealthFinding("warn", f"{title} has the plugin ({file}), but `holdfast` is not on the PATH", fix)
+        else:
+            yield HealthFinding("ok", f"{title} has memory from the plugin, with hooks ({file})")
+        if name in with_hooks:
+            fix = f"Keep one of them: `holdfast connect {name} --undo`, or {REMOVAL[name]}."
+            yield HealthFinding("warn", f"{title} has our hooks twice: in its settings, and from the plugin", fix)
 
 
 def _late_finding(late: int) -> HealthFinding:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from holdfast.domain.limits import MAX_PROFILE_BYTES
 
-_REMOTE_SECTION = re.compile(r'\[remote "([^"]+)"\]')
-_URL_LINE = re.compile(r"url\s*=\s*(.+)")
-_ADDRESS = re.compile(r"(?:[a-z+]+://)?(?:[^@/]*@)?(?P<host>[^/:]+)(?::\d+(?=/))?[:/]+(?P<path>.+)", re.I)
+# Patterns are compiled when they are used: every hook loads this module, and few projects need all of them.
+_REMOTE_SECTION = r'\[remote "([^"]+)"\]'
+_URL_LINE = r"url\s*=\s*(.+)"
+_ADDRESS = r"(?i)(?:[a-z+]+://)?(?:[^@/]*@)?(?P<host>[^/:]+)(?::\d+(?=/))?[:/]+(?P<path>.+)"
 
 
 PROJECT_PROFILE = "."
@@ -63,9 +64,9 @@ def _remote_url(config: str) -> str:
     name = None
     for line in map(str.strip, config.splitlines()):
         if line.startswith("["):
-            remote = _REMOTE_SECTION.fullmatch(line)
+            remote = re.fullmatch(_REMOTE_SECTION, line)
             name = remote[1] if remote else None
-        elif name is not None and (url := _URL_LINE.fullmatch(line)):
+        elif name is not None and (url := re.fullmatch(_URL_LINE, line)):
             found.setdefault(name, url[1].strip())
     return found.get("origin") or next(iter(found.values()), "")
 
@@ -73,7 +74,7 @@ def _remote_url(config: str) -> str:
 def _repository_name(url: str) -> str | None:
     if url.startswith((".", "/", "file:", "~")):
         return None
-    match = _ADDRESS.fullmatch(url)
+    match = re.fullmatch(_ADDRESS, url)
     if match is None or len(match["host"]) == 1:  # C:\repositories
         return None
     path = match["path"].partition("?")[0].strip("/").removesuffix(".git")

@@ -1,6 +1,7 @@
 """Runs a coding agent's hook: prints memory at session start and with each prompt, ingests the conversation at the end.
 
-A hook answers within HOLDFAST_HOOK_SECONDS (0.15) or leaves memory out, and always exits with 0. When memory is off, it
+A hook answers within HOLDFAST_HOOK_SECONDS (0.15), counted from the start of its process, or leaves memory out, and
+always exits with 0. When memory is off, it
 says so in one line that the agent shows to its user. Ingesting goes on in a process of its own, for which nobody waits.
 HOLDFAST_HOOK_DEBUG prints on stderr, in one line, why there is no memory; HOLDFAST_HOOKS=off turns hooks off.
 """
@@ -36,6 +37,7 @@ from holdfast.cli.hooks.hook_output import (
     off_notice,
     plain_reason,
     print_debug,
+    process_age,
 )
 from holdfast.cli.hooks.hook_state import HookState
 from holdfast.cli.hooks.project import PROJECT_PROFILE, project_folder, project_profile
@@ -52,6 +54,9 @@ from holdfast.cli.hooks.transports import (
 from holdfast.domain.limits import MAX_MESSAGES, MAX_QUERY_BYTES, MAX_SESSION_CHARACTERS
 from holdfast.service.settings import Settings
 
+MAX_INPUT_SECONDS = 2.0
+"""How long a hook that stores a conversation waits for the agent's input. It brings no memory, and what it leaves on a
+busy machine would be lost. Chosen by hand; not measured."""
 INGEST_SECONDS = 60.0
 """How long the process that ingests a conversation may take. Chosen by hand; not measured."""
 MAX_INPUT_BYTES = 1 << 24
@@ -92,7 +97,7 @@ EVENT_ALIASES = {
 
 def run_hook(arguments: Sequence[str], *, exit_process: bool = False) -> int:
     """Handle one event; always returns 0. With `exit_process` the process ends here, whatever still runs in it."""
-    start = time.monotonic() - (time.process_time() if exit_process else 0.0)
+    start = time.monotonic() - (process_age() if exit_process else 0.0)
     given = list(arguments)
     options = {name: _pop_option(given, name) for name in ("--client", "--tokens", "--min-relevance")}
     event = given[0] if given else ""
@@ -101,7 +106,9 @@ def run_hook(arguments: Sequence[str], *, exit_process: bool = False) -> int:
         limit = _positive_number("HOLDFAST_HOOK_SECONDS", os.environ.get("HOLDFAST_HOOK_SECONDS")) or ANSWER_SECONDS
         state = HookState(Settings.read())
         if exit_process:
-            _start_alarm(event, limit - (time.monotonic() - start), limit, state)
+            left = start + limit - time.monotonic()
+            stores = _known_event(event) in TRANSCRIPT_LIMITS
+            _start_alarm(event, max(limit, MAX_INPUT_SECONDS) if stores else left, limit, state)
         output = _event_output(event, options, start + limit, state, detached=exit_process)
         _stop_alarm()
         if output:
@@ -168,7 +175,7 @@ def _event_output(
 ) -> str:
     call = HookCall(event, options, _read_payload())
     if call.client is not None and call.client not in clients.CLIENTS:
-        print_debug(f"{call.client!r} is not a known client; known are {', '.join(clients.CLIENTS)}")
+        print_debug(f"{call.client!r} is not a known client; use one of {', '.join(clients.CLIENTS)}")
     if os.environ.get("HOLDFAST_HOOKS", "").lower() in OFF_WORDS:
         print_debug("hooks are off (HOLDFAST_HOOKS)")
         off = "Holdfast: memory is off (HOLDFAST_HOOKS)." if call.event == "sessionstart" else ""
@@ -176,7 +183,7 @@ def _event_output(
     if call.event in ("sessionstart", "userpromptsubmit"):
         return _answer_output(call, state, lambda: deadline - time.monotonic())
     if call.event not in TRANSCRIPT_LIMITS:
-        print_debug(f"{call.name!r} is not a known event; known are {', '.join(clients.EVENTS)}")
+        print_debug(f"{call.name!r} is not a known event; use one of {', '.join(clients.EVENTS)}")
     elif detached and hasattr(os, "fork"):
         _ingest_in_background(call, state)
     else:

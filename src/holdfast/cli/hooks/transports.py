@@ -26,7 +26,7 @@ UNKNOWN, UNREADABLE = (404,), (403, 404)
 MIN_SUMMARY_TOKENS = 20
 HttpAnswer = tuple[int, str, bytes]
 """Status, content type and body."""
-_ORIGIN = re.compile(r", of [^,\]]*(?=[,\]])")
+_ORIGIN = r", of [^,\]]*(?=[,\]])"
 
 
 class TransportError(Exception):
@@ -244,5 +244,5 @@ class TokenTransport:
 
 def _without_repeated_lines(text: str) -> str:
     """Each line once: what users say about themselves stands in the project's profile and in the personal one."""
-    lines = {_ORIGIN.sub("", line, count=1): None for line in text.splitlines()}
+    lines = {re.sub(_ORIGIN, "", line, count=1): None for line in text.splitlines()}
     return "\n".join(lines)

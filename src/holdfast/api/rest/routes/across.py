@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from holdfast.api.rest import response_models
-from holdfast.api.rest.auth import named_profile, requires
+from holdfast.api.rest.auth import existing_namespace, named_profile, requires
 from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, found_json, hits_json
 from holdfast.api.rest.routes.memories import IN, ContextBody, RecallBody, SearchBody, streamed_answer
@@ -76,5 +76,6 @@ async def _across(request: Request, body: Among) -> AsyncAcross:
         profile = named_profile(request, place.namespace, place.profile, "read")
         if profile is None:
             raise unreadable_profile(n)
+        await existing_namespace(request, place.namespace)
         found.append(profile)
     return AsyncAcross(found)

@@ -129,7 +129,7 @@ async def profile_of(request: Request) -> LocalProfile:
             "inner hyphens.",
             field="profile",
         )
-    found = await auth.profile_of(request)
+    found = await auth.profile_of(request, unwritten=True)
     if request.state.reading:
         await found.profile_context.store()  # the contract wants a 404, where Holdfast's own API finds nothing
     return found

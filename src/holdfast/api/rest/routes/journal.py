@@ -69,7 +69,7 @@ async def items(request: Request, id: str) -> Json:
 @router.get(OF + "/events", dependencies=[Depends(requires("read"))], response_class=StreamingResponse)
 async def events(request: Request, after: After = None) -> StreamingResponse:
     """Stream the changes of the profile as server-sent events. `Last-Event-ID` or `after` resumes after an event."""
-    return streamed(request, await profile_of(request), after)
+    return await streamed(request, await profile_of(request), after)
 
 
 @router.get(
@@ -77,10 +77,11 @@ async def events(request: Request, after: After = None) -> StreamingResponse:
 )
 async def events_of_url(request: Request, after: After = None) -> StreamingResponse:
     """Stream the changes of the profile of the secret URL as server-sent events."""
-    return streamed(request, bound_profile(request), after)
+    return await streamed(request, bound_profile(request), after)
 
 
-def streamed(request: Request, profile: LocalProfile, after: int | None) -> StreamingResponse:
+async def streamed(request: Request, profile: LocalProfile, after: int | None) -> StreamingResponse:
+    """The stream. A change after the head of the response is among its events, so who reads then misses nothing."""
     last = request.headers.get("last-event-id")
     if last is not None and after is None:
         if not last.isdecimal() or len(last) > 19 or int(last) > LAST_EVENT:
@@ -89,15 +90,15 @@ def streamed(request: Request, profile: LocalProfile, after: int | None) -> Stre
             )
         after = int(last)
     unbuffered = {"x-accel-buffering": "no"}  # otherwise nginx would buffer events until it has a page of them
-    return StreamingResponse(_lines(request, profile, after), media_type="text/event-stream", headers=unbuffered)
+    events = profile.events(after=LAST_EVENT if after is None else after, heartbeat=HEARTBEAT_SECONDS)
+    if after is None:
+        await anext(events, None)  # a reset to the newest event: from here on nothing is missed
+    return StreamingResponse(_lines(request, events), media_type="text/event-stream", headers=unbuffered)
 
 
-async def _lines(request: Request, profile: LocalProfile, after: int | None) -> AsyncIterator[bytes]:
+async def _lines(request: Request, events: AsyncIterator[Event | None]) -> AsyncIterator[bytes]:
     """Events as lines; a comment now and then keeps the connection, as long as the credential is good."""
     with request.app.state.counts.streams.track_inprogress():
-        events = profile.events(after=LAST_EVENT if after is None else after, heartbeat=HEARTBEAT_SECONDS)
-        if after is None:
-            await anext(events, None)  # a reset to the newest event: from here on nothing is missed
         yield b": listening\n\n"
         asked = time.monotonic()
         async for event in events:

@@ -121,4 +121,4 @@ async def _writable_profile(request: Request) -> LocalProfile:
 
 
 async def _memory(request: Request) -> AsyncAgentMemory:
-    return AsyncAgentMemory(await profile_of(request))
+    return AsyncAgentMemory(await profile_of(request, unwritten=True))

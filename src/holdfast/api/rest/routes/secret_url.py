@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from holdfast.api.rest.auth import bound_profile, requires
 from holdfast.api.rest.guarded_routes import GuardedRouter
-from holdfast.api.rest.json_response import Json, Once
+from holdfast.api.rest.json_response import Json, Once, hits_json
 from holdfast.api.rest.response_models import ItemsFoundResponse, Task
 from holdfast.api.rest.routes.documents import task
 from holdfast.documents.library import URL_PATTERN
@@ -51,7 +51,7 @@ for prefix in PREFIXES:
     )
     async def search(request: Request, q: str, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Json:
         """Search memories and messages, best first."""
-        return Json({"results": encode(await bound_profile(request).search(q, limit=limit))})
+        return Json({"results": hits_json(await bound_profile(request).search(q, limit=limit), explain=False)})
 
     @router.delete(
         prefix + "/memory/{id}", dependencies=[Depends(requires("forget", bound=True))], response_model=Forgotten
