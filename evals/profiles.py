@@ -18,7 +18,7 @@ from holdfast.domain.ports.models import Embedder, ReadAnswer, ReadPassage
 from holdfast.domain.types import Floats
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules.judge import ReadableSentence
-from holdfast.text.supersession import StatementPair
+from holdfast.text.supersession import EndingCandidate, ReadEnding
 
 from .data.benchmarks import Case
 from .paths import CACHE
@@ -34,6 +34,7 @@ class CachedEmbedder:
         self.model = inner.model
         CACHE.mkdir(exist_ok=True)
         self._db = sqlite3.connect(CACHE / f"{inner.model.replace('/', '_')}.db", check_same_thread=False)
+        self._db.execute("PRAGMA synchronous = OFF")  # what a crash loses is computed again
         self._db.execute("CREATE TABLE IF NOT EXISTS vector (text BLOB PRIMARY KEY, data BLOB)")
 
     async def embed(self, texts: Sequence[str]) -> list[Floats]:
@@ -70,8 +71,8 @@ class CachedReader(CachedEmbedder):
         self._reader = inner
         self.cpu = 0.0
 
-    async def odds(self, pairs: Sequence[StatementPair]) -> list[float]:
-        return await self._timed(self._reader.odds(pairs))
+    async def read_endings(self, text: str, before: str, candidates: Sequence[EndingCandidate]) -> list[ReadEnding]:
+        return await self._timed(self._reader.read_endings(text, before, candidates))
 
     async def classes(self, sentences: Sequence[ReadableSentence]) -> list[Floats]:
         return await self._timed(self._reader.classes(sentences))

@@ -1,8 +1,9 @@
 """What a relevance floor takes from the context of a prompt: `python -m evals.measure.floor [arctic|potion] [MOST]`.
 
-For each floor: the share of the evidence in the block that a hook gives (400 tokens) over the own conversations, LoCoMo
-and the everyday questions, and what prompts that need no memory get: the share with an empty block, and lines in a
-block.
+For each floor: the share of the evidence in the block that a hook gives (400 tokens) over the own conversations,
+LoCoMo, the everyday questions and profiles of a few messages; what prompts that need no memory get: the share with an
+empty block, and lines in a block; and the lines of a block in a small profile, with those that say nothing ("OK.").
+MOST is how many of the own conversations and of LoCoMo are measured.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ import json
 import os
 import sys
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from holdfast import LocalProfile
+from holdfast import AsyncHoldfast, LocalProfile
 from holdfast.models.local import ArcticEmbedder, PotionEmbedder
+from holdfast.text.lexicon import word_list
 
 from ..data import benchmarks
+from ..paths import DATA
 from ..profiles import cached_embedder, filled_profile, open_memory
 from .everyday import SET, first
 
@@ -43,15 +47,42 @@ PROMPTS = (
 """Prompts that no conversation of the sets has anything for."""
 
 
+SMALL = "small"
+SMALL_SET = DATA / "small_profiles.json"
+EMPTY_WORDS = frozenset(
+    word_list(
+        "ok yes no thanks thank you kim you're welcome please great good to hear got it will do done noted anything "
+        "else hi there hello how can i help today of course that helps"
+    )
+)
+"""The words of the messages in the small profiles that say nothing."""
+
+
+def empty_lines(block: Any) -> int:
+    """How many lines of a block say nothing."""
+    bare = ([word.strip(".,!?").lower() for word in hit.content.split()] for hit in block.hits)
+    return sum(all(word in EMPTY_WORDS or not word.isascii() for word in words) for words in bare)
+
+
 class FloorCounts:
     def __init__(self) -> None:
         self.evidence: dict[tuple[str, float], list[float]] = defaultdict(list)
         self.lines: dict[float, list[int]] = defaultdict(list)
+        self.small: dict[float, list[tuple[int, int]]] = defaultdict(list)
+        """Floor → lines, and lines that say nothing, of each block in a small profile."""
 
     async def ask(self, set: str, profile: LocalProfile, text: str, at: Any, share: Any) -> None:
         for floor in FLOORS:
             block = await profile.context(text, tokens=TOKENS, min_relevance=floor, reference_date=at)
             self.evidence[set, floor].append(share(block))
+            if set == SMALL:
+                self.small[floor].append((len(block.hits), empty_lines(block)))
+
+    async def distract_small(self, profile: LocalProfile) -> None:
+        for prompt in PROMPTS:
+            for floor in FLOORS:
+                block = await profile.context(prompt, tokens=TOKENS, min_relevance=floor)
+                self.small[floor].append((len(block.hits), empty_lines(block)))
 
     async def distract(self, profile: LocalProfile) -> None:
         for prompt in PROMPTS:
@@ -61,12 +92,34 @@ class FloorCounts:
 
     def report(self) -> None:
         sets = sorted({set for set, _ in self.evidence})
-        print("floor  " + "  ".join(f"{set:>9}" for set in sets) + "  empty  lines")
+        print("floor  " + "  ".join(f"{set:>9}" for set in sets) + "  empty  lines  small  nothing")
         for floor in FLOORS:
             means = [100 * sum(found) / len(found) for set in sets if (found := self.evidence[set, floor])]
             lines = self.lines[floor]
             empty, mean = 100 * sum(not each for each in lines) / len(lines), sum(lines) / len(lines)
-            print(f"{floor:5.1f}  " + "  ".join(f"{mean:9.1f}" for mean in means) + f"  {empty:5.1f}  {mean:5.2f}")
+            print(
+                f"{floor:5.1f}  " + "  ".join(f"{mean:9.1f}" for mean in means) + f"  {empty:5.1f}  {mean:5.2f}", end=""
+            )
+            blocks = self.small[floor]
+            every, bare = (sum(counts) / len(blocks) for counts in zip(*blocks, strict=True))
+            print(f"  {every:5.2f}  {bare:7.2f}")
+
+
+async def measure_talks(memory: AsyncHoldfast, set: str, file: Path, counts: FloorCounts) -> None:
+    """The questions of a file of small conversations, and the prompts that need nothing of them."""
+    for talk in json.loads(file.read_text("utf-8"))["conversations"]:
+        profile = memory.profile(set, talk["id"])
+        for session in talk["sessions"]:
+            said = [{**message, "timestamp": session["date"]} for message in session["messages"]]
+            await profile.ingest(said, session_id=session["id"])
+        await profile.settle()
+        for asked in [each for each in talk["questions"] if each["says"]]:
+
+            def told(block: Any, says: Any = asked["says"]) -> float:
+                return float(first(says, block.text) >= 0)
+
+            await counts.ask(set, profile, asked["question"], talk["asked_at"], told)
+        await (counts.distract_small(profile) if set == SMALL else counts.distract(profile))
 
 
 async def measure(embedder: ArcticEmbedder | PotionEmbedder, most: int) -> FloorCounts:
@@ -82,19 +135,8 @@ async def measure(embedder: ArcticEmbedder | PotionEmbedder, most: int) -> Floor
 
                 await counts.ask(case.set, profile, question.text, question.asked_at, share)
             await counts.distract(profile)
-        for talk in json.loads(SET.read_text("utf-8"))["conversations"]:
-            profile = memory.profile("everyday", talk["id"])
-            for session in talk["sessions"]:
-                said = [{**message, "timestamp": session["date"]} for message in session["messages"]]
-                await profile.ingest(said, session_id=session["id"])
-            await profile.settle()
-            for asked in [each for each in talk["questions"] if each["says"]]:
-
-                def told(block: Any, says: Any = asked["says"]) -> float:
-                    return float(first(says, block.text) >= 0)
-
-                await counts.ask("everyday", profile, asked["question"], talk["asked_at"], told)
-            await counts.distract(profile)
+        await measure_talks(memory, "everyday", SET, counts)
+        await measure_talks(memory, SMALL, SMALL_SET, counts)
     return counts
 
 

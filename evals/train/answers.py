@@ -145,7 +145,7 @@ def build(found: Path) -> None:
 
     learned = short_numbers(dict(np.load(found / "learned.npz"))) | {"calibration": calibration(found)}
     np.savez_compressed(found / "answer_reader.npz", **learned)
-    (found / "answer_reader.onnx").write_bytes(network_graph(onnx, tokens=True).SerializeToString())
+    (found / "answer_reader.onnx").write_bytes(network_graph(onnx, "answer_reader").SerializeToString())
     print({path.name: path.stat().st_size for path in found.glob("answer_reader.*")})
 
 

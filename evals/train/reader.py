@@ -1,7 +1,7 @@
-"""Trains the statement reader (holdfast/models/statement_reader.py) on pairs and on sentences in context. In steps:
+"""Trains the statement reader (holdfast/models/statement_reader.py) on endings and on sentences in context. In steps:
 
 python -m evals.train.reader pack [file …]      what there is to learn from as numbers, into evals/.cache/reader; or the
-                                                pairs of these files of lives, beside what is packed
+                                                endings of these files of lives, beside what is packed
 python evals/train/reader_network.py FOLDER     on a GPU, with PyTorch alone
 python -m evals.train.reader report FOLDER      what it says of talks it never saw, and how to weigh it
 python -m evals.train.reader build FOLDER       writes reader.npz and, with the package `onnx`, reader.onnx
@@ -19,21 +19,21 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.ingest.reconcile.endings import MIN_READ_PROBABILITY
 from holdfast.models import onnx_file, reader_network, statement_reader
-from holdfast.text import supersession
+from holdfast.models.local import ArcticEmbedder
+from holdfast.text.statement_parts import MAX_PART_LOG_ODDS_GAP, MIN_PART_LOG_ODDS
 from holdfast.text.static_vectors import weights_path
+from holdfast.text.supersession import log_odds
 from holdfast.text.wordpiece import WordPiece
 
 from ..paths import CACHE
-from .judge import FOLDS
+from ..profiles import cached_embedder
+from .endings import packed_lives, packed_talks
 from .sentences import sentences
-from .statement_pairs import Talk, life_talks, talks
-from .supersession import out_of_fold
 
 HERE = CACHE / "reader"
 HEADS, WIDTH = 12, 384
-CONVERSATIONS = 0.3
-"""How much they weigh beside timelines and lives: they are few, and nearest to how people talk."""
 
 
 # pack
@@ -41,44 +41,19 @@ CONVERSATIONS = 0.3
 
 async def pack(names: list[str]) -> None:
     HERE.mkdir(parents=True, exist_ok=True)
-    pieces = WordPiece(weights_path("arctic-embed-s/vocab.txt"))
+    pieces, embedder = WordPiece(weights_path("arctic-embed-s/vocab.txt")), cached_embedder(ArcticEmbedder())
+    held: list[dict[str, Any]] = []
     if names:
         prefixes = tuple(f"lives-{name}-" for name in names)
-        held = [talk for talk in _kept("pairs") if not talk["name"].startswith(prefixes)]
-        async for talk in life_talks(names):
-            if talk.queries:
-                held.append(_packed(talk, pieces, _odds(talk)))
+        held = [talk for talk in _kept("endings") if not talk["name"].startswith(prefixes)]
     else:
         _keep("said", sentences(pieces))
-        some = [talk async for talk in talks() if talk.queries]
-        odds = out_of_fold([talk for talk in some if talk.source != "part"])
-        held = [_packed(talk, pieces, odds) for talk in some]
+        held = [talk async for talk in packed_talks(pieces, embedder)]
         network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
         np.savez_compressed(HERE / "embedder.npz", **small_numbers(network))
-    _keep("pairs", held)
+    held += [talk async for talk in packed_lives(pieces, embedder, names)]
+    _keep("endings", [talk for talk in held if talk["queries"]])
     print(f"{len(held)} talks, {sum(len(each['queries']) for each in held)} queries")
-
-
-def _odds(talk: Talk) -> dict[tuple[str, int], Any]:
-    """By the network that ships, which has not seen the talk."""
-    return {(talk.name, query.new): supersession.supersession_probabilities(query.features) for query in talk.queries}
-
-
-def _packed(talk: Talk, pieces: WordPiece, odds: Any) -> dict[str, Any]:
-    queries = []
-    for query in talk.queries:
-        new = talk.told[query.new]
-        read = [
-            statement_reader.encoded_pair(pieces, talk.told[n].statement, new.statement, new.said) for n in query.known
-        ]
-        queries.append({
-            "ids": [ids for ids, _ in read],
-            "old": [kinds.count(0) for _, kinds in read],
-            "right": [None if np.isnan(each) else int(each) for each in query.right],
-            "features": query.features.round(4).tolist(),
-            "odds": odds.get((talk.name, query.new), np.zeros(0)).round(4).tolist(),
-        })  # fmt: skip
-    return {"name": talk.name, "source": talk.source, "fold": talk.fold, "changes": talk.changes, "queries": queries}
 
 
 def small_numbers(network: onnx_file.OnnxNetwork) -> dict[str, Any]:
@@ -113,49 +88,41 @@ def _kept(name: str) -> Any:
 def report(found: Path) -> None:
     """What it says of talks from which it learned nothing: how to weigh it, and what comes of that."""
     read = json.loads((found / "read.json").read_text())
-    _report_pairs(read["pairs"])
+    _report_endings(read["endings"])
     _report_sentences({int(n): each for n, each in read["said"].items()})
 
 
-def _report_pairs(scores: dict[str, list[list[float]]]) -> None:
-    rows, parts, changes = [], [], Counter[str]()
-    for talk in _kept("pairs"):
-        scored = scores.get(f"{talk['name']}|{talk['source']}")
-        if scored is None:
-            continue
-        changes[talk["source"]] += talk["changes"]
-        for query, read in zip(talk["queries"], scored, strict=True):
-            if talk["source"] == "part":
-                parts += [(each, right) for each, right in zip(read, query["right"], strict=True) if right is not None]
+def _report_endings(talks: dict[str, list[dict[str, Any]]]) -> None:
+    rows, parts, ends = [], list[tuple[list[float], list[int]]](), Counter[str]()
+    for name, queries in talks.items():
+        source = name.rsplit("|", 1)[1]
+        for query in queries:
+            candidates = query["candidates"]
+            ends[source] += query["lost"] + sum(each["right"] == 1 for each in candidates)
+            if max((each["odds"] for each in candidates), default=0.0) < MIN_READ_PROBABILITY:
                 continue
-            odds = np.array(query["odds"]).clip(1e-3, 1 - 1e-3)
-            asked = [
-                n
-                for n in (-odds).argsort()[: supersession.MAX_CANDIDATES_READ]
-                if odds[n] >= supersession.MIN_CANDIDATE_PROBABILITY
-            ]
-            if asked:
-                best, sides = supersession.decision_features(odds[asked], np.array(read)[asked], len(odds))
-                if (right := query["right"][asked[best]]) is not None:
-                    rows.append((talk["source"], talk["fold"], right, sides))
-    source, number = (np.array([row[n] for row in rows]) for n in (0, 1))
-    right, sides = np.array([row[2] for row in rows], float), np.array([row[3] for row in rows])
-    mine = np.isin(source, ("conversation", "timeline", "life", "lives"))
-    talked = source == "conversation"
-    counts = np.where(talked, CONVERSATIONS / talked[mine].mean(), (1 - CONVERSATIONS) / (~talked[mine]).mean())
-    chances = np.zeros(len(rows))
-    for n in range(FOLDS):
-        others = mine & (number != n)
-        chances[number == n] = _sure(sides[number == n], _weights(sides[others], right[others], counts[others]))
-    print("weights", _weights(sides[mine], right[mine], counts[mine]).round(2).tolist())
-    for name in ("conversation", "timeline", "life", "lives", "contrast", "compound"):
+            rows += [(source, e["right"], (e["read"], log_odds(e["odds"]), 1.0)) for e in candidates if e["right"] >= 0]
+            told = [each["parts"] for each in candidates if each["right"] == 1]
+            parts += [([odds for odds, _ in some], [right for _, right in some]) for some in told]
+    source, right = np.array([row[0] for row in rows]), np.array([row[1] for row in rows], float)
+    sides = np.array([row[2] for row in rows])
+    mine = np.isin(source, ("lives", "conversation"))
+    weights = _weights(sides[mine], right[mine], np.ones(mine.sum()))
+    print("weights", weights.round(2).tolist())
+    chances = _sure(sides, weights)
+    for name in sorted(ends):
         for least in (0.3, 0.4, 0.5, 0.6, 0.7):
             told = right[(source == name) & (chances >= least)]
-            found_of = told.sum() / changes[name]
-            print(f"{name} at {least}: precision {told.mean():.2f}, recall {found_of:.2f} of {changes[name]}")
-    read, ends = (np.array(each, float) for each in zip(*parts, strict=True))
-    for least in (-1.0, -0.5, 0.0, 0.5, 1.0):
-        print(f"parts at {least}: {np.mean((read >= least) == ends):.3f} right of {len(ends)}, {ends.mean():.2f} end")
+            found_of = told.sum() / ends[name]
+            print(f"{name} at {least}: precision {told.mean():.2f}, recall {found_of:.2f} of {ends[name]}")
+    known = [(odds, right) for odds, right in parts if any(each >= 0 for each in right)]
+    hits = [
+        (odd >= min(max(MIN_PART_LOG_ODDS, max(odds) - MAX_PART_LOG_ODDS_GAP), max(odds))) == (each == 1)
+        for odds, right in known
+        for odd, each in zip(odds, right, strict=True)
+        if each >= 0
+    ]
+    print(f"parts: {np.mean(hits):.3f} right of {len(hits)}")
 
 
 def _report_sentences(scores: dict[int, list[float]]) -> None:
@@ -205,7 +172,7 @@ def build(found: Path) -> None:
 
     home = Path(statement_reader.__file__).parent
     np.savez_compressed(home / "reader.npz", **short_numbers(dict(np.load(found / "learned.npz"))))
-    (home / "reader.onnx").write_bytes(network_graph(onnx).SerializeToString())
+    (home / "reader.onnx").write_bytes(network_graph(onnx, "reader").SerializeToString())
     print({path.name: path.stat().st_size for path in home.glob("reader.*")})
 
 
@@ -221,14 +188,15 @@ def short_numbers(learned: dict[str, Any]) -> dict[str, Any]:
     return held
 
 
-def network_graph(onnx: Any, *, tokens: bool = False) -> Any:
-    """The network without its weights. It returns the state of the whole text, or with `tokens` that of each token."""
+def network_graph(onnx: Any, reader: str) -> Any:
+    """The network of a reader without its weights. It returns the state of each token."""
     helper, kinds, numpy_helper = onnx.helper, onnx.TensorProto, onnx.numpy_helper
     nodes: list[Any] = []
     held: list[Any] = []
     types = {np.dtype(np.float32): kinds.FLOAT, np.dtype(np.int8): kinds.INT8}
     network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
-    for name, values in reader_network.reader_weights(network, reader_network.load_learned_weights("reader")).items():
+    learned = reader_network.load_learned_weights(reader)
+    for name, values in reader_network.reader_weights(network, learned).items():
         tensor = onnx.TensorProto(name=name, data_type=types[values.dtype], dims=values.shape)
         tensor.data_location = kinds.EXTERNAL
         tensor.external_data.add(key="location", value="none")
@@ -265,14 +233,11 @@ def network_graph(onnx: Any, *, tokens: bool = False) -> Any:
     const("apart", np.array([0, 0, HEADS, WIDTH // HEADS], np.int64))
     const("together", np.array([0, 0, WIDTH], np.int64))
     const("scale", np.float32((WIDTH // HEADS) ** -0.5))
-    const("half", np.float32(0.5))
-    const("one", np.float32(1))
-    const("root", np.float32(0.5**0.5))
     long = op("Slice", [op("Shape", ["token_type_ids"], "shape"), "second", "third", "first"], "long")
     places = op("Slice", ["position", "first", long, "first"], "places")
     marks = op("Gather", ["token_type", "token_type_ids"], "marks")
     x = norm(op("Add", [op("Add", ["words", places], "placed"), marks], "begun"), "norm", "x0")
-    for n in range(reader_network.LAYERS):
+    for n in range(reader_network.layer_count(learned)):
         name = f"layers.{n}"
         split = {}
         for part in ("q", "k", "v"):
@@ -282,21 +247,16 @@ def network_graph(onnx: Any, *, tokens: bool = False) -> Any:
         seen = op("MatMul", [op("Softmax", [likeness], f"soft{n}", axis=-1), split["v"]], f"seen{n}")
         flat = op("Reshape", [op("Transpose", [seen], f"back{n}", perm=[0, 2, 1, 3]), "together"], f"flat{n}")
         y = norm(op("Add", [x, dense(flat, f"{name}.o", f"o{n}")], f"sum{n}"), f"{name}.n1", f"y{n}")
-        up = dense(y, f"{name}.up", f"up{n}")
-        bent = op("Add", [op("Erf", [op("Mul", [up, "root"], f"root{n}")], f"erf{n}"), "one"], f"bent{n}")
-        gelu = op("Mul", [op("Mul", [up, bent], f"twice{n}"), "half"], f"gelu{n}")
+        gelu = op("Gelu", [dense(y, f"{name}.up", f"up{n}")], f"gelu{n}", domain="com.microsoft")
         x = norm(op("Add", [y, dense(gelu, f"{name}.down", f"down{n}")], f"all{n}"), f"{name}.n2", f"x{n + 1}")
-    if not tokens:
-        whole = op("ReduceMean", [x], "mean", axes=[1], keepdims=0)
-        op("Concat", [op("Gather", [x, const("start", np.int64(0))], "cls", axis=1), whole], "state", axis=1)
     inputs = [
         helper.make_tensor_value_info("words", kinds.FLOAT, ["b", "l", WIDTH]),
         helper.make_tensor_value_info("token_type_ids", kinds.INT64, ["b", "l"]),
     ]
-    state = helper.make_tensor_value_info("state", kinds.FLOAT, ["b", 2 * WIDTH])
-    outputs = [helper.make_tensor_value_info(x, kinds.FLOAT, ["b", "l", WIDTH]) if tokens else state]
+    outputs = [helper.make_tensor_value_info(x, kinds.FLOAT, ["b", "l", WIDTH])]
     graph = helper.make_graph(nodes, "reader", inputs, outputs, held)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 if __name__ == "__main__":

@@ -4,20 +4,22 @@
 
 It reads evals/.cache/reader, which `python -m evals.train.reader pack` writes, and leaves in FOLDER what was learned
 and what it says of a tenth of the conversations, from which it learns nothing. The embedder's layers stay as they are
-but for a difference of low rank in each matrix, and for biases. Two heads learn together: whether a newer statement
-puts an older one (or the part of it in square brackets) out of date, and whether a sentence is worth keeping, as what.
+but for a difference of low rank in each matrix, and for biases. Two heads learn together: which known statements, and
+which parts of them, a message ends, read with all of them at once; and whether a sentence is worth keeping, as what.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import multiprocessing
 import os
 import random
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -27,30 +29,45 @@ from torch import nn
 from torch.nn import functional
 
 HERE = Path(__file__).resolve().parents[1] / ".cache" / "reader"
-LAYERS, HEADS, WIDTH, HIDDEN, CLASSES = 12, 12, 384, 128, 5
+HEADS, WIDTH, HIDDEN, CLASSES = 12, 384, 128, 5
+LAYERS = int(os.environ.get("LAYERS", "12"))
 RANK, RATE, HEAD_RATE, DROP, SMOOTH = 64, 8e-4, 1e-3, 0.1, 0.99
 SECONDS = float(os.environ.get("SECONDS", "600"))
 """How long it learns."""
 START = os.environ.get("START", "")
-"""What another reader learned, of pairs or of answers, to go on from; without it, learning starts from the embedder."""
-PAIRS, SENTENCES, CHUNKS = 384, 64, 3
-"""Of each step; the pairs in chunks, those of about one length together."""
-SIZES = (64, 96, 128, 160, 256)
-"""The lengths that chunks are padded to."""
-SHOWN = 6
-"""Candidates of a query that a step looks at; the others by chance."""
+"""What another reader learned, of endings or answers, to go on from; without it, learning starts from the embedder."""
+TEACHERS = [Path(each) for each in os.environ.get("TEACHERS", "").split(",") if each]
+"""What other readers learned, whose readings this one learns besides the authors'."""
+WORKERS = int(os.environ.get("WORKERS", "12"))
+"""Processes that prepare what is learned."""
+QUERIES, SENTENCES = 64, 64
+"""Of each step."""
+CANDIDATES, PARTS, MAX_TOKENS = 8, 12, 288
+"""The most candidates, and parts of them, that are read with a message, and the most tokens in all."""
+SIZES = (128, 160, 192, 224, 256, MAX_TOKENS)
+"""The lengths that batches are padded to."""
 DENSE = ("q", "k", "v", "o", "up", "down")
-SHARES = {
-    "contrast": 0.18, "life": 0.07, "conversation": 0.2, "timeline": 0.05, "compound": 0.04, "part": 0.12,
-    "lives": 0.34,
-}  # fmt: skip
+SHARES = {"contrast": 0.1, "life": 0.06, "conversation": 0.2, "timeline": 0.06, "compound": 0.06, "lives": 0.52}
 SAID = {"told": 0.65, "part": 0.12, "line": 0.23}
-"""Where the pairs, and the sentences, of a step come from."""
+"""Where the messages, and the sentences, of a step come from."""
 HELD = ("timelines-life-i", "timelines-life-j", "contrasts-held", "compounds-held")
-"""What nothing about pairs is learned from: how well it does is measured on it."""
+"""What nothing about endings is learned from: how well it does is measured on it."""
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Row = tuple[list[int], int, Any]
 """Ids, how many of them are of the first text, and what the head is shown besides."""
+
+
+class Reading(NamedTuple):
+    """A message with candidates: the tokens, and for each place to be judged its span, what the head is shown, and
+    whether it ends (-1 where nobody knows)."""
+
+    ids: list[int]
+    first: int
+    spans: list[tuple[int, int]]
+    shown: list[list[float]]
+    right: list[int]
+    whole: list[bool]
+    candidates: list[int]
 
 
 def load_packed(name: str) -> Any:
@@ -108,32 +125,44 @@ class Layer(nn.Module):
 
 
 class Net(nn.Module):
-    """p1 and p2 are the head for pairs, k1 and k2 the one for sentences."""
+    """p1 and p2 are the head for endings (of a whole statement, of a part), k1 and k2 the one for sentences."""
 
-    def __init__(self, features: int) -> None:
+    def __init__(self, features: int, layers: int) -> None:
         super().__init__()
         held = dict(np.load(HERE / "embedder.npz"))
         self.register_buffer("words", torch.tensor(values(held, "table")))
         self.register_buffer("position", torch.tensor(held["position"].astype("f4")))
         self.token_type = nn.Parameter(torch.tensor(held["token_type"].astype("f4")))
         self.norm = Norm(held, "norm")
-        self.layers = nn.ModuleList(Layer(held, f"layers.{n}") for n in range(LAYERS))
-        self.p1, self.p2 = nn.Linear(2 * WIDTH + features, HIDDEN), nn.Linear(HIDDEN, 1)
+        self.layers = nn.ModuleList(Layer(held, f"layers.{n}") for n in range(layers))
+        self.p1, self.p2 = nn.Linear(2 * WIDTH + features, HIDDEN), nn.Linear(HIDDEN, 2)
         self.k1, self.k2 = nn.Linear(2 * WIDTH + CLASSES, HIDDEN), nn.Linear(HIDDEN, CLASSES)
         nn.init.constant_(self.p2.bias, -2.0)
         nn.init.zeros_(self.k2.bias)
 
-    def forward(self, ids: Any, kinds: Any, mask: Any, shown: Any) -> Any:
+    def forward(self, ids: Any, kinds: Any, mask: Any) -> Any:
+        """The state of each token."""
         x = self.norm(self.words[ids] + self.position[: ids.shape[1]] + self.token_type[kinds])
         x = functional.dropout(x, DROP, self.training)
         hidden = torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill(mask == 0, -1e4)[:, None, None]
         hidden = hidden.to(torch.bfloat16) if torch.is_autocast_enabled(DEVICE) else hidden
         for layer in self.layers:
             x = layer(x, hidden)
+        return x
+
+    def classes(self, ids: Any, kinds: Any, mask: Any, shown: Any) -> Any:
+        x = self(ids, kinds, mask)
         real = mask[..., None].to(x.dtype)
-        state = torch.cat([x[:, 0], (x * real).sum(1) / real.sum(1)], 1)
-        first, last = (self.k1, self.k2) if shown.shape[1] == CLASSES else (self.p1, self.p2)
-        state = torch.cat([state, functional.dropout(shown, DROP, self.training)], 1)
+        return self._head(self.k1, self.k2, torch.cat([x[:, 0], (x * real).sum(1) / real.sum(1)], 1), shown)
+
+    def endings(self, ids: Any, kinds: Any, mask: Any, places: Any, shown: Any) -> Any:
+        """For each place the log odds as a whole statement and as a part. `places` has the share of each token."""
+        x = self(ids, kinds, mask)
+        state = torch.cat([torch.bmm(places.to(x.dtype), x), x[:, :1].expand(-1, places.shape[1], -1)], 2)
+        return self._head(self.p1, self.p2, state, shown)
+
+    def _head(self, first: Any, last: Any, state: Any, shown: Any) -> Any:
+        state = torch.cat([state, functional.dropout(shown, DROP, self.training)], -1)
         hidden = functional.relu(first(functional.dropout(state, DROP, self.training)))
         return last(functional.dropout(hidden, DROP, self.training)).float()
 
@@ -153,32 +182,135 @@ def load_learned(net: nn.Module, path: Path, parts: tuple[str, ...] = ("",)) -> 
                 learned[name].copy_(torch.tensor(each * held.get(f"{name}.scale", 1)))
 
 
-class Reader:
-    """The network with the means and spreads of what its heads are shown."""
+def reading(query: dict[str, Any], dice: random.Random | None) -> Reading:
+    """What is read of a query: the likeliest candidates; when learning, a random number of them in a random order, and
+    always those that end."""
+    chosen = list(range(len(query["ids"])))
+    if dice is not None:
+        most = dice.choice((3, 5, CANDIDATES, CANDIDATES))
+        chosen = [n for n in chosen if n < most or query["right"][n] == 1 or dice.random() < 0.05]
+        dice.shuffle(chosen)
+        chosen.sort(key=lambda n: query["right"][n] != 1)  # so that there is room for them
+    room, kept = MAX_TOKENS - len(query["said"]), []
+    for n in chosen:
+        if len(query["ids"][n]) < room and len(kept) < CANDIDATES:
+            kept.append(n)
+            room -= len(query["ids"][n]) + 1
+    if dice is not None:
+        dice.shuffle(kept)
+    found = Reading(list(query["said"]), len(query["said"]), [], [], [], [], kept)
+    parts = 0
+    for n in kept:
+        start, right = len(found.ids), query["right"][n]
+        places = [(tuple(query["span"][n]), right, True)]
+        told = query["part_right"][n] or [None] * len(query["parts"][n])
+        if dice is None or query["part_right"][n]:
+            places += [(tuple(span), ends, False) for span, ends in zip(query["parts"][n], told, strict=False)]
+        for (begin, end), ends, whole in places:
+            parts += not whole
+            if end > begin and (whole or parts <= PARTS):
+                found.spans.append((start + begin, start + end))
+                found.shown.append(query["features"][n])
+                found.right.append(-1 if ends is None else ends)
+                found.whole.append(whole)
+        found.ids.extend([*query["ids"][n], query["said"][-1]])
+    return found
 
-    def __init__(self, pairs: Any, sentences: Any) -> None:
-        self.scaling = [(each.mean(0), each.std(0) + 1e-6) for each in (pairs, sentences)]
-        self.net = Net(pairs.shape[1]).to(DEVICE)
 
-    def arrays(self, rows: list[Row], size: int = 0) -> list[Any]:
+class Shelf:
+    """What there is to learn from, as arrays; with the means and spreads of what the heads are shown."""
+
+    def __init__(self, queries: dict[str, list[Any]], told: dict[str, list[Any]]) -> None:
+        self.queries, self.told = queries, told
+        endings = np.vstack([np.array(query["features"], np.float32) for some in queries.values() for query in some])
+        sentences = np.array([each["words"] for each in told["told"]], np.float32)
+        self.scaling = [(each.mean(0), each.std(0) + 1e-6) for each in (endings, sentences)]
+
+    def scaled(self, shown: Any, sentences: bool) -> Any:
+        mean, spread = self.scaling[sentences]
+        return ((np.array(shown, np.float32) - mean) / spread).clip(-5, 5).astype("f4")
+
+    def sentences(self, rows: list[Row], size: int = 0) -> list[Any]:
         """Ids, segment ids, mask and what the head is shown, padded."""
-        long = size or max(len(ids) for ids, _, _ in rows)
-        ids, kinds, mask = (np.zeros((len(rows), long), np.int64) for _ in range(3))
-        for n, (each, first, _) in enumerate(rows):
-            ids[n, : len(each)], kinds[n, first : len(each)], mask[n, : len(each)] = each, 1, 1
-        shown = np.array([each for _, _, each in rows], np.float32)
-        mean, spread = self.scaling[shown.shape[1] == CLASSES]
-        shown = ((shown - mean) / spread).clip(-5, 5).astype("f4")
-        return [torch.from_numpy(each) for each in (ids, kinds, mask, shown)]
+        found = padded([(ids, first) for ids, first, _ in rows], size)
+        return [*found, self.scaled([each for _, _, each in rows], True)]
 
-    def read_all(self, rows: list[Row]) -> list[Any]:
+    def readings(self, rows: list[Reading], size: int = 0) -> list[Any]:
+        """Ids, segment ids, mask, places, what the head is shown, whether each ends, and whether it is whole."""
+        found = padded([(row.ids, row.first) for row in rows], size)
+        places = np.zeros((len(rows), CANDIDATES + PARTS, found[0].shape[1]), np.float32)
+        shown = np.zeros((len(rows), CANDIDATES + PARTS, len(self.scaling[0][0])), np.float32)
+        right, whole = (np.full(places.shape[:2], -1, np.int64) for _ in range(2))
+        for n, row in enumerate(rows):
+            for i, (start, stop) in enumerate(row.spans):
+                places[n, i, start:stop] = 1 / (stop - start)
+            if row.spans:
+                shown[n, : len(row.spans)] = self.scaled(row.shown, False)
+            right[n, : len(row.right)], whole[n, : len(row.whole)] = row.right, row.whole
+        return [*found, places, shown, right, whole]
+
+    def lesson(self, dice: random.Random) -> tuple[tuple[int, ...], list[Any]]:
+        """The lengths that one step's arrays are padded to, and the arrays."""
+        sources = dice.choices(list(SHARES), list(SHARES.values()), k=QUERIES)
+        kinds = dice.choices(list(SAID), list(SAID.values()), k=SENTENCES)
+        rows = [reading(dice.choice(self.queries[source]), dice) for source in sources]
+        some = [dice.choice(self.told[source]) for source in kinds]
+        sentences = [row(each) for each in some]
+        sizes = _size(max(len(each.ids) for each in rows)), _size(max(len(ids) for ids, _, _ in sentences))
+        wanted = np.zeros((len(some), CLASSES), np.float32)
+        for n, each in enumerate(some):
+            wanted[n, each["kinds"] or [0]] = 1 / max(len(each["kinds"]), 1)
+        told = np.array([each["words"] for each in some], np.float32)
+        return sizes, [told, wanted, *self.readings(rows, sizes[0]), *self.sentences(sentences, sizes[1])]
+
+    def lessons(self, workers: int) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
+        """One step after another, made by other processes: one alone keeps no GPU busy."""
+        made: Any = multiprocessing.Queue(4 * workers)
+
+        def work(seed: int) -> None:
+            dice = random.Random(seed)
+            while True:
+                made.put(self.lesson(dice))
+
+        for seed in range(workers):
+            multiprocessing.Process(target=work, args=(seed,), daemon=True).start()
+        while True:
+            yield made.get()
+
+
+class Reader:
+    """The network, and what it makes of a shelf."""
+
+    def __init__(self, shelf: Shelf, layers: int) -> None:
+        self.shelf = shelf
+        self.net = Net(len(shelf.scaling[0][0]), layers).to(DEVICE)
+
+    def read_sentences(self, rows: list[Row]) -> list[Any]:
+        return self._all(rows, lambda some: self.net.classes(*self._moved(self.shelf.sentences(some))).tolist())
+
+    def read_endings(self, rows: list[Reading]) -> list[Any]:
+        """For each reading its log odds, of each place in turn."""
+
+        def read(some: list[Reading]) -> list[Any]:
+            *inputs, _, _ = self._moved(self.shelf.readings(some))
+            found = self.net.endings(*inputs).cpu().numpy().round(3)
+            return [
+                [float(found[n, i, 0 if whole else 1]) for i, whole in enumerate(row.whole)]
+                for n, row in enumerate(some)
+            ]
+
+        return self._all(rows, read)
+
+    def _moved(self, some: list[Any]) -> list[Any]:
+        return [torch.from_numpy(each).to(DEVICE) for each in some]
+
+    def _all(self, rows: list[Any], read: Any) -> list[Any]:
         self.net.eval()
         found: list[Any] = []
+        order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))
         with torch.no_grad():
-            order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))
             for start in range(0, len(rows), 256):
-                some = self.arrays([rows[n] for n in order[start : start + 256]])
-                found += self.net(*(each.to(DEVICE) for each in some)).cpu().numpy().round(3).tolist()
+                found += read([rows[n] for n in order[start : start + 256]])
         return [found[n] for n in np.argsort(order)]
 
     def saved(self) -> dict[str, Any]:
@@ -187,63 +319,47 @@ class Reader:
             for name, value in self.net.named_parameters()
             if value.requires_grad
         }
-        (mean, spread), (mean_said, spread_said) = self.scaling
+        (mean, spread), (mean_said, spread_said) = self.shelf.scaling
         return learned | {"mean": mean, "spread": spread, "mean_said": mean_said, "spread_said": spread_said}
 
 
-def pair_loss(logits: Any, of: Any, right: Any) -> Any:
-    """Which candidate, or none, of each query; and each pair by itself. `of` is the query of each pair; -1 fills up."""
-    mine = of[None] == torch.arange(len(of), device=of.device)[:, None]
-    queries = mine.any(1).float()
-    every = torch.cat([torch.zeros_like(logits)[:, None], logits[None].masked_fill(~mine, -1e4)], 1)
-    wanted = logits[None].masked_fill(~(mine & right[None]), -1e4)
-    none = torch.where((mine & right[None]).any(1), -1e4, 0.0)[:, None]
-    listed = torch.logsumexp(every, 1) - torch.logsumexp(torch.cat([none, wanted], 1), 1)
-    alone = functional.binary_cross_entropy_with_logits(logits, right.float(), reduction="none")
-    real = (of >= 0).float()
-    return (listed * queries).sum() / queries.sum() + 0.5 * (alone * real).sum() / real.sum()
+def padded(rows: list[tuple[list[int], int]], size: int) -> list[Any]:
+    long = size or max(len(ids) for ids, _ in rows)
+    ids, kinds, mask = (np.zeros((len(rows), long), np.int64) for _ in range(3))
+    for n, (each, first) in enumerate(rows):
+        ids[n, : len(each)], kinds[n, first : len(each)], mask[n, : len(each)] = each, 1, 1
+    return [ids, kinds, mask]
 
 
 class Lesson:
-    """The loss of one step, over tensors whose shapes are the same again and again."""
+    """The loss of one step, over tensors whose shapes are the same again and again; teachers count half."""
 
-    def __init__(self, reader: Reader, dice: random.Random) -> None:
-        self.reader, self.dice = reader, dice
+    def __init__(self, net: Net, teachers: list[Net]) -> None:
+        self.net, self.teachers = net, teachers
 
-    def loss(self, of: Any, right: Any, told: Any, wanted: Any, *inputs: Any) -> Any:
+    def loss(
+        self, told: Any, wanted: Any, ids: Any, kinds: Any, mask: Any, places: Any, shown: Any, right: Any, whole: Any,
+        *sentences: Any,
+    ) -> Any:  # fmt: skip
+        inputs = ids, kinds, mask, places, shown
         with torch.autocast(DEVICE, torch.bfloat16, cache_enabled=False):
-            read = [self.reader.net(*inputs[n : n + 4]) for n in range(0, len(inputs), 4)]
-        chances = functional.log_softmax(read[-1] + told, 1)
-        return pair_loss(torch.cat(read[:-1])[:, 0], of, right) - (wanted * chances).sum(1).mean()
+            read, classes = self.net.endings(*inputs), self.net.classes(*sentences)
+            with torch.no_grad():
+                taught = [(net.endings(*inputs), net.classes(*sentences)) for net in self.teachers]
+        logits = torch.where(whole == 1, read[..., 0], read[..., 1])
+        known = (right >= 0).float() * torch.where(whole == 1, 1.0, 0.5)
+        ended = (right == 1).float()
+        if taught:
+            chances = sum(torch.sigmoid(torch.where(whole == 1, each[..., 0], each[..., 1])) for each, _ in taught)
+            ended = 0.5 * ended + 0.5 * chances / len(taught)
+            wanted = 0.5 * wanted + 0.5 * sum(functional.softmax(each + told, 1) for _, each in taught) / len(taught)
+        lost = functional.binary_cross_entropy_with_logits(logits, ended, reduction="none")
+        chances = functional.log_softmax(classes + told, 1)
+        return 4 * (lost * known).sum() / known.sum() - (wanted * chances).sum(1).mean()
 
-    def inputs(self, queries: Any, some: list[dict[str, Any]]) -> tuple[tuple[int, ...], list[Any]]:
-        """The lengths that it is padded to, and the tensors; queries are taken while there is room for their pairs."""
-        pairs: list[tuple[Row, int, bool]] = []
-        for n, query in enumerate(queries):
-            mine = [
-                ((query["ids"][i], query["old"][i], query["features"][i]), n, bool(each))
-                for i, each in enumerate(query["right"])
-                if each is not None and (i < SHOWN or each or self.dice.random() < 0.15)
-            ]
-            if len(pairs) + len(mine) > PAIRS:
-                break
-            pairs += mine
-        pairs += [(pairs[0][0], -1, False)] * (PAIRS - len(pairs))
-        pairs.sort(key=lambda pair: len(pair[0][0]))
-        long = PAIRS // CHUNKS
-        chunks = [[each for each, _, _ in pairs[n : n + long]] for n in range(0, PAIRS, long)] + [
-            [row(x) for x in some]
-        ]
-        sizes = tuple(next(s for s in SIZES if s >= max(len(ids) for ids, _, _ in rows)) for rows in chunks)
-        wanted = np.zeros((len(some), CLASSES), np.float32)
-        for n, each in enumerate(some):
-            wanted[n, each["kinds"] or [0]] = 1 / max(len(each["kinds"]), 1)
-        told = np.array([each["words"] for each in some], np.float32)
-        found = [torch.tensor([of for _, of, _ in pairs]), torch.tensor([right for _, _, right in pairs])]
-        found += [torch.from_numpy(told), torch.from_numpy(wanted)]
-        for rows, size in zip(chunks, sizes, strict=True):
-            found += self.reader.arrays(rows, size)
-        return sizes, found
+
+def _size(long: int) -> int:
+    return next(size for size in SIZES if size >= long)
 
 
 class Training:
@@ -312,34 +428,35 @@ def fit(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     torch.set_float32_matmul_precision("high")
-    dice = random.Random(0)
-    talks, said = load_packed("pairs"), load_packed("said")
+    talks, said = load_packed("endings"), load_packed("said")
     known = [talk for talk in talks if not is_kept_apart(talk["name"])]
-    pairs = {name: [q for talk in known if talk["source"] == name for q in talk["queries"]] for name in SHARES}
+    queries = {
+        name: [q for talk in known if talk["source"] == name for q in talk["queries"] if q["ids"]] for name in SHARES
+    }
     told = {
         name: [each for each in said if each["source"] == name and not is_kept_apart(each["case"])] for name in SAID
     }
     told["part"] = [each for each in told["part"] if each["kinds"]]
-    features = np.vstack([np.array(query["features"], np.float32) for some in pairs.values() for query in some])
-    reader = Reader(features, np.array([each["words"] for each in told["told"]], np.float32))
+    print({name: len(some) for name, some in (*queries.items(), *told.items())}, flush=True)
+    shelf = Shelf(queries, told)
+    lessons = shelf.lessons(WORKERS)
+    next(lessons)  # the processes start before the GPU is used
+    reader = Reader(shelf, LAYERS)
     if START:
         load_learned(reader.net, Path(START), ("layers.", "norm.", "token_type"))
+    teachers = [_teacher(shelf, path) for path in TEACHERS]
     named = [(name, value) for name, value in reader.net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name[0] in "pk" and name[1] in "12"]
     body = [value for name, value in named if not (name[0] in "pk" and name[1] in "12")]
-    lesson = Lesson(reader, dice)
-    training = Training(lesson.loss, body, heads)
+    training = Training(Lesson(reader.net, teachers).loss, body, heads)
     tracked, mean = training.learning, list[Any]()
     began, step, progress = time.time(), 0, 0.0
     shown = torch.zeros((), device=DEVICE)
     reader.net.train()
     while (progress := (time.time() - began) / SECONDS) < 1:
         step += 1
-        sources = dice.choices(list(SHARES), list(SHARES.values()), k=PAIRS)
-        kinds = dice.choices(list(SAID), list(SAID.values()), k=SENTENCES)
-        key, inputs = lesson.inputs(
-            (dice.choice(pairs[source]) for source in sources), [dice.choice(told[source]) for source in kinds]
-        )
+        key, arrays = next(lessons)
+        inputs = [torch.from_numpy(each) for each in arrays]
         value = training.step(key, inputs, (0.5 if START else 1) * min(1.0, 10 * progress + 0.01) * (1 - progress))
         if progress >= 0.4:
             with torch.no_grad():
@@ -355,18 +472,40 @@ def fit(out: Path) -> None:
     (out / "read.json").write_text(json.dumps(_read(reader, talks, said)))
 
 
+def _teacher(shelf: Shelf, path: Path) -> Net:
+    layers = 1 + max(int(name.split(".")[1]) for name in np.load(path).files if name.startswith("layers."))
+    reader = Reader(shelf, layers)
+    load_learned(reader.net, path)
+    return reader.net.eval().requires_grad_(False)
+
+
 def _read(reader: Reader, talks: list[Any], said: list[Any]) -> dict[str, Any]:
-    """What it says of that which it was not trained on."""
+    """What it says of that which it was not trained on: of each query (candidate, whether whole, log odds, right)."""
     apart = [talk for talk in talks if is_kept_apart(talk["name"])]
-    queries = [query for talk in apart for query in talk["queries"]]
-    rows = [each for q in queries for each in zip(q["ids"], q["old"], q["features"], strict=True)]
-    read = iter(reader.read_all(rows))
-    pairs = {
-        f"{talk['name']}|{talk['source']}": [[next(read)[0] for _ in q["ids"]] for q in talk["queries"]]
-        for talk in apart
-    }
+    rows = [reading(query, None) for talk in apart for query in talk["queries"]]
+    read = iter(zip(rows, reader.read_endings(rows), strict=True))
+    endings = {}
+    for talk in apart:
+        some = []
+        for query, (each, odds) in zip(talk["queries"], read, strict=False):
+            places = iter(zip(each.whole, odds, each.right, strict=True))
+            some.append({"known": query["known"], "lost": query["lost"], "candidates": _judged(query, each, places)})
+        endings[f"{talk['name']}|{talk['source']}"] = some
     mine = [n for n, each in enumerate(said) if is_kept_apart(each["case"])]
-    return {"pairs": pairs, "said": dict(zip(mine, reader.read_all([row(said[n]) for n in mine]), strict=True))}
+    sentences = reader.read_sentences([row(said[n]) for n in mine])
+    return {"endings": endings, "said": dict(zip(mine, sentences, strict=True))}
+
+
+def _judged(query: dict[str, Any], read: Reading, places: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    numbers = iter(read.candidates)
+    for whole, odds, right in places:
+        if whole:
+            n = next(numbers)
+            found.append({"n": n, "odds": query["odds"][n], "read": odds, "right": right, "parts": []})
+        else:
+            found[-1]["parts"].append((odds, right))
+    return found
 
 
 if __name__ == "__main__":

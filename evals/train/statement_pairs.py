@@ -1,4 +1,4 @@
-"""Statements beside what was known before them: what `supersession` and `reader` learn from.
+"""Statements beside what was known before them: what `supersession` learns from.
 
 Every statement that the extractor draws from the annotated conversations (`training-*`, `tuning-*`; never `unread*`),
 from lives and from the timelines meets the nearest of those that are still true, as in the product.
@@ -7,7 +7,7 @@ from lives and from the timelines meets the nearest of those that are still true
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -19,7 +19,7 @@ from holdfast.domain.types import Draft, Message
 from holdfast.ingest.reconcile.candidates import MAX_RELATED
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.rules import RuleExtractor
-from holdfast.text import statement_parts, supersession
+from holdfast.text import supersession
 from holdfast.text.supersession import ComparedStatement, StatementSource
 
 from ..data.timelines import Compound, Line, compounds, contrasts, timelines
@@ -73,9 +73,7 @@ async def talks() -> AsyncIterator[Talk]:
     embedder = cached_embedder(ArcticEmbedder())
     extractor = RuleExtractor(embedder)
     for case in cases():
-        talk = await _talk(case["id"], "conversation", await _from_case(case, extractor), embedder)
-        yield talk
-        yield _in_parts(talk, case["expected"])
+        yield await _talk(case["id"], "conversation", await _from_case(case, extractor), embedder)
     async for talk in life_talks():
         yield talk
     for name, lines in timelines().items():
@@ -84,8 +82,7 @@ async def talks() -> AsyncIterator[Talk]:
     for talk in await _contrasts(extractor, embedder):
         yield talk
     for name, compound in compounds().items():
-        for talk in await _compound(name, compound, embedder):
-            yield talk
+        yield await _compound(name, compound, embedder)
 
 
 async def life_talks(names: Sequence[str] = ()) -> AsyncIterator[Talk]:
@@ -93,9 +90,7 @@ async def life_talks(names: Sequence[str] = ()) -> AsyncIterator[Talk]:
     embedder = cached_embedder(ArcticEmbedder())
     keen = RuleExtractor(embedder, least=LEAST_IN_LIVES)
     for case in life_cases(names):
-        talk = await _talk(case["id"], "lives", await _from_life(case, keen, embedder), embedder)
-        yield talk
-        yield _in_parts(talk, case["expected"])
+        yield await _talk(case["id"], "lives", await _from_life(case, keen, embedder), embedder)
 
 
 async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[ToldStatement]:
@@ -182,60 +177,19 @@ async def _contrasts(extractor: RuleExtractor, embedder: CachedEmbedder) -> list
     return found
 
 
-async def _compound(name: str, given: Compound, embedder: CachedEmbedder) -> list[Talk]:
-    """A statement of several parts beside each later one: as a whole, and part by part."""
+async def _compound(name: str, given: Compound, embedder: CachedEmbedder) -> Talk:
+    """A statement of several parts beside each later one."""
     whole = ComparedStatement("fact", given.text, "s0", ("m0",))
     told = [ToldStatement(whole, StatementSource(given.text), set(), set(), set())]
-    spans = statement_parts.part_spans(given.text) or given.spans
-    part_of = [max(n for n, (start, _) in enumerate(given.spans) if n == 0 or start < stop) for _, stop in spans]
-    told += [_marked(told[0], span) for span in spans]
-    as_whole, by_part = [], []
+    queries = []
     first = np.array(await embedder.embed([given.text]), float)[0]
     for n, (text, ends) in enumerate(given.later, 1):
         new = ComparedStatement("fact", text, f"s{n}", (f"m{n}",))
         told.append(ToldStatement(new, StatementSource(text), set(), set(), set()))
         cosine = float(first @ np.array(await embedder.embed([text]), float)[0])
         row = supersession.features(new, [whole], [cosine])
-        unsure = supersession.features(new, [whole], [supersession.PART_COSINE])
-        as_whole.append(Query(len(told) - 1, [0], np.array([float(bool(ends))]), row))
-        right = np.array([float(each in ends) for each in part_of])
-        by_part.append(Query(len(told) - 1, [*range(1, 1 + len(right))], right, np.repeat(unsure, len(right), 0)))
-    changes = sum(bool(ends) for _, ends in given.later)
-    return [Talk(name, "compound", told, as_whole, changes), Talk(name, "part", told, by_part, changes)]
-
-
-def _in_parts(talk: Talk, expected: list[dict[str, Any]]) -> Talk:
-    """What a statement of a conversation ends, part by part, where the annotation tells."""
-    told, queries = list(talk.told), []
-    for query in talk.queries:
-        new = talk.told[query.new]
-        for old in (talk.told[n] for n in query.known):
-            gone, left = old.says & new.replaces, old.says - new.replaces
-            spans = statement_parts.part_spans(old.statement.text) if gone else []
-            if spans:
-                texts = [old.statement.text[slice(*span)].casefold() for span in spans]
-                right = [_ends(text, [expected[i] for i in gone], [expected[i] for i in left]) for text in texts]
-                known = [*range(len(told), len(told) + len(spans))]
-                row = supersession.features(new.statement, [old.statement], [supersession.PART_COSINE])
-                told += [_marked(old, span) for span in spans]
-                queries.append(Query(query.new, known, np.array(right), np.repeat(row, len(spans), 0)))
-    return Talk(talk.name, "part", told, queries, len(queries))
-
-
-def _ends(text: str, gone: list[dict[str, Any]], left: list[dict[str, Any]]) -> float:
-    """Whether a part says more of what ended or more of what stays; NaN when of neither."""
-    ended, stays = (
-        max((sum(any(word.casefold() in text for word in each.split("|")) for each in item["says"]) / len(item["says"])
-            for item in some), default=0.0)
-        for some in (gone, left)
-    )  # fmt: skip
-    return np.nan if ended == stays else float(ended > stays)
-
-
-def _marked(old: ToldStatement, span: statement_parts.Span) -> ToldStatement:
-    return replace(
-        old, statement=replace(old.statement, text=statement_parts.with_part_marked(old.statement.text, span))
-    )
+        queries.append(Query(len(told) - 1, [0], np.array([float(bool(ends))]), row))
+    return Talk(name, "compound", told, queries, sum(bool(ends) for _, ends in given.later))
 
 
 async def _drawn(line: Line, name: str, extractor: RuleExtractor) -> ToldStatement:

@@ -111,7 +111,7 @@ def report(name: str, some: list[Talk], odds: dict[tuple[str, int], Array]) -> N
 
 
 async def main() -> None:
-    some = [talk async for talk in talks() if talk.source != "part" and talk.queries]
+    some = [talk async for talk in talks() if talk.queries]
     odds = out_of_fold(some)
     for source in ("conversation", "timeline", "life", "contrast"):
         report(source, [talk for talk in some if talk.source == source], odds)

@@ -49,3 +49,29 @@ def test_what_a_key_names_is_relevant(family: Profile) -> None:
 def test_a_share_is_from_nothing_to_one(family: Profile, share: float) -> None:
     with pytest.raises(InvalidInput, match="0 to 1"):
         family.search("tea", min_relevance=share)
+
+
+@pytest.fixture(scope="module")
+def polite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Profile]:
+    said = ("Kim fixed the login bug.", "Good to hear.", "Thanks Kim.", "OK.", "yes please", "Done.")
+    with Holdfast.open(tmp_path_factory.mktemp("data")) as memory:
+        profile = memory.profile("app", "polite")
+        profile.ingest([{"role": "user", "content": text} for text in said], session_id="chat", wait=True)
+        yield profile
+
+
+@pytest.mark.parametrize("asked", ["What did Kim do?", "commit this please", "Is the login OK?", "Which database?"])
+def test_a_courtesy_is_about_no_question(polite: Profile, asked: str) -> None:
+    found = polite.context(asked, min_relevance=0.01).hits
+    assert {hit.content for hit in found} <= {"Kim fixed the login bug."}
+    assert {hit.relevance for hit in polite.search(asked) if hit.content in ("OK.", "Thanks Kim.")} <= {0.0}
+
+
+def test_a_courtesy_asks_for_nothing(polite: Profile) -> None:
+    assert polite.search("ok thanks, continue")
+    assert polite.context("ok thanks, continue", min_relevance=0.01).text == ""
+
+
+def test_the_lines_of_a_block_have_the_relevance_of_what_found_them(polite: Profile) -> None:
+    (line,) = polite.context("What did Kim do?", min_relevance=0.3).hits
+    assert line.relevance >= 0.3

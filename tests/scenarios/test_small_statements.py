@@ -157,3 +157,14 @@ def test_a_plain_imperative_for_a_project_is_an_instruction(order: str, tmp_path
         profile.ingest([{"role": "user", "content": order}], session_id="s", wait=True)
         (kept,) = profile.list()
         assert (kept.kind, kept.content) == ("instruction", f"The user asks: {order}.")
+
+
+def test_an_order_ends_the_one_for_what_it_replaces(tmp_path: Path) -> None:
+    held = current(tmp_path, ["use npm in this repo"], ["use pnpm, not npm, in this repo"])
+    assert held == ["The user asks: use pnpm, not npm, in this repo."]
+
+
+def test_a_raised_rent_is_kept_whoever_raised_it(tmp_path: Path) -> None:
+    held = current(tmp_path, ["rent is 900 a month"], ["they raised the rent to 950 from January"])
+    assert len(held) == 1
+    assert "950" in held[0]

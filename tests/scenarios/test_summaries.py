@@ -94,6 +94,15 @@ async def test_forgetting_what_is_covered_takes_the_summary_and_the_rest_is_roll
         assert "180 euros" not in again.content
 
 
+async def test_the_page_ends_the_last_session_without_courtesies(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    said = ["The valve arrived.", "Is it the right one?", "Yes.", "Order a second valve.", "OK.", "Thanks Kim!", "👍"]
+    async with open_profile("files", tmp_path, clock) as (_, ana):
+        await ana.ingest(messages_of(said, clock), session_id="s", wait=True)
+        page = await ana.summary()
+        assert [line.partition(": ")[2] for line in page.splitlines() if line.startswith("- user")] == said[:4]
+
+
 async def test_daily_rolls_up_what_was_said_before(tmp_path: Path) -> None:
     clock = FrozenClock()  # noon
     async with open_profile("files", tmp_path, clock) as (holdfast, ana):

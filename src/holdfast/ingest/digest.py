@@ -33,6 +33,7 @@ from holdfast.domain.types import (
 from holdfast.ingest.reconcile.candidates import CandidateFinder, embed_texts
 from holdfast.ingest.reconcile.change import KnownMemories, reconcile
 from holdfast.ingest.reconcile.follow_ups import FollowUps, find_follow_ups
+from holdfast.ingest.reconcile.remainder import without_known_remainders
 from holdfast.ingest.reconcile.wrong_statements import find_repeated_wrong
 from holdfast.text import passages
 from holdfast.text.redaction import is_only_redacted
@@ -270,6 +271,7 @@ async def _write_memories(
         if attempt == MAX_CONFLICT_RETRIES:  # other writers always won: both memories stay, marked as a conflict
             drafts, known = [replace(draft, key=None, contested=draft.key) for draft in drafts], KnownMemories()
         change = reconcile(drafts, known, messages, now=work.now, extractor=extraction.by)
+        change = await without_known_remainders(work.store, change)
         change = replace(change, memories=tuple(_with_expiry(work, each) for each in change.memories))
         change = replace(change, vectors=_known_vectors(change, known.vectors, work.embedder.model))
         change = replace(change, sources=(*change.sources, *repeated), lease=work.now + work.lease)

@@ -7,6 +7,7 @@ it costs one row. Forgetting removes the cached page at once.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from holdfast.domain.errors import ReadOnly
@@ -18,6 +19,7 @@ from holdfast.lifecycle.retention import PINNED_FIELD
 from holdfast.lifecycle.shortened_messages import stated_text
 from holdfast.recall.context import BROUGHT_BY
 from holdfast.recall.context import token_count as counted
+from holdfast.text.courtesies import is_courtesy
 from holdfast.text.lexicon.sentences import ENDS, WIDE_ENDS
 from holdfast.text.redaction import redacted_conversation
 
@@ -117,6 +119,9 @@ def whole_sentences(text: str, most: int = MAX_LINE_CHARS) -> str:
 MAX_QUOTE_CHARS = 200
 MAX_MESSAGES_BACK = 1_000
 """How many messages to look back for the last conversation, past documents."""
+LAST_MESSAGES = 4
+MAX_CLOSING_MESSAGES = 12
+"""How many of a session's last messages are read, to find some that are more than a courtesy."""
 
 
 async def _last_session(store: Store, session_id: str | None, tokens: int) -> list[str]:
@@ -129,13 +134,25 @@ async def _last_session(store: Store, session_id: str | None, tokens: int) -> li
         ][-1:]
     if not last:
         return []
-    messages = await store.messages(last[0].session_id, before=2**62, limit=4)
+    closing = await store.messages(last[0].session_id, before=2**62, limit=MAX_CLOSING_MESSAGES)
+    messages = _telling_messages(closing)[-LAST_MESSAGES:]
     drawn = await store.resting_on([message.id for message in messages])
     texts = redacted_conversation([stated_text(message, drawn) for message in messages])
     lines = [f"- {_author(each)}: {_excerpt(text)}" for each, text in zip(messages, texts, strict=True) if text]
     while lines and sum(counted(line) + 1 for line in lines) > tokens:
         lines.pop(0)
     return ["\n".join([f"## Last session ({iso_text(last[0].said_at)[:10]})", *lines])] if lines else []
+
+
+def _telling_messages(messages: Iterable[Message]) -> list[Message]:
+    """The messages without courtesies; "Yes." stays when it answers the question before it."""
+    telling: list[Message] = []
+    before = ""
+    for message in messages:
+        if not is_courtesy(message.content) or (before.rstrip().endswith("?") and not is_courtesy(before)):
+            telling.append(message)
+        before = message.content
+    return telling
 
 
 def _author(message: Message) -> str:

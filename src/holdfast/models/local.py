@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.models.answer_reader import NetworkAnswerReader
     from holdfast.models.rules.judge import ReadableSentence
     from holdfast.models.statement_reader import StatementReader
-    from holdfast.text.supersession import StatementPair
+    from holdfast.text.supersession import EndingCandidate, ReadEnding
     from holdfast.text.wordpiece import WordPiece
 
 Given = TypeVar("Given")
@@ -66,9 +66,9 @@ class ArcticEmbedder:
     async def embed_query(self, text: str) -> Floats:
         return (await _run(_questions, lambda: self._vectors([self._token_ids(self.prefix + text)])))[0]
 
-    async def odds(self, pairs: Sequence[StatementPair]) -> list[float]:
-        """Implements the reader of text/supersession.py: the same layers, trained to read two statements together."""
-        return await _in_steps(lambda some: [self._reader.odds(pair) for pair in some], pairs)
+    async def read_endings(self, text: str, before: str, candidates: Sequence[EndingCandidate]) -> list[ReadEnding]:
+        """Implements the reader of text/supersession.py: the same layers, trained to find what a message ends."""
+        return await _run(_work, lambda: self._reader.endings(text, before, candidates))
 
     async def classes(self, sentences: Sequence[ReadableSentence]) -> list[Floats]:
         """Implements the reader of rules/judge.py: the same layers, trained to read a sentence in its context."""

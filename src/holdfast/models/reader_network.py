@@ -1,13 +1,13 @@
 """The embedder's own layers with a small learned difference: the network of the readers.
 
 `NAME.npz` has the difference and what a reader's heads learned, `NAME.onnx` the network without its weights, which are
-assembled here at first use.
+assembled here at first use. A reader may have the first layers only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class ReaderNetwork:
         self._name = name
 
     def output(self, ids: list[int], kinds: list[int]) -> Floats:
-        """The state of the whole text, or of each token, as the reader's file has it; `kinds` are segment ids."""
+        """The state of each token; `kinds` are segment ids."""
         scale, zero, table = self._words
         words = (table[ids].astype(np.float32) - zero) * scale
         found = self._session.run(None, {"words": words[None], "token_type_ids": np.array([kinds], np.int64)})
@@ -146,10 +146,18 @@ def quantised_matrices(network: onnx_file.OnnxNetwork) -> dict[str, tuple[Floats
     }
 
 
+def layer_count(learned: Iterable[str]) -> int:
+    """How many of the embedder's layers a reader with these weights has."""
+    return 1 + max(int(name.split(".")[1]) for name in learned if name.startswith("layers."))
+
+
 def reader_weights(network: onnx_file.OnnxNetwork, learned: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The weights of a reader's network by their names in its file: the embedder's plus the learned difference."""
     values: dict[str, NDArray[Any]] = {}
+    layers = layer_count(learned)
     for name, own in embedder_weights(network).items():
+        if name.startswith("layers.") and int(name.split(".")[1]) >= layers:
+            continue
         matrix = name.removesuffix(".weight")
         if f"{matrix}.a" in learned and name != matrix:
             own = own + learned[f"{matrix}.b"] @ learned[f"{matrix}.a"]

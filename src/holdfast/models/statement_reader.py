@@ -1,5 +1,5 @@
-"""Reads two statements together (does the newer one make the older out of date?) and a sentence in its context (is it
-worth keeping, and as which kind?).
+"""Reads a message together with known statements (which of them, and which parts, does it end?) and a sentence in its
+context (is it worth keeping, and as which kind?).
 
 It runs the embedder's own layers with a small learned difference (reader.npz, trained by `evals/train/reader.py`;
 reader_network.py).
@@ -7,7 +7,9 @@ reader_network.py).
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,35 +19,59 @@ from numpy.typing import NDArray
 from holdfast.domain.types import Floats
 from holdfast.models.reader_network import ReaderNetwork
 from holdfast.models.rules.judge import ReadableSentence
-from holdfast.text.supersession import ComparedStatement, StatementPair, StatementSource
+from holdfast.text.statement_parts import Span, framed_span, part_spans
+from holdfast.text.supersession import EndingCandidate, ReadEnding
 from holdfast.text.wordpiece import WordPiece
 
-_OLD_TOKENS, _NEW_TOKENS, _MESSAGE_TOKENS, _EARLIER_TOKENS, _BEFORE_TOKENS, _REPLY_TOKENS = 64, 56, 64, 40, 32, 16
-"""Maximum tokens of the old statement, the new one, its message, the text before it, the message before a sentence, the
-answer to it. Chosen by hand; the weights are trained with them."""
+_SAID_TOKENS, _EARLIER_TOKENS, _OLD_TOKENS, _LEAD_TOKENS = 96, 40, 40, 14
+"""Maximum tokens of a message that may end statements, of the text before it, of a known statement, and of the words
+before that in its message. Chosen by hand; the weights are trained with them."""
+_SENTENCE_TOKENS, _MESSAGE_TOKENS, _BEFORE_TOKENS, _REPLY_TOKENS = 64, 64, 32, 16
+"""Maximum tokens of a sentence, its message, the message before and the answer to it. Chosen by hand; likewise."""
+_LEAD_CHARS = 200
+"""More characters than the words before a statement have."""
+MAX_ENDING_TOKENS = 288
+"""What is read of a message and its candidates at once."""
+_AUTHOR = re.compile(r"(?!The user\b)([^\"]{1,60}?) said(?: of [^:\"]{1,40})?: \"")
 _HEAD_PREFIXES = ("p1.", "p2.", "k1.", "k2.", "mean", "spread")
-_MAX_SHARED_TOKENS = 0.75
-"""A message is not read beside a statement that already contains this share of its tokens.
-Chosen by hand; not measured."""
+UNREAD = ReadEnding(-7.0)
+"""Of a candidate that did not fit."""
 
 
 class StatementReader:
     """A reader built from the arctic embedder's file. It reads one text at a time: padding
     costs more than batches save."""
 
-    def odds(self, pair: StatementPair) -> float:
-        """The log odds that the new statement makes the old one out of date."""
-        state = self._state(*encoded_pair(self._pieces, pair.old, pair.new, pair.said))
-        return float(_head_output(self._heads, "p", state, pair.features, "")[0])
+    def endings(self, text: str, before: str, candidates: Sequence[EndingCandidate]) -> list[ReadEnding]:
+        """How likely the text ends each candidate, and each of its parts. One that does not fit is left as it is."""
+        ids = encoded_message(self._pieces, text, before)
+        said, spans = len(ids), list[tuple[Span, list[Span]]]()
+        for candidate in candidates:
+            one = encoded_candidate(self._pieces, candidate.known.text, candidate.message)
+            if len(ids) + len(one.ids) + 1 > MAX_ENDING_TOKENS:
+                break
+            at = len(ids)
+            spans.append((_moved(one.span, at), [_moved(part, at) for part in one.parts]))
+            ids += [*one.ids, self._pieces.end]
+        state = self._network.output(ids, [0] * said + [1] * (len(ids) - said))
+        found = [self._ending(state, *each, of.features) for each, of in zip(spans, candidates, strict=False)]
+        return found + [UNREAD] * (len(candidates) - len(found))
+
+    def _ending(self, state: Floats, whole: Span, parts: Sequence[Span], features: NDArray[Any]) -> ReadEnding:
+        heads = self._heads
+        log_odds, *of_parts = (
+            float(_head_output(heads, "p", np.concatenate([state[slice(*span)].mean(0), state[0]]), features, "")[n])
+            if span[0] < span[1]
+            else UNREAD.log_odds
+            for n, span in ((0, whole), *((1, part) for part in parts))
+        )
+        return ReadEnding(log_odds, tuple(of_parts))
 
     def classes(self, sentence: ReadableSentence) -> Floats:
-        state = self._state(
+        state = self._network.output(
             *encoded_sentence(self._pieces, sentence.content, sentence.before, sentence.message, sentence.reply)
         )
-        return _head_output(self._heads, "k", state, sentence.words, "_said")
-
-    def _state(self, ids: list[int], kinds: list[int]) -> Floats:
-        return self._network.output(ids, kinds)
+        return _head_output(self._heads, "k", np.concatenate([state[0], state.mean(0)]), sentence.words, "_said")
 
     @cached_property
     def _network(self) -> ReaderNetwork:
@@ -61,27 +87,58 @@ class StatementReader:
         return {name: values for name, values in learned.items() if name.startswith(_HEAD_PREFIXES)}
 
 
-def encoded_pair(
-    pieces: WordPiece, old: ComparedStatement, new: ComparedStatement, said: StatementSource
-) -> tuple[list[int], list[int]]:
-    """Token ids and segment ids of a pair: the old statement; then the new one, its message where that says
-    more, and the text before it."""
-    first = [pieces.start, *pieces.ids(f"{old.kind}:"), *pieces.ids(old.text)[:_OLD_TOKENS], pieces.end]
-    text, message = pieces.ids(new.text)[:_NEW_TOKENS], pieces.ids(said.message)[:_MESSAGE_TOKENS]
-    second = [*pieces.ids(f"{new.kind}:"), *text, pieces.end]
-    shared = Counter(text) & Counter(message)
-    if shared.total() < _MAX_SHARED_TOKENS * len(message):
-        second += [*message, pieces.end]
-    if earlier := pieces.ids(said.before)[:_EARLIER_TOKENS]:
-        second += [*earlier, pieces.end]
-    return first + second, [0] * len(first) + [1] * len(second)
+@dataclass(frozen=True, slots=True)
+class EncodedCandidate:
+    """The tokens of a known statement, with a few of its message before it."""
+
+    ids: list[int]
+    span: tuple[int, int]
+    """The tokens of the statement itself."""
+    parts: list[tuple[int, int]]
+    """The tokens of each of its parts (text/statement_parts.py); empty for a statement of one part."""
+
+
+def encoded_message(pieces: WordPiece, text: str, before: str) -> list[int]:
+    """The text just before a message, and the message."""
+    return [
+        pieces.start, *pieces.ids(before)[:_EARLIER_TOKENS], pieces.end, *pieces.ids(text)[:_SAID_TOKENS], pieces.end
+    ]  # fmt: skip
+
+
+def encoded_candidate(pieces: WordPiece, statement: str, message: str) -> EncodedCandidate:
+    """A known statement without the words around a quotation, after the words that stand before it in its message."""
+    start, stop = framed_span(statement)
+    lead = pieces.ids(_lead(statement[start:stop], message))[-_LEAD_TOKENS:]
+    author = _AUTHOR.match(statement[:start])
+    ids = [*lead, *(pieces.ids(f"{author[1]}:") if author else ())]
+    first, spans, at = len(ids), [], start
+    for part in part_spans(statement) or [(start, stop)]:
+        ids += pieces.ids(statement[at : part[0]])
+        begins = len(ids)
+        ids += pieces.ids(statement[slice(*part)])
+        spans.append((begins, len(ids)))
+        at = part[1]
+    size = first + _OLD_TOKENS
+    ids = ids[:size]
+    spans = [(min(begin, size), min(end, size)) for begin, end in spans]
+    return EncodedCandidate(ids, (first, len(ids)), spans if len(spans) > 1 else [])
+
+
+def _moved(span: Span, by: int) -> Span:
+    return span[0] + by, span[1] + by
+
+
+def _lead(body: str, message: str) -> str:
+    """What stands in the message before the statement; its beginning where the statement is in other words."""
+    at = message.casefold().find(body[:16].casefold())
+    return message[max(at - _LEAD_CHARS, 0) : at] if at >= 0 else message[:60]
 
 
 def encoded_sentence(
     pieces: WordPiece, content: str, before: str, message: str, reply: str
 ) -> tuple[list[int], list[int]]:
     """Token ids and segment ids: of a finding; then of the message before it, its own message and the answer."""
-    first = [pieces.start, *pieces.ids(content)[:_OLD_TOKENS], pieces.end]
+    first = [pieces.start, *pieces.ids(content)[:_SENTENCE_TOKENS], pieces.end]
     around = [
         pieces.ids(before)[-_BEFORE_TOKENS:],
         pieces.ids(message)[:_MESSAGE_TOKENS],

@@ -121,14 +121,14 @@ def said_messages(hit: Hit) -> set[str]:
 
 
 async def verbatim_hits(store: Store, hits: Sequence[Hit], question: str = "") -> list[Hit]:
-    """Replaces each distilled memory by the messages it rests on, with secrets redacted: a prompt
+    """Replaces each extracted memory with the messages it is based on, with secrets redacted: a prompt
     needs the original wording."""
     sources = [source for hit in hits for source in hit.sources]
     said = {item.id: item for item in await store.get(sources) if isinstance(item, Message)}
     by_id: dict[str, Hit] = {}
     for hit in hits:
         messages = [said[source] for source in hit.sources if source in said]
-        for each in [hit_of(message, hit) for message in messages] or [hit]:
+        for each in [hit_of(message, hit, relevance=hit.relevance) for message in messages] or [hit]:
             by_id.setdefault(each.id, each)
     drawn = await store.resting_on(list(said)) if said else []
     shown = without_wrong_words(list(by_id.values()), drawn, await superseded_unseen(store, drawn))
@@ -143,6 +143,6 @@ async def rolled_up_hits(store: Store, hits: Sequence[Hit]) -> list[Hit]:
     by_id: dict[str, Hit] = {}
     for hit in hits:
         memory = over.get(hit.message_id or "")
-        each = hit if memory is None else hit_of(memory, hit)
+        each = hit if memory is None else hit_of(memory, hit, relevance=hit.relevance)
         by_id.setdefault(each.id, each)
     return list(by_id.values())

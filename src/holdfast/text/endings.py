@@ -133,6 +133,12 @@ def ending(text: str) -> Ending | None:
     return None
 
 
+_REPLACED_TOOL = re.compile(
+    r"\buse [\w.@/-]+,? (?:and )?(?:not|instead of|rather than|over) (?P<tool>[\w.@/-]*\w)", re.I
+)
+"""An order that names what it replaces: "use pnpm, not npm"."""
+
+
 def ends(draft: Draft, said_at: datetime, memory: Memory) -> bool:
     """Whether the draft says that something is gone on which the memory rests."""
     if memory.kind not in ("fact", "task", "instruction", "event") or draft.sources[-1:] == memory.sources[-1:]:
@@ -144,6 +150,9 @@ def ends(draft: Draft, said_at: datetime, memory: Memory) -> bool:
         return False
     if memory.key in HOME_KEYS and (moved := MOVED.fullmatch(draft.content)):
         return memory.content.startswith(moved["who"])
+    if draft.kind == memory.kind == "instruction":
+        replaced = _REPLACED_TOOL.search(draft.content)
+        return replaced is not None and memory.key == f"use-{replaced['tool'].casefold()}"
     gone = ending(draft.content)
     return gone is not None and _rests_on(ASIDE.sub("", memory.content), gone)
 

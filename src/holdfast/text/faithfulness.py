@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from holdfast.text.content_words import NEGATIONS, TEMPLATE_WORDS, ContentWord, content_words
+from holdfast.text.elided_subject import may_speak_of_another
 from holdfast.text.lexicon import word_list
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY, MONTHS
 from holdfast.text.values import AMOUNT, NAME, NUMBER, Value, values
@@ -39,6 +40,7 @@ _PRONOUN = re.compile(r"\b(?:he|she|they|it|his|her|hers|him|them|their|its|this
 _BROKEN = re.compile(
     r"\b(?:needs?|wants?|asks?|has|have|reminded) to (?:for|of|at|the|and|an?|in|on|with|their|they)\b|"
     r"\b(?:is|are|was|were) (?:[\w'-]+ ){1,2}(?:is|are|was|were|has|have)\b(?! (?:called|named))|"
+    r"\b(?:is|are|was|were) (?:day|week|weekend|month|year) |"
     r"^(?:The user|\w+), (?:that'?s|which|who|when|and)\b|\bsaid of (?:the|an?|it|that)\s*:|"
     r"\b(?!(?:had|that|very|so|really|bye|no|ha|is)\b)([^\W\d_]{2,}) \1\b",
     re.I,
@@ -87,6 +89,8 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
     """Whether every content word of the memory comes from its cited messages as the invariant says."""
     texts = [_plain(text) for text in cited]
     memory = _plain(memory)
+    if texts and may_speak_of_another(memory, texts[-1]):
+        return False
     if m := _QUOTED.fullmatch(memory):
         return any(_is_verbatim(m["said"], text) for text in texts)
     if m := _ANSWERED.fullmatch(memory):

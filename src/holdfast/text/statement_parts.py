@@ -18,6 +18,9 @@ MAX_PARTS = 8
 """A text with more parts is a list or prose, and is not split. Chosen by hand; not measured."""
 MIN_WORDS_LEFT = 3
 """Minimum number of words that make sense without the part that named their topic. Chosen by hand; not measured."""
+MIN_PART_LOG_ODDS, MAX_PART_LOG_ODDS_GAP = 1.0, 3.0
+"""Minimum log-odds for a part of a statement to have ended, and how far they may be below those of the most likely
+part. Of 1,927 parts that the reader did not learn from, 86 of 100 are judged right; with a gap of 1.2, 84."""
 _QUOTED = re.compile(r'[^"]{1,60}\bsaid(?: of [^:"]{1,40})?: "(.+)"(?: \([^()]*\))?\.?')
 _ANSWERED = re.compile(r'(?:Asked|Told) ".+", [^"]{1,40} answered: "?(.+?)"?\.?')
 _LAST_ASIDE = re.compile(rf"{ASIDE.pattern}\.?$")
@@ -28,6 +31,7 @@ _BORDER = re.compile(
     re.I,
 )
 _WORD = re.compile(r"\w")
+_VALUE = re.compile(r"\d|(?<!^)\b[A-ZÀ-Þ]")
 _DATE_WORD = re.compile(
     rf"\d|\b{A_FULL_WEEKDAY}s?\b|\b(?:today|tomorrow|tonight|yesterday|week|weekend|month|year|{A_FULL_MONTH}|"
     rf"{A_FULL_SEASON})\b",
@@ -48,6 +52,16 @@ def part_spans(content: str) -> list[Span]:
     if _WORD.search(content, at, stop):
         found.append((at, stop))
     return found if 2 <= len(found) <= MAX_PARTS else []
+
+
+def ended_spans(statement: str, log_odds: Sequence[float]) -> tuple[Span, ...]:
+    """The most likely part and every other likely one; empty when all parts are untrue."""
+    spans = part_spans(statement)
+    if not spans:
+        return ()
+    least = min(max(MIN_PART_LOG_ODDS, max(log_odds) - MAX_PART_LOG_ODDS_GAP), max(log_odds))
+    gone = tuple(span for span, odds in zip(spans, log_odds, strict=True) if odds >= least)
+    return gone if len(gone) < len(spans) else ()
 
 
 def with_part_marked(content: str, span: Span) -> str:
@@ -72,14 +86,40 @@ def without_parts(content: str, gone: Sequence[Span]) -> str | None:
     return content[:start] + kept + end
 
 
+def remaining_runs(content: str, gone: Sequence[Span]) -> list[str]:
+    """The text of each run of neighbouring parts that are not out of date."""
+    runs: list[list[Span]] = []
+    before = None
+    for n, span in enumerate(part_spans(content)):
+        if span in gone:
+            continue
+        if before is not None and before == n - 1:
+            runs[-1].append(span)
+        else:
+            runs.append([span])
+        before = n
+    return [content[run[0][0] : run[-1][1]] for run in runs]
+
+
+def is_telling(part: str) -> bool:
+    """Whether a part may stand alone: it has two words, of which one is a name or has a figure, or three."""
+    words = part.split()
+    return len(words) >= MIN_WORDS_LEFT or (len(words) == 2 and _VALUE.search(part) is not None)
+
+
 def keeps_date(content: str, gone: Sequence[Span]) -> bool:
     """Whether the date of the statement belongs to a part that is kept."""
     return not any(_DATE_WORD.search(content, *span) for span in gone)
 
 
-def _body_span(content: str) -> Span:
-    """The span of the statement itself, without its speaker, a heading, and dates at the end."""
+def framed_span(content: str) -> Span:
+    """The span of the statement itself, without the words around a quotation and without dates at the end."""
     framed = _QUOTED.fullmatch(content) or _ANSWERED.fullmatch(content)
-    start, stop = framed.span(1) if framed else (0, len(_LAST_ASIDE.sub("", content).rstrip(" .")))
+    return framed.span(1) if framed else (0, len(_LAST_ASIDE.sub("", content).rstrip(" .")))
+
+
+def _body_span(content: str) -> Span:
+    """The span of the statement itself, without its heading either."""
+    start, stop = framed_span(content)
     heading = _HEADING.match(content, start, stop)
     return (heading.end() if heading else start), stop

@@ -107,7 +107,8 @@ def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> NDArray[np.float3
 def importance(word: str) -> float:
     """How specific a word is: the table's rows are longer for rarer tokens."""
     ids = [id for id in vocabulary().ids(word) if id != vocabulary().unknown]
-    return float(np.linalg.norm(vector_table()[ids], axis=1).max()) if ids else 0.0
+    rows = vector_table()[ids]
+    return float(np.sqrt(np.add.reduce(rows * rows, axis=1)).max()) if ids else 0.0  # as linalg.norm, cheaper
 
 
 @cache

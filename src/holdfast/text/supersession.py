@@ -1,8 +1,8 @@
 """Estimates how likely a new statement makes a known one out of date. The learned weights are in supersession.json.
 
 The inputs of a small network are the similarity of the two in meaning and words, the numbers, names, negations and
-words of change of each, their kinds, and the rank of the known one among its neighbours. The network selects the pairs
-that a larger one (models/statement_reader.py) reads, where there is one. `evals/train/supersession.py` trains it on
+words of change of each, their kinds, and the rank of the known one among its neighbours. The network selects what a
+larger one (models/statement_reader.py) reads, where there is one. `evals/train/supersession.py` trains it on
 annotated conversations and timelines. What is superseded stays readable as history.
 """
 
@@ -27,8 +27,8 @@ from holdfast.text.lexicon.kinship import OTHER_PEOPLE
 from holdfast.text.lexicon.negation import NEGATION
 from holdfast.text.lexicon.numbers import ONE_TO_TEN
 from holdfast.text.lexicon.patterns import ASIDE, CAPITALISED, FIGURE, WORD
-from holdfast.text.similarity import CHANGE_WORD, UNSPECIFIC_STEMS
-from holdfast.text.statement_topics import lacks_item_of, name_two_environments
+from holdfast.text.similarity import CHANGE_WORD
+from holdfast.text.similarity import UNSPECIFIC_STEMS as _COMMON_STEMS
 
 log = logging.getLogger("holdfast")
 
@@ -48,32 +48,13 @@ GATE_WITH_CHANGE_WORD = SupersessionGate(likely=0.3, alone=0.1, near=0.78, share
 """For a new statement with a word of change: a stricter gate loses most changes and avoids hardly any mistakes."""
 GATE_WITHOUT_CHANGE_WORD = SupersessionGate(likely=0.75, alone=0.3, near=0.87, shared=0.4)
 """For any other statement: in long conversations, nearly everything that a wider gate supersedes is still true."""
-MAX_CANDIDATES_READ, MIN_CANDIDATE_PROBABILITY = 3, 0.02
-"""Maximum number of candidates that a reader reads, and their minimum probability by the network. In lives, 77 of 100
-statements that ended are among them; a minimum of 0.01 reads a sixth more for two, four candidates a fifth for two."""
-MIN_CHANGE_PROBABILITY, MIN_SUPERSEDED_PROBABILITY = 0.3, 0.4
-"""Minimum probability to supersede a candidate: where the new statement has a word of change and shares a specific word
-with the old one, and elsewhere. In unseen lives, 0.3 finds 52 of 100 changes with a precision of 0.57, 0.4 47, 0.62."""
-MIN_READER_LOG_ODDS = -1.0
-"""Minimum log-odds by the reader for the most likely candidate, whatever the network says: where little is known, a
-move ended a birthday. In unseen conversations it costs no change that was found."""
-MIN_ENDED_BY_EVENT_PROBABILITY = 0.8
-"""The same for an event without a word of change: a washed car is still driven. Chosen by hand."""
-MIN_FURTHER_LOG_ODDS = 3.0
-"""Minimum log-odds by the reader for every candidate besides the most likely one: one change may end several
-statements, or one that is known twice. Chosen by hand: with 1.5, twice as many statements ended by mistake."""
 PART_COSINE, _MISSING_COSINE = 0.5, 0.8
 """The cosines used for a part, and for a task, which has no vector: with a lower one, most tasks were not read."""
-MAX_NEEDED_LOG_ODDS = 1.1
-"""A candidate is not read if the reader would have to give it higher log-odds than this to supersede it. In 1,945
-comparisons of lives, 62 of 100 candidates are read, and 9 are decided otherwise, of 275 that supersede."""
-_READER_SHARE, _NO_OTHER_LOG_ODDS = 0.6, -3.0
-_DECISION_WEIGHTS = np.array([0.73, 0.34, -0.27, -0.5, 0.18])
-"""The weights of the reader's log-odds, the network's log-odds, the next best candidate, the number of candidates, and
-a constant: fitted on lives that nothing was learned from, by `evals/train/reader.py report`."""
 _BEGINNING_CHARS, _END_CHARS = 90, 70
 """How many characters are read of the beginning of the author's last message, and of the end of the latest message.
 Chosen by hand; not measured."""
+MAX_READ_CHARS = 400
+"""A longer message is read statement by statement. Chosen by hand; the reader is trained with it."""
 STATEMENT_KINDS = ("fact", "event", "instruction", "task")
 _ENDED = re.compile(
     rf"\b(?:{change.END_WORDS}|done|sorted|finished|over|cancell?ed|called off|stopped|gone|dropped|ditched|retired|"
@@ -128,105 +109,55 @@ def statement_sources(messages: Iterable[Message]) -> dict[str, StatementSource]
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class StatementPair:
-    """The input of a reader: two statements, the source of the new one, and the network's features."""
+def told_in(statement: ComparedStatement, said: StatementSource) -> str:
+    """What is read to find what a statement ends: its message or, of a long one, the statement alone."""
+    return said.message if len(said.message) <= MAX_READ_CHARS else statement.text
 
-    old: ComparedStatement
-    new: ComparedStatement
-    said: StatementSource
+
+@dataclass(frozen=True, slots=True)
+class EndingCandidate:
+    """A known statement that a message may end: the message it was drawn from, and the network's features."""
+
+    known: ComparedStatement
+    message: str
     features: NDArray[np.float64]
 
 
-@runtime_checkable
-class PairReader(Protocol):
-    """Reads two statements together."""
+@dataclass(frozen=True, slots=True)
+class ReadEnding:
+    """The logarithm of the odds that a message ends a known statement, and of those that it ends each of its parts
+    (statement_parts.py)."""
 
-    async def odds(self, pairs: Sequence[StatementPair]) -> list[float]:
-        """For each pair, the logarithm of the odds that the new statement makes the old one out of date."""
+    log_odds: float
+    parts: tuple[float, ...] = ()
+
+
+@runtime_checkable
+class EndingReader(Protocol):
+    """Reads a message together with the statements that it may end."""
+
+    async def read_endings(self, text: str, before: str, candidates: Sequence[EndingCandidate]) -> list[ReadEnding]:
+        """For each candidate how likely the text, said after `before`, ends it."""
         ...
 
 
-async def find_superseded(
-    new: ComparedStatement,
-    said: StatementSource,
-    known: Sequence[ComparedStatement],
-    cosines: Sequence[float],
-    rare: Set[str],
-    reader: PairReader | None,
-) -> list[int]:
-    """The indices of the known statements that the new one supersedes, the most likely first; none in case of doubt.
-    The network selects candidates and the reader reads them. Without a reader, gates decide on one."""
-    if not known:
-        return []
-    rows = features(new, known, cosines)
-    odds = supersession_probabilities(rows)
-    if reader is None or not tokens.is_mostly_latin(said.message):
-        return _candidate_past_gate(new, said, known, cosines, rare, odds)
-    apart = [
-        _have_other_topics(new, old) or lacks_item_of(old.key, new.text) or name_two_environments(new.text, old.text)
-        for old in known
-    ]
-    likely = [int(n) for n in (-odds).argsort() if odds[n] >= MIN_CANDIDATE_PROBABILITY and not apart[n]]
-    asked = [n for n in likely[:MAX_CANDIDATES_READ] if _may_supersede(new, known[n], odds[n], len(known))]
-    if not asked:
-        return []
-    try:
-        read = np.array(await reader.odds([StatementPair(known[n], new, said, rows[n]) for n in asked]))
-    except Exception as failure:
-        log.warning("comparing statements without reading them, the reader failed: %s", failure)
-        return _candidate_past_gate(new, said, known, cosines, rare, odds)
-    best, weighed = decision_features(odds[asked], read, len(known))
-    if read[best] < MIN_READER_LOG_ODDS or 1 / (1 + np.exp(-np.dot(_DECISION_WEIGHTS, weighed))) < _needed_probability(
-        new, known[asked[best]]
-    ):
-        return []
-    further = (n for n, by_reader in zip(asked, read, strict=True) if by_reader >= MIN_FURTHER_LOG_ODDS)
-    return list(dict.fromkeys((asked[best], *further)))
-
-
-def _needed_probability(new: ComparedStatement, old: ComparedStatement) -> float:
-    if _happened_beside(new, old):
-        return MIN_ENDED_BY_EVENT_PROBABILITY
-    mine, theirs = (set(tokens.question_words(ASIDE.sub("", each.text))) for each in (new, old))
-    change = tells_of_a_change(new.text) and mine & theirs - _UNSPECIFIC_STEMS
-    return MIN_CHANGE_PROBABILITY if change else MIN_SUPERSEDED_PROBABILITY
-
-
-def _may_supersede(new: ComparedStatement, old: ComparedStatement, odds: float, crowd: int) -> bool:
-    """Whether the reader may give a candidate the log-odds that it needs, if no other one is likely."""
-    by_reader, *others = _DECISION_WEIGHTS
-    given = np.dot(others, (_log_odds(odds), _NO_OTHER_LOG_ODDS, np.log(crowd), 1.0))
-    least = min(_needed_probability(new, old), MIN_SUPERSEDED_PROBABILITY)  # the reader knows which events end a fact
-    needed = (_log_odds(least) - given) / by_reader
-    return bool(needed <= MAX_NEEDED_LOG_ODDS)
-
-
-def decision_features(
-    odds: NDArray[np.float64], read: NDArray[np.float64], crowd: int
-) -> tuple[int, tuple[float, ...]]:
-    """The index of the most likely of the candidates that were read, and the inputs of the decision about it."""
-    network = _log_odds(odds)
-    both = _READER_SHARE * read + (1 - _READER_SHARE) * network
-    best = int(both.argmax())
-    following = np.delete(both, best).max(initial=_NO_OTHER_LOG_ODDS)  # lower values make no difference
-    return best, (read[best], network[best], following, np.log(crowd), 1.0)
-
-
-def _log_odds(probability: Any) -> Any:
+def log_odds(probability: Any) -> Any:
     return np.log(probability / (1 - probability)).clip(-7, 7)
 
 
-def _candidate_past_gate(
+def candidate_past_gate(
     new: ComparedStatement,
     said: StatementSource,
     known: Sequence[ComparedStatement],
     cosines: Sequence[float],
     rare: Set[str],
-    odds: NDArray[np.float64],
-) -> list[int]:
-    """The index of the most likely candidate, if it passes a gate. Both must share one of the `rare` words, and without
-    a word of change their numbers must not differ."""
+) -> int | None:
+    """The index of the known statement that the new one supersedes where nothing reads them: the most likely one by the
+    network, if it passes a gate. Both must share one of the `rare` words, and without a word of change their numbers
+    must not differ."""
+    if not known:
+        return None
+    odds = supersession_probabilities(features(new, known, cosines))
     best = int(odds.argmax())
     mine, theirs = (ASIDE.sub("", each.text) for each in (new, known[best]))
     told = tells_of_a_change(new.text)
@@ -235,12 +166,12 @@ def _candidate_past_gate(
     happenings = new.kind == known[best].kind == "event" and not CHANGE_WORD.search(new.text)
     unsure = odds[best] < gate.likely or alone < gate.alone
     if unsure or happenings or are_about_different_things(new, said, known[best]):
-        return []
+        return None
     figures = [set(FIGURE.findall(text)) for text in (mine, theirs)]
     if not told and all(figures) and figures[0].isdisjoint(figures[1]):
-        return []
+        return None
     far = cosines[best] < gate.near  # False for NaN: a task has no vector, and its words decide
-    return [] if far or _shared_weight(mine, theirs, rare) < gate.shared else [best]
+    return None if far or _shared_weight(mine, theirs, rare) < gate.shared else best
 
 
 def _shared_weight(one: str, other: str, rare: Set[str]) -> float:
@@ -253,7 +184,7 @@ def _shared_weight(one: str, other: str, rare: Set[str]) -> float:
         }
         for text in (one, other)
     ]
-    mine, theirs = ({stem: each[stem] for stem in each.keys() - _UNSPECIFIC_STEMS} for each in weights)
+    mine, theirs = ({stem: each[stem] for stem in each.keys() - UNSPECIFIC_STEMS} for each in weights)
     both = mine.keys() & theirs.keys()
     least = min(sum(mine.values()), sum(theirs.values()))
     return sum(theirs[stem] for stem in both) / (least + 1e-6) if both & rare else 0.0
@@ -263,17 +194,17 @@ def are_about_different_things(new: ComparedStatement, said: StatementSource, ol
     """Whether the two are plainly about different things: they have different topics, the new one is an addition, or it
     is an event that leaves the old fact true: "took the Civic to the garage" beside "drives a Civic"."""
     return (
-        _have_other_topics(new, old)
-        or _happened_beside(new, old)
+        have_other_topics(new, old)
+        or happened_beside(new, old)
         or (_ADDITION.search(said.message) is not None and len(said.message.split()) < SHORT_MESSAGE_WORDS)
     )
 
 
-def _happened_beside(new: ComparedStatement, old: ComparedStatement) -> bool:
+def happened_beside(new: ComparedStatement, old: ComparedStatement) -> bool:
     return new.kind == "event" and old.kind in ("fact", "instruction") and not tells_of_a_change(new.text)
 
 
-def _have_other_topics(new: ComparedStatement, old: ComparedStatement) -> bool:
+def have_other_topics(new: ComparedStatement, old: ComparedStatement) -> bool:
     return new.key is not None and old.key is not None and new.key != old.key
 
 
@@ -323,7 +254,7 @@ class _StatementFeatures:
 
 _statement_features = lru_cache(1000)(_StatementFeatures)
 _FRAME = frozenset(("the", "user", "user's"))
-_UNSPECIFIC_STEMS = UNSPECIFIC_STEMS | tokens.STOP_WORDS | frozenset(tokens.tokens(
+UNSPECIFIC_STEMS = _COMMON_STEMS | tokens.STOP_WORDS | frozenset(tokens.tokens(
     "ago last next past lately recently since today first second lot bit really actually great good nice helpful thing "
     "things way interested particularly especially"
 )) | {stem for number in ONE_TO_TEN for stem in tokens.tokens(number)}  # fmt: skip

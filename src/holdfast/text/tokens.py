@@ -17,6 +17,8 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+from holdfast.text.cache import cached_by_text
+
 MAX_TOKEN_CHARS = 64
 """Longer tokens are cut, so that an index entry stays small. Chosen by hand; not measured."""
 _ASCII = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
@@ -28,6 +30,8 @@ _STEMMERS = (
     ("LATIN", "english"), ("CYRILLIC", "russian"), ("GREEK", "greek"), ("ARABIC", "arabic"), ("DEVANAGARI", "hindi"),
 )  # fmt: skip
 
+MAX_WORD_CHARACTERS = 16
+"""The tokens of texts up to this long are kept: the words of a question are taken apart by many steps."""
 MAX_POSTINGS = 40_000
 """Maximum number of postings, over all words together, that a search reads. Chosen by hand; not measured."""
 STOP_WORDS = frozenset(
@@ -44,6 +48,10 @@ _local = threading.local()
 
 def tokens(text: str) -> list[str]:
     """Every token of the text, in order, stop words included."""
+    return list(_tokens_of_word(text)) if len(text) <= MAX_WORD_CHARACTERS else _tokens(text)
+
+
+def _tokens(text: str) -> list[str]:
     plain = text.lower() if text.isascii() else _folded_text(text)
     if plain.isascii():
         return _stems("LATIN", _ASCII.findall(plain.replace("_", " ")))
@@ -54,6 +62,11 @@ def tokens(text: str) -> list[str]:
         found += _character_pairs(run.group())
         at = run.end()
     return found + _spaced_tokens(plain[at:])
+
+
+@cached_by_text
+def _tokens_of_word(text: str) -> tuple[str, ...]:
+    return tuple(_tokens(text))
 
 
 def question_words(text: str) -> tuple[str, ...]:

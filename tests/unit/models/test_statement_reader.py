@@ -9,14 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from holdfast import AsyncHoldfast
+from holdfast.ingest.reconcile.endings import find_ended_parts
 from holdfast.models import onnx_file
 from holdfast.models.local import ArcticEmbedder
 from holdfast.models.reader_network import LAYERS, embedder_weights
 from holdfast.models.rules.judge import ReadableSentence
+from holdfast.models.statement_reader import UNREAD, encoded_candidate
 from holdfast.text import supersession
-from holdfast.text.ended_parts import find_ended_parts
 from holdfast.text.static_vectors import weights_path
-from holdfast.text.supersession import ComparedStatement, StatementPair, StatementSource
+from holdfast.text.supersession import ComparedStatement, EndingCandidate, ReadEnding, StatementSource
+from holdfast.text.wordpiece import load_wordpiece
 
 
 def test_the_embedders_numbers_are_read_out_of_its_file() -> None:
@@ -47,14 +50,14 @@ def test_one_that_is_cut_off_is_noticed(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 async def test_a_change_is_told_from_a_neighbour(old: str, change: str, neighbour: str) -> None:
-    known = ComparedStatement("fact", old, "s1", ("m1",))
+    known, reader = ComparedStatement("fact", old, "s1", ("m1",)), ArcticEmbedder()
 
-    def pair(text: str) -> StatementPair:
+    async def log_odds(text: str) -> float:
         new = ComparedStatement("fact", text, "s2", ("m2",))
-        return StatementPair(known, new, StatementSource(text), supersession.features(new, [known], [0.85])[0])
+        candidate = EndingCandidate(known, old, supersession.features(new, [known], [0.85])[0])
+        return (await reader.read_endings(text, "", [candidate]))[0].log_odds
 
-    changed, beside = await ArcticEmbedder().odds([pair(change), pair(neighbour)])
-    assert changed > beside + 1
+    assert await log_odds(change) > await log_odds(neighbour) + 1
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,7 @@ async def test_a_change_is_told_from_a_neighbour(old: str, change: str, neighbou
 )  # fmt: skip
 async def test_the_part_that_ended_is_found(old: str, new: str, ends: str) -> None:
     was, later = ComparedStatement("fact", old, "s1", ("m1",)), ComparedStatement("fact", new, "s2", ("m2",))
-    found = await find_ended_parts(later, StatementSource(new), was, ArcticEmbedder())
+    found = await find_ended_parts(later, StatementSource(new), was, old, ArcticEmbedder())
     assert [old[slice(*span)] for span in found] == [ends]
 
 
@@ -85,18 +88,36 @@ async def test_what_is_told_in_a_game_is_told_from_what_is_meant() -> None:
     assert fact[1] == max(fact)
 
 
+def test_a_candidate_comes_after_the_words_before_it_and_without_those_around_its_quotation() -> None:
+    pieces = load_wordpiece(weights_path("arctic-embed-s/vocab.txt"))
+    message = "car share rules. car: green Yaris, reg ends in OKT. lives outside no. 17"
+    one = encoded_candidate(pieces, 'Tolu said: "green Yaris, reg ends in OKT"', message)
+    assert one.ids[one.span[0] :] == pieces.ids("green Yaris, reg ends in OKT")
+    assert one.ids[: one.span[0]] == pieces.ids("car share rules. car: Tolu:")
+    assert [one.ids[slice(*part)] for part in one.parts] == [pieces.ids("green Yaris"), pieces.ids("reg ends in OKT")]
+
+
+async def test_what_does_not_fit_is_not_read() -> None:
+    old, new = ComparedStatement("fact", "I live in Porto.", "s1", ("m1",)), "We moved to Lisbon in May."
+    told = ComparedStatement("fact", new, "s2", ("m2",))
+    candidate = EndingCandidate(old, "I live in Porto.", supersession.features(told, [old], [0.8])[0])
+    found = await ArcticEmbedder().read_endings(new, "", [candidate] * 60)
+    assert len(found) == 60
+    assert found[0].log_odds > found[-1].log_odds == UNREAD.log_odds
+
+
 class Broken(ArcticEmbedder):
-    async def odds(self, pairs: Sequence[StatementPair]) -> list[float]:
+    async def read_endings(self, text: str, before: str, candidates: Sequence[EndingCandidate]) -> list[ReadEnding]:
         raise MemoryError("no room for it")
 
 
-async def test_without_it_the_network_decides_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    old = ComparedStatement("fact", "The user drives a 2014 Civic.", "s1", ("m1",))
-    new = ComparedStatement("fact", "The user traded the Civic in for a used Leaf.", "s2", ("m2",))
-    with caplog.at_level(logging.WARNING, "holdfast"):
-        found = await supersession.find_superseded(new, StatementSource(new.text), [old], [0.84], {"civic"}, Broken())
-    assert found == await supersession.find_superseded(new, StatementSource(new.text), [old], [0.84], {"civic"}, None)
-    assert "the reader failed: no room for it" in caplog.text
-    assert (
-        await supersession.find_superseded(new, StatementSource(new.text), [old], [0.84], {"civic"}, ArcticEmbedder())
-    ) == [0]
+async def test_without_it_the_network_decides_and_that_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with await AsyncHoldfast.open(tmp_path, embedder=Broken()) as memory:
+        profile = memory.profile("app", "ana")
+        with caplog.at_level(logging.WARNING, "holdfast"):
+            for n, text in enumerate(("The standup is at 9:30.", "Standup moved to 10:00, in the small room.")):
+                await profile.ingest([{"role": "user", "content": text}], session_id=f"s{n}", wait=True)
+        assert "the reader failed: no room for it" in caplog.text
+        assert (await profile.stats()).superseded == 1

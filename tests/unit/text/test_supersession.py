@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
 from holdfast import Holdfast
-from holdfast.text.supersession import ComparedStatement, StatementPair, StatementSource, find_superseded
 
 
 @pytest.fixture(scope="module")
@@ -73,24 +72,3 @@ def test_a_day_that_was_corrected_is_the_one_that_is_answered(memory: Holdfast) 
     messages = [{"role": "user", "content": text, "timestamp": f"2026-01-05T{at}:00Z"} for at, text in said]
     profile.ingest(messages, session_id="s", wait=True)
     assert "15 May" in profile.recall("When is the dentist?").answer
-
-
-class CountingReader:
-    """A reader that finds no change, and counts the pairs."""
-
-    def __init__(self) -> None:
-        self.read = 0
-
-    async def odds(self, pairs: Sequence[StatementPair]) -> list[float]:
-        self.read += len(pairs)
-        return [-5.0] * len(pairs)
-
-
-@pytest.mark.parametrize(("others", "read"), [(0, 1), (15, 0)])
-async def test_an_unlikely_candidate_is_read_if_there_are_few(others: int, read: int) -> None:
-    reader, new = CountingReader(), "The user's car is insured with Allianz."
-    known = [ComparedStatement("fact", "The user's bike is red.", "s0", ("m0",))]
-    known += [ComparedStatement("fact", "The user plays chess.", "s0", ("m1",))] * others
-    told = ComparedStatement("fact", new, "s1", ("m2",))
-    assert await find_superseded(told, StatementSource(new), known, [0.75, *[0.6] * others], set(), reader) == []
-    assert reader.read == read

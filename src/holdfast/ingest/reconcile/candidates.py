@@ -6,9 +6,10 @@ Without a judge, words, numbers, names and a small network decide; if there is a
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 
 import numpy as np
 
@@ -18,23 +19,28 @@ from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Floats, Memory, Message, Test, Verdict, fingerprint
 from holdfast.ingest.reconcile.change import KnownMemories, memory_from_draft
+from holdfast.ingest.reconcile.endings import (
+    NearStatement,
+    Telling,
+    find_ended_parts,
+    ranked_candidates,
+    read_ended,
+)
 from holdfast.text import supersession, tokens
-from holdfast.text.ended_parts import find_ended_parts
 from holdfast.text.endings import HOME_KEYS, MOVED, ends
 from holdfast.text.similarity import adds_details, restates, updates
 from holdfast.text.task_completion import finishes, leaves_open
 
 log = logging.getLogger("holdfast")
-MAX_RELATED = 16
-"""How many of the nearest memories are compared with a draft. Raised from 8 when the network that reads pairs was
-added; the gain was not recorded."""
+MAX_RELATED = 24
+"""How many of the nearest memories are compared with a draft. Chosen by hand; not measured alone."""
 MAX_RARE_TEXTS = 6
 """A word in at most this many texts, or in one of fifty, may identify a thing. Chosen by hand; not measured."""
 JUDGED_NEIGHBOURS, MAX_JUDGED_PAIRS = 3, 24
 """How many neighbours of each draft, and how many pairs in all, a judge compares. Chosen by hand; not measured."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DraftNeighbourhood:
     """A draft with the memories near it."""
 
@@ -60,6 +66,16 @@ class DraftNeighbourhood:
     @property
     def mark(self) -> str:
         return fingerprint(self.draft.kind, self.draft.content)
+
+    @property
+    def statement(self) -> supersession.ComparedStatement:
+        return _draft_statement(self.draft, self.said)
+
+    @cached_property
+    def outdatable_memories(self) -> list[Memory]:
+        """The memories that the draft may make out of date."""
+        at = self.said.said_at
+        return [m for m in self.memories if not self.was_over(m) and not leaves_open(self.draft, at, m)]
 
     def beside(
         self,
@@ -123,15 +139,18 @@ class CandidateFinder:
         ]
         if self.judge is None or not await self._judged(self.judge, drafts, near, known):
             memories = [memory_from_draft(draft, messages, now=self.now, extractor=extractor) for draft in drafts]
-            for each in near:
-                await self._relate(each.beside(drafts, memories, meanings, known), known)
-                ending = [known.outdated[each.mark]] if each.mark in known.outdated else []
-                for old in (*ending, *known.gone.get(each.mark, ())):
-                    await self._part_by_part(each.draft, each.said, each.saying, old, known)
+            for told in _by_message(near):
+                some = [each.beside(drafts, memories, meanings, known) for each in told]
+                open_ = [each for each in some if not _relate_by_rules(each, known)]
+                for each in some:
+                    ending = [known.outdated[each.mark]] if each.mark in known.outdated else []
+                    for old in (*ending, *known.gone.get(each.mark, ())):
+                        await self._part_by_part(each.draft, messages, each.saying, old, known)
+                await self._relate_by_models(open_, messages, known)
         for draft in drafts:
             if head := known.heads.get((draft.kind, draft.key or "")):
                 source = draft.sources[-1]
-                await self._part_by_part(draft, messages[source], sayings[source], head, known)
+                await self._part_by_part(draft, messages, sayings[source], head, known)
         gone = [memory for some in known.gone.values() for memory in some]
         affected = (*known.heads.values(), *known.outdated.values(), *gone)
         rests_on = [source for memory in affected for source in memory.sources]
@@ -141,15 +160,28 @@ class CandidateFinder:
         return known
 
     async def _part_by_part(
-        self, draft: Draft, said: Message, saying: supersession.StatementSource, old: Memory, known: KnownMemories
+        self,
+        draft: Draft,
+        messages: Mapping[str, Message],
+        saying: supersession.StatementSource,
+        old: Memory,
+        known: KnownMemories,
     ) -> None:
         """Find which parts of a memory a superseding draft ends. A memory that a model or a
         caller wrote ends as a whole."""
         by_parts = self.judge is None and bool(old.sources) and draft.trust not in SECOND_HAND_TRUST
-        if by_parts and isinstance(self.embedder, supersession.PairReader):
-            new = supersession.ComparedStatement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
-            ended = await find_ended_parts(new, saying, _statement(old), self.embedder)
+        if by_parts and isinstance(self.embedder, supersession.EndingReader):
+            (source,) = await self._source_texts([old.sources[-1]], messages)
+            new = _draft_statement(draft, messages[draft.sources[-1]])
+            ended = await find_ended_parts(new, saying, _statement(old), source, self.embedder)
             known.ended_parts[fingerprint(draft.kind, draft.content), old.draft_id] = ended
+
+    async def _source_texts(self, ids: Sequence[str], messages: Mapping[str, Message]) -> list[str]:
+        """What the messages say; empty for one that is gone."""
+        absent = [id for id in dict.fromkeys(ids) if id not in messages]
+        stored = await self.store.get(absent) if absent else []
+        texts = {item.id: item.content for item in (*messages.values(), *stored) if isinstance(item, Message)}
+        return [texts.get(id, "") for id in ids]
 
     async def _meanings(self, drafts: Sequence[Draft]) -> list[Floats | None]:
         """Embed the drafts if a judge or the network that compares statements can use the vectors."""
@@ -216,47 +248,91 @@ class CandidateFinder:
                 known.keyless.add(mark)
         return True
 
-    async def _relate(self, near: DraftNeighbourhood, known: KnownMemories) -> None:
-        """Find the current memory that the draft restates or outdates."""
-        draft, memories = near.draft, near.memories
-        same = sorted((m for m in memories if restates(draft, m)), key=lambda memory: memory.trust in SECOND_HAND_TRUST)
-        if same:
-            known.equivalents[near.mark] = same[0]
+    async def _relate_by_models(
+        self, near: Sequence[DraftNeighbourhood], messages: Mapping[str, Message], known: KnownMemories
+    ) -> None:
+        """Find the current memories that the drafts of one message outdate, where no rule knows it."""
+        near = [each for each in near if each.vector is not None]
+        if not near:
             return
-        if gone := tuple(memory for memory in memories if ends(draft, near.said.said_at, memory)):
-            known.gone[near.mark] = gone
+        reader, said = self.embedder, near[0].saying
+        readable = tokens.is_mostly_latin(said.message) and near[0].draft.trust not in SECOND_HAND_TRUST
+        if readable and isinstance(reader, supersession.EndingReader):
+            try:
+                await self._relate_by_reading(near, messages, known, reader)
+                return
+            except Exception as failure:
+                log.warning("comparing statements without reading them, the reader failed: %s", failure)
+        for each in near:
+            memories = each.outdatable_memories
+            cosines = [each.cosines.get(memory.id, np.nan) for memory in memories]
+            found = supersession.candidate_past_gate(
+                each.statement, said, [_statement(memory) for memory in memories], cosines, each.rare
+            )
+            if found is not None:
+                known.outdated[each.mark] = memories[found]
+
+    async def _relate_by_reading(
+        self,
+        near: Sequence[DraftNeighbourhood],
+        messages: Mapping[str, Message],
+        known: KnownMemories,
+        reader: supersession.EndingReader,
+    ) -> None:
+        memories = {memory.id: memory for each in near for memory in each.outdatable_memories}
+        tellings = [
+            Telling(each.statement, [
+                NearStatement(memory.id, _statement(memory), each.cosines.get(memory.id, np.nan))
+                for memory in each.outdatable_memories
+            ])
+            for each in near
+        ]  # fmt: skip
+        candidates = ranked_candidates(tellings)
+        if not candidates:
             return
-        if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
-            known.outdated[near.mark] = done[0]
-            return
-        close = [
-            memory
-            for memory in memories
-            if not near.cosines.get(memory.id, np.nan) < supersession.GATE_WITH_CHANGE_WORD.near
-        ]
-        replaced = [memory for memory in close if updates(draft, memory, near.rare)]
-        if replaced:
-            about = set(tokens.question_words(draft.content))
-            known.outdated[near.mark] = max(
-                replaced, key=lambda memory: len(about & set(tokens.tokens(memory.content)))
-            )
-        elif near.vector is not None:
-            new = supersession.ComparedStatement(
-                draft.kind, draft.content, near.said.session_id, draft.sources, draft.key
-            )
-            at = near.said.said_at
-            memories = [m for m in memories if not near.was_over(m) and not leaves_open(draft, at, m)]
-            old = [_statement(memory) for memory in memories]
-            cosines = [near.cosines.get(memory.id, np.nan) for memory in memories]
-            reader = (
-                self.embedder
-                if isinstance(self.embedder, supersession.PairReader) and draft.trust not in SECOND_HAND_TRUST
-                else None
-            )
-            found = await supersession.find_superseded(new, near.saying, old, cosines, near.rare, reader)
-            if found:
-                known.outdated[near.mark] = memories[found[0]]
-                known.gone[near.mark] = tuple(memories[n] for n in found[1:])
+        sources = await self._source_texts([memories[each.id].sources[-1] for each in candidates], messages)
+        said = near[0].saying
+        text = supersession.told_in(near[0].statement, said)
+        for ended in await read_ended(text, said.before, tellings, candidates, sources, reader):
+            mark, memory = near[ended.draft].mark, memories[ended.id]
+            if mark in known.outdated:
+                known.gone[mark] = (*known.gone.get(mark, ()), memory)
+            else:
+                known.outdated[mark] = memory
+            known.ended_parts[mark, memory.draft_id] = ended.parts
+
+
+def _by_message(near: Iterable[DraftNeighbourhood]) -> list[list[DraftNeighbourhood]]:
+    """The drafts that are read together: those of one message or, of a long one, each alone."""
+    groups: dict[tuple[str, str], list[DraftNeighbourhood]] = {}
+    for each in near:
+        groups.setdefault((each.said.id, supersession.told_in(each.statement, each.saying)), []).append(each)
+    return list(groups.values())
+
+
+def _relate_by_rules(near: DraftNeighbourhood, known: KnownMemories) -> bool:
+    """Find the current memories that the draft restates or outdates by rules; returns whether there are any."""
+    draft, memories = near.draft, near.memories
+    same = sorted((m for m in memories if restates(draft, m)), key=lambda memory: memory.trust in SECOND_HAND_TRUST)
+    if same:
+        known.equivalents[near.mark] = same[0]
+        return True
+    if gone := tuple(memory for memory in memories if ends(draft, near.said.said_at, memory)):
+        known.gone[near.mark] = gone
+        return True
+    if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
+        known.outdated[near.mark] = done[0]
+        return True
+    close = [
+        memory
+        for memory in memories
+        if not near.cosines.get(memory.id, np.nan) < supersession.GATE_WITH_CHANGE_WORD.near
+    ]
+    if replaced := [memory for memory in close if updates(draft, memory, near.rare)]:
+        about = set(tokens.question_words(draft.content))
+        known.outdated[near.mark] = max(replaced, key=lambda memory: len(about & set(tokens.tokens(memory.content))))
+        return True
+    return False
 
 
 async def _judge_pairs(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> list[tuple[Draft, Memory, Verdict]]:
@@ -272,6 +348,10 @@ async def _judge_pairs(judge: Judge, pairs: Sequence[tuple[Draft, Memory]]) -> l
         for (draft, memory), verdict in zip(group, verdicts, strict=True)
         if group is own or fingerprint(draft.kind, draft.content) not in marks
     ]
+
+
+def _draft_statement(draft: Draft, said: Message) -> supersession.ComparedStatement:
+    return supersession.ComparedStatement(draft.kind, draft.content, said.session_id, draft.sources, draft.key)
 
 
 def _statement(memory: Memory) -> supersession.ComparedStatement:

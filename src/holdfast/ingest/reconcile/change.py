@@ -25,8 +25,8 @@ from holdfast.domain.types import (
     Supersede,
     fingerprint,
 )
-from holdfast.text import passages, statement_parts
-from holdfast.text.faithfulness import has_words, is_proved, missing_words, quotation
+from holdfast.ingest.reconcile.remainder import remaining_memories
+from holdfast.text import passages
 from holdfast.text.similarity import restates
 from holdfast.text.statement_parts import Span
 from holdfast.text.task_completion import finishes
@@ -113,8 +113,9 @@ def reconcile(
             supersede.append(Supersede(resting.ref, memory.ref))
             replaced[resting.ref] = resting
             ended[resting.ref] = [known.ended_parts.get((mark, resting.draft_id), ())]
-    left = (_remaining_memory(head, ended[ref], known.texts, now) for ref, head in replaced.items())
-    memories += [memory for memory in left if memory is not None]
+    left = [each for ref, head in replaced.items() for each in remaining_memories(head, ended[ref], known.texts, now)]
+    said = {memory.fingerprint for memory in memories}
+    memories += {each.fingerprint: each for each in left if each.fingerprint not in said}.values()
     return Change(
         memories=tuple(memories),
         parts=tuple(part for memory in memories for part in passages.index_parts(memory)),
@@ -133,46 +134,6 @@ def _resting_memories(
         for each in resting
         if each is not None and each.ref not in (*replaced, memory.ref) and _may_supersede(memory, each, known.said_at)
     ]
-
-
-def _remaining_memory(
-    head: Memory, ended: Sequence[tuple[Span, ...]], texts: Mapping[str, str], now: datetime
-) -> Memory | None:
-    """What stays true of a memory after some of its parts have ended, as a new memory; None when no part stays true."""
-    gone = [span for some in ended for span in some]
-    content = statement_parts.without_parts(head.content, gone)
-    if content is None or not all(ended):
-        return None
-    over = " ".join(head.content[slice(*span)] for span in gone)
-    content = _proved_remainder(content, over, head, texts)
-    if content is None:
-        return None
-    undated = not statement_parts.keeps_date(head.content, gone)
-    return replace(
-        head,
-        id=identifiers.memory_id(head.created_at, head.draft_id, content),
-        origin=None,
-        content=content,
-        summary=content[:80],
-        created_at=now,
-        updated_at=now,
-        key=None,
-        version=1,
-        occurred_at=None if undated else head.occurred_at,
-        occurred_until=None if undated else head.occurred_until,
-    )
-
-
-def _proved_remainder(content: str, over: str, head: Memory, texts: Mapping[str, str]) -> str | None:
-    """What remains of a memory, as a quotation where its sources do not prove it as a sentence; None when that would
-    quote words of the parts that are over."""
-    cited = [texts[source] for source in head.sources if source in texts]
-    names = [head.content.split(" said: ")[0]]
-    if not cited or is_proved(content, cited, names):
-        return content
-    author = names[0] if " said: " in head.content else "The user"
-    quoted = quotation(author, content.replace("… ", ""), cited[-1], cited[-1], exact=True)
-    return None if any(has_words(quoted, [word]) for word in missing_words(over, [content])) else quoted
 
 
 def _finished_task(draft: Draft, messages: Mapping[str, Message], made: Sequence[Memory]) -> Memory | None:

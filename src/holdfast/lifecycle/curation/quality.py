@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from holdfast.domain.types import Memory
 from holdfast.lifecycle.curation.attributes import clashing_attributes
 from holdfast.text import tokens
+from holdfast.text.courtesies import is_courtesy
 from holdfast.text.lexicon.negation import NEGATION
 from holdfast.text.lexicon.patterns import ASIDE, CAPITALISED_WORD, FIGURE
 from holdfast.text.lexicon.sentences import QUESTION_MARKS
@@ -31,11 +32,6 @@ _MANY = re.compile(
 )
 """Matches statements that may be true of several things at once, so that two of them do not contradict each other."""
 _LETTERS = re.compile(r"[^\W\d_]")
-_CHAT = frozenset(
-    tokens.tokens(
-        "hi hello hey thanks thank ok okay sure yes no yeah nope bye goodbye please great cool nice lol haha welcome"
-    )
-)
 _LIGHT = frozenset(
     tokens.question_words("take takes took taking now right currently already still down up about around")
 )
@@ -91,11 +87,9 @@ def is_junk(memory: Memory) -> bool:
     if not memory.sources or memory.key is not None or memory.value is not None:
         return False
     text = memory.content.strip()
-    spoken = set(tokens.tokens(text))
+    says_nothing = is_courtesy(text) or tokens.STOP_WORDS.issuperset(tokens.tokens(text))
     letters = len(_LETTERS.findall(text))
-    return (
-        text.endswith(QUESTION_MARKS) or spoken <= _CHAT | tokens.STOP_WORDS or letters < len(text.replace(" ", "")) / 2
-    )
+    return text.endswith(QUESTION_MARKS) or says_nothing or letters < len(text.replace(" ", "")) / 2
 
 
 def _says_the_same(one: ParsedMemory, other: ParsedMemory) -> bool:

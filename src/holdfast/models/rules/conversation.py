@@ -29,6 +29,7 @@ from holdfast.models.rules.sentences.quotations import verbatim_quotation
 from holdfast.models.rules.sentences.rule_dispatch import findings_in_clause, findings_in_sentence, system_findings
 from holdfast.models.rules.sentences.short_replies import short_reply_finding
 from holdfast.text.dates import day_first, windows, written_date
+from holdfast.text.elided_subject import may_speak_of_another
 from holdfast.text.faithfulness import has_words, is_proved, is_well_formed, missing_words, quotation
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
@@ -122,7 +123,8 @@ def proved_finding(finding: RuleFinding, note: SourcedFinding) -> tuple[RuleFind
                     return finding, more
     own = note.heard[-1].content if note.heard else note.setting.message
     content = quotation(note.author.name, finding.content, note.setting.sentence, own)
-    return replace(finding, content=content), sources[-1:]
+    unkeyed = replace(finding, topic=None) if may_speak_of_another(finding.content, own) else finding
+    return replace(unkeyed, content=content), sources[-1:]
 
 
 def _replaces(new: SourcedFinding, old: SourcedFinding) -> bool:

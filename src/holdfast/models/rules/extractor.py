@@ -36,6 +36,8 @@ from holdfast.text.task_completion import finishes
 log = logging.getLogger("holdfast")
 MIN_TENTATIVE_CONFIDENCE = 0.3
 """Minimum confidence of a statement of change that is too slight to be kept unless it ends a memory. Chosen by hand."""
+MIN_SOLE_CONFIDENCE = 0.1
+"""The same for the best statement of a message of which nothing else is kept. Chosen by hand."""
 MIN_CLOSING_CONFIDENCE = 0.8
 """Minimum confidence of a statement that closes a task. Chosen by hand; not measured."""
 JudgedFinding = tuple[RuleFinding, SourcedFinding, ReadableSentence]
@@ -96,7 +98,8 @@ def _judged_findings(notes: list[SourcedFinding]) -> list[JudgedFinding]:
 
 
 def _confident_drafts(findings: list[JudgedFinding], least: float, was_read: bool) -> list[Draft]:
-    found = []
+    found: list[Draft] = []
+    slight: dict[str, list[tuple[RuleFinding, SourcedFinding]]] = {}
     for finding, note, _ in findings:
         if not has_predicate(finding):
             continue
@@ -104,6 +107,13 @@ def _confident_drafts(findings: list[JudgedFinding], least: float, was_read: boo
             found.append(_proved_draft(finding, note))
         elif was_read and finding.confidence >= MIN_TENTATIVE_CONFIDENCE and tells_of_a_change(finding.content):
             found.append(replace(_proved_draft(finding, note), key=None, tentative=True))
+        elif was_read and finding.confidence >= MIN_SOLE_CONFIDENCE:
+            slight.setdefault(note.sources[-1], []).append((finding, note))
+    told = {draft.sources[-1] for draft in found}
+    for source, some in slight.items():
+        if source not in told:  # the message may still end something, as "Severin plays again" does
+            best = max(some, key=lambda pair: pair[0].confidence)
+            found.append(replace(_proved_draft(*best), key=None, tentative=True))
     return _without_repetitions(found)
 
 

@@ -133,7 +133,8 @@ async def read_answer(
         found, chance = await _read(searcher, reader, question, seen)
     if chance < MIN_CHANCE and seen and (seen[0].assessment.fit or 0.0) >= 1.0:
         alone = await read_hits(searcher, reader, question, seen[:1])
-        if alone.kind == "span" and alone.chance >= MIN_CHANCE_ALONE:
+        denied = any(is_denied_at(question, span) for span in alone.spans)
+        if alone.kind == "span" and alone.chance >= MIN_CHANCE_ALONE and not denied:
             found, chance = alone, alone.chance
     if chance < MIN_CHANCE:
         return Answer("", (), hits, chance)

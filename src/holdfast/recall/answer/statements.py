@@ -15,10 +15,10 @@ from holdfast.domain.results import Hit
 from holdfast.text import tokens
 from holdfast.text.dates import Window, meant_window, window_phrase, windows
 from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
-from holdfast.text.lexicon.sentences import ENDS, WIDE_ENDS
+from holdfast.text.lexicon.sentences import ENDS, NOT_AFTER_ABBREVIATION, WIDE_ENDS
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_SENTENCE = re.compile(rf"(?<=[{ENDS}{WIDE_ENDS}])\s+|\n+|(?<=[{WIDE_ENDS}])")
+_SENTENCE = re.compile(rf"(?<=[{ENDS}{WIDE_ENDS}]){NOT_AFTER_ABBREVIATION}\s+|\n+|(?<=[{WIDE_ENDS}])")
 MAX_STATEMENT_CHARACTERS = 300
 
 

@@ -21,7 +21,7 @@ from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.features import Column, best_cosines, feature_columns
 
 MAX_REASONS = 5
-REASONS_AT_ONCE = 13
+REASONS_AT_ONCE = 26
 """How many items are explained at once: few enough for the arrays to stay in the cache."""
 
 

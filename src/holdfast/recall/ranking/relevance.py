@@ -1,12 +1,14 @@
-"""Pure: the probability that a single hit, taken by itself, is about the question."""
+"""Pure: the probability that a hit is about the question, and which hits reach a minimum of it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from operator import mul
 
 from holdfast.domain.results import Hit
+from holdfast.text.courtesies import is_courtesy
 
 ABOUT = ("coverage", "near", "cosine")
 """The features that measure how near a hit is to the question."""
@@ -62,6 +64,19 @@ def relevance(hit: Hit, model: str) -> float:
     """The probability that this hit, taken by itself, is about the question. A successor that took the place of a
     superseded message has that message's relevance."""
     return relevance_among(hit.features, () if hit.assessment.successor else hit.channels, model, None)
+
+
+def relevant_hits(question: str, hits: Sequence[Hit], least: float) -> list[Hit]:
+    """The hits with at least this relevance. A message that is only a courtesy is about no question, and no hit is
+    about a question that is only a courtesy, unless the question is its key: a short text has a high cosine with any
+    other."""
+    asks_nothing = is_courtesy(question)
+
+    def weighed(hit: Hit) -> Hit:
+        nothing = asks_nothing and "key" not in hit.channels
+        return replace(hit, relevance=0.0) if nothing or (hit.message_id and is_courtesy(hit.content)) else hit
+
+    return [hit for hit in map(weighed, hits) if hit.relevance >= least]
 
 
 def probability(weights: Sequence[float], values: Sequence[float]) -> float:

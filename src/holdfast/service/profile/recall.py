@@ -55,6 +55,7 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
         order: SearchOrder = "relevance",
         **narrowed: Unpack[QueryScope],
     ) -> list[Hit]:
+        from holdfast.recall.ranking.relevance import relevant_hits
         from holdfast.recall.search import question_of
         from holdfast.recall.search_trace import trace_arguments
 
@@ -63,8 +64,8 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
         trace_arguments(narrowed, limit=limit, min_relevance=least or None, reference_date=reference_date, as_of=as_of)
         most, when = validate_limit(limit), self._context.when(reference_date, as_of)
         searcher, _ = await self._searcher(narrowed, when)
-        hits = await searcher.search(question_of(_validate_query(query), when.asked_at), most)
-        return _in_order([hit for hit in hits if hit.relevance >= least], order)
+        question = question_of(_validate_query(query), when.asked_at)
+        return _in_order(relevant_hits(question.text, await searcher.search(question, most), least), order)
 
     @traced
     async def recall(
@@ -165,6 +166,7 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
         from holdfast.recall.ended import with_ended_marks
         from holdfast.recall.hits import rolled_up_hits, verbatim_hits
         from holdfast.recall.parts import hits_of_parts
+        from holdfast.recall.ranking.relevance import relevant_hits
         from holdfast.recall.search import question_of
         from holdfast.recall.search_trace import trace_arguments, trace_context
 
@@ -173,7 +175,7 @@ class RecallVerbs(ProfileVerbs, ProfileRecall):
         searcher, _ = await self._searcher(narrowed, when)
         question = question_of(_validate_query(query), when.asked_at)
         found = await hits_of_parts(searcher, question, MAX_CONTEXT_HITS)
-        hits = [hit for hit in found if hit.relevance >= least]
+        hits = relevant_hits(question.text, found, least)
         worded = await with_ended_marks(searcher.store, await verbatim_hits(searcher.store, hits, question.text))
         worded = self._context.with_origins(await rolled_up_hits(searcher.store, worded) if summaries else worded)
         block = context_block(worded, tokens, asked_at=when.asked_at)

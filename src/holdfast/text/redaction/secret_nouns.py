@@ -116,6 +116,7 @@ BORDERLESS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Scripts that set no blank between words."""
 _WORDS = lazy_pattern(rf"[{BORDERLESS}]+|[^\s\d!-&(-,./:-@\[-`{{-~…。、，！？{BORDERLESS}]+")
 _ODD_WORD = lazy_pattern(r"\d{3}|\w-\d|\w[!@#$%^&*_+]\w|[a-z][A-Z]|[A-Z][a-z]+-[A-Z]|\d\W?[^\W\d_]|[^\W\d_]\d|\d[ -]\d")
+_DIGIT, _LETTER = lazy_pattern(r"\d"), lazy_pattern(r"[^\W\d_]")
 _MIXED_WORD = lazy_pattern(r"[^\W\d_]{4}\d\d|\d[^\W\d_]{2,}\d|[^\W\d_]{2}\d[^\W\d_]")
 _PASSWORD_SHAPE = lazy_pattern(
     r"(?<![\w./:@#-])(?=[^\s/:]{0,30}\d)(?=[^\s/:]{0,30}[^\W\d_])(?=[^\s/:]{0,30}[!@$%^&*+?~_.#-]\S)"
@@ -163,11 +164,19 @@ def may_tell_secret(text: str, low: str) -> bool:
     if len(sorts) > 1 or not sorts.isdisjoint(ALWAYS) or (len(nouns) > 1 and not sorts.isdisjoint(STRONG)):
         return True
     numbered = not text.isascii() or any(map(text.__contains__, "0123456789"))
-    if (not nouns and not numbered) or _ODD_WORD.search(text) is None:
+    mixed = numbered and _has_mixed_word(text)
+    if (not nouns and not mixed) or _ODD_WORD.search(text) is None:
         return False
     if any(_ODD_WORD.search(text, max(0, at - _BESIDE), at + _BESIDE) for at in _first_places(low, nouns)):
         return True
-    return numbered and (_MIXED_WORD.search(text) is not None or _PASSWORD_SHAPE.search(text) is not None)
+    return mixed and (_MIXED_WORD.search(text) is not None or _PASSWORD_SHAPE.search(text) is not None)
+
+
+def _has_mixed_word(text: str) -> bool:
+    """Whether a word has a digit and a letter: most texts have none, and this is far cheaper than the patterns that
+    need one."""
+    odd = [word for word in text.split() if not word.isalpha()]
+    return any(_DIGIT.search(word) is not None and _LETTER.search(word) is not None for word in odd)
 
 
 def _first_places(low: str, words: Iterable[str]) -> Iterator[int]:

@@ -73,7 +73,9 @@ _BARE_REMINDER = re.compile(
     r"(?:please |pls )?(?:remind|nudge|ping) me (?!to\b|about\b|on\b|that\b|every\b)|[A-Z][\w ]{2,30}: ", re.I
 )
 _IMPERSONAL_THEY = re.compile(
-    r"they (?:(?:have|just|finally|now) )?\w+(?:ed|ave|old|ent|ook|ut) (?:my|our|me|us)\b", re.I
+    r"they(?:'ve)? (?:(?:have|just|finally|now) )?\w+(?:ed|ave|old|ent|ook|ut) "
+    r"(?:my|our|me|us|the (?:rent|price|fee)s?)\b",
+    re.I,
 )
 """They who: the surgery, the landlord, the firm. What they did to the author stands alone."""
 _IT_PRONOUN = re.compile(r"\b(?:it|them|that)\b", re.I)

@@ -1,0 +1,70 @@
+"""What stays true of a memory of which a part has ended, as memories of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from holdfast.domain import identifiers
+from holdfast.domain.ports.storage import Store
+from holdfast.domain.types import Change, Memory, Test
+from holdfast.text import statement_parts
+from holdfast.text.faithfulness import is_proved
+from holdfast.text.statement_parts import Span
+
+
+def remaining_memories(
+    head: Memory, ended: Sequence[tuple[Span, ...]], texts: Mapping[str, str], now: datetime
+) -> list[Memory]:
+    """What stays true of a memory after some of its parts have ended, as new memories; none when no part stays true."""
+    if not all(ended):
+        return []
+    gone = [span for some in ended for span in some]
+    undated = not statement_parts.keeps_date(head.content, gone)
+    return [
+        replace(
+            head,
+            id=identifiers.memory_id(head.created_at, head.draft_id, content),
+            origin=None,
+            content=content,
+            summary=content[:80],
+            created_at=now,
+            updated_at=now,
+            key=None,
+            version=1,
+            occurred_at=None if undated else head.occurred_at,
+            occurred_until=None if undated else head.occurred_until,
+        )
+        for content in _remainders(head, gone, texts)
+    ]
+
+
+def _remainders(head: Memory, gone: Sequence[Span], texts: Mapping[str, str]) -> list[str]:
+    """What remains of a memory: one statement where its sources prove it, or else a quotation of each run of parts that
+    stay."""
+    cited = [texts[source] for source in head.sources if source in texts]
+    name = head.content.split(" said: ")[0]
+    author = name if " said: " in head.content else "The user"
+    content = statement_parts.without_parts(head.content, gone)
+    if content is not None and (not cited or is_proved(content, cited, [name])):
+        return [content]
+    runs = statement_parts.remaining_runs(head.content, gone) if cited else []
+    quoted = [f'{author} said: "{run}"' for run in runs if statement_parts.is_telling(run)]
+    return [each for each in quoted if is_proved(each, cited, [name])]
+
+
+async def without_known_remainders(store: Store, change: Change) -> Change:
+    """The change without remainders that a current memory says already."""
+    if not change.supersede:
+        return change
+    made = tuple(each.fingerprint for each in change.memories if each.key is None)
+    page = await store.scan(Test("fingerprint", "in", made), now=None, limit=10_000)
+    superseded = {each.old for each in change.supersede}
+    known = {each.fingerprint for each in page.items if each.key is None and each.ref not in superseded}
+    gone = {each.ref for each in change.memories if each.key is None and each.fingerprint in known}
+    return replace(
+        change,
+        memories=tuple(each for each in change.memories if each.ref not in gone),
+        parts=tuple(part for part in change.parts if part.item not in gone),
+    )

@@ -1,0 +1,92 @@
+"""Which known statements are read with a message, and which of them count as ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.ingest.reconcile.endings import (
+    MAX_CANDIDATES_READ,
+    NearStatement,
+    Telling,
+    ranked_candidates,
+    read_ended,
+)
+from holdfast.text.supersession import ComparedStatement, EndingCandidate, ReadEnding
+
+
+def statement(text: str, *, kind: str = "fact", key: str | None = None, of: int = 1) -> ComparedStatement:
+    return ComparedStatement(kind, text, f"s{of}", (f"m{of}",), key)
+
+
+def telling(text: str, *near: tuple[str, ComparedStatement, float], key: str | None = None) -> Telling:
+    return Telling(statement(text, key=key, of=2), [NearStatement(*each) for each in near])
+
+
+RENT = ("rent", statement("The user's rent is 900 euros."), 0.9)
+CHESS = ("chess", statement("The user plays chess."), 0.6)
+
+
+class Scripted:
+    """A reader that says of each statement what it was given, and keeps what it read."""
+
+    def __init__(self, odds: dict[str, ReadEnding]) -> None:
+        self.odds = odds
+        self.texts: list[str] = []
+
+    async def read_endings(self, text: str, before: str, candidates: Sequence[EndingCandidate]) -> list[ReadEnding]:
+        self.texts.append(text)
+        return [self.odds.get(each.known.text, ReadEnding(-5.0)) for each in candidates]
+
+
+def test_of_two_drafts_the_one_nearer_to_a_statement_ends_it() -> None:
+    tellings = [telling("The user plays tennis.", RENT), telling("The user's rent is now 950 euros.", RENT)]
+    assert [(each.id, each.draft) for each in ranked_candidates(tellings)] == [("rent", 1)]
+
+
+def test_nothing_is_read_where_nothing_is_likely() -> None:
+    assert ranked_candidates([telling("It rained all day in Oslo.", CHESS)]) == []
+
+
+def test_a_statement_under_another_key_is_no_candidate() -> None:
+    known = ("rent", statement("The user's rent is 900 euros.", key="rent"), 0.9)
+    assert ranked_candidates([telling("The user's rent is now 950 euros.", known, key="salary")]) == []
+
+
+def test_a_bounded_number_is_read() -> None:
+    near = [(f"r{n}", statement(f"The user's rent is {n} euros."), 0.9) for n in range(30)]
+    assert len(ranked_candidates([telling("The user's rent is now 950 euros.", *near)])) <= MAX_CANDIDATES_READ
+
+
+async def test_a_message_is_read_once_and_may_end_several_statements() -> None:
+    deposit = ("deposit", statement("The user's rent deposit is 900 euros."), 0.88)
+    told = [telling("The user's rent is now 950 euros.", RENT, deposit)]
+    candidates = ranked_candidates(told)
+    reader = Scripted({each.known.text: ReadEnding(5.0) for each in candidates})
+    ended = await read_ended("rent's now 950", "", told, candidates, ["" for _ in candidates], reader)
+    assert {each.id for each in ended} == {"rent", "deposit"}
+    assert reader.texts == ["rent's now 950"]
+
+
+async def test_what_the_reader_speaks_against_stays() -> None:
+    told = [telling("The user's rent is now 950 euros.", RENT)]
+    candidates = ranked_candidates(told)
+    assert await read_ended("rent's now 950", "", told, candidates, [""], Scripted({})) == []
+
+
+async def test_an_event_without_a_word_of_change_needs_more_to_end_a_fact() -> None:
+    civic = ("car", statement("The user drives a Civic."), 0.9)
+    fact = [telling("The user drives a Civic to work.", civic)]
+    event = [Telling(statement("The user had the Civic washed on Monday.", kind="event", of=2), fact[0].near)]
+    for told, ends in ((fact, True), (event, False)):
+        candidates = ranked_candidates(told)
+        reader = Scripted({"The user drives a Civic.": ReadEnding(1.2)})
+        assert bool(await read_ended("…", "", told, candidates, ["" for _ in candidates], reader)) == ends
+
+
+async def test_the_parts_that_ended_are_told() -> None:
+    text = "Shoes for Emre, size 33, velcro."
+    told = [telling("Emre's shoe size is now 35.", ("shoes", statement(text), 0.9))]
+    candidates = ranked_candidates(told)
+    reader = Scripted({text: ReadEnding(4.0, (-3.0, 3.0, -3.0))})
+    (ended,) = await read_ended("Emre takes 35 now", "", told, candidates, [text], reader)
+    assert [text[slice(*span)] for span in ended.parts] == ["size 33"]
