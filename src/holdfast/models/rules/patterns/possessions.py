@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from holdfast.models.rules.patterns.row import PROPER_NAME, fact_row
 from holdfast.models.rules.patterns.vocabulary import ATTRIBUTES, THINGS
+from holdfast.text.lexicon.calendar import A_FULL_MONTH
 from holdfast.text.lexicon.change import RESCHEDULING_VERBS
+
+_A_STATE = (
+    r"(?:at|out|off|back|away|under|behind|with|gone|broken|dead|stolen|lost)\b|"
+    rf"(?:in|on) (?!(?:the )?\d|{A_FULL_MONTH}\b)"
+)
+"""Where something is or what became of it, which is not what it is: "my car is in the garage", but "in May" of a
+birthday."""
 
 ROWS = (
     fact_row(
@@ -98,7 +106,7 @@ ROWS = (
     fact_row(
         "attribute",
         rf"(?:(?:my|our) (?:new |current )?|(?:the )?new )(?P<k>{ATTRIBUTES}) (?:is|are|'s)(?: now| currently| "
-        rf"actually| in)? (?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|\w+ing\b)(?P<v>[^,;]{{1,70}})",
+        rf"actually)? (?!not\b|that\b|to\b|really\b|very\b|too\b|so\b|\w+ing\b|{_A_STATE})(?P<v>[^,;]{{1,70}})",
         "{k}",
         0.85,
         "What is {s}'s {k}?|What {k} does {s} have?",

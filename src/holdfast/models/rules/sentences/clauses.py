@@ -108,7 +108,8 @@ _CLAUSE_BORDER = re.compile(
     r",\s+(?:and\s+)?(?=(?:work|live|moved|"
     r"have)\b)|\s+and\s+(?=(?:work|live|moved to|am|love|hate|drive|speak|study)\b)|,\s+(?:so\s+|"
     r"and\s+|but\s+)?(?=(?:what|"
-    r"where|how|can|could|do you|does|is there|are there|any|which|who|why|should|would)\b)|"
+    r"where|how|(?:can|could|does|should|would) (?:you|i|we|he|she|it|they|the|this|that|my|our|any\w*|some\w*)|do you|"
+    r"is there|are there|any|which|who|why)\b)|"
     r",?\s+(?:so|and|then)\s+(?=(?:from now on|always|never|please|kindly|do please|do not|don't)\b)|"
     r",\s+(?:and\s+)?(?=(?:the |our )?[\w-]+(?: [\w-]+)? (?:is|are|will be)\b)|\s+and\s+(?=[a-z][\w-]+ (?:is|was) )|"
     r",\s+(?=(?:page|call|ping|email|goal is|don't|dont)\b)",

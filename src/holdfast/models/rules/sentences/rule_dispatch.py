@@ -18,6 +18,7 @@ from holdfast.models.rules.findings.finding import (
 from holdfast.models.rules.findings.instructions import instruction_finding, system_instruction_finding, task_finding
 from holdfast.models.rules.findings.own_words import amount_findings, clause_findings, is_promise, sentence_findings
 from holdfast.models.rules.patterns.single_values import participation_topic
+from holdfast.models.rules.patterns.salience import has_subject_and_verb, points_back, specific_signs
 from holdfast.models.rules.patterns.standing_orders import order_in_question, standing_order
 from holdfast.models.rules.patterns.vocabulary import split_words
 from holdfast.models.rules.people.participants import Participants
@@ -110,15 +111,24 @@ def _rule_findings(sentence: str, participants: Participants, message: Message, 
         order = _conditional_order(sentence, participants.author)
         return [order] if order else []
     findings: list[RuleFinding] = []
+    unmatched: list[RuleFinding] = []
     for clause in whole[:8]:
-        findings += findings_in_clause(clause, participants, message, lower)
+        if matched := findings_in_clause(clause, participants, message, lower):
+            findings += matched
+        elif specific_signs(clause, False) or _stands_alone(clause):
+            unmatched += sentence_findings(clause, participants, windows(clause, message.said_at))
         participants.note_mentions(clause)
         participants.previous_sentence = (
             clause
             if len(clause.split()) > 3 or not participants.previous_sentence
             else f"{participants.previous_sentence} {clause}"[-300:]
         )
-    return without_shared_keys(findings)
+    return without_shared_keys(findings + unmatched) if findings else []
+
+
+def _stands_alone(clause: str) -> bool:
+    """Whether the clause has a subject of its own, which it names: not "she did"."""
+    return has_subject_and_verb(clause) and not points_back(clause)
 
 
 def _with_reason(
@@ -210,8 +220,7 @@ def _findings_in_clause(
     events = event_findings(clause, participants, dates) if is_relevant else []
     if not facts and not events:
         statements = clause_findings(clause, participants, dates, participants.previous_sentence)
-        is_event = any(f.kind == "event" for f in statements)
-        return statements + introduction_findings(clause, participants.author) if is_event else statements
+        return statements + introduction_findings(clause, participants.author)
     if events and not facts:
         if is_promise(clause):
             return [replace(e, kind="task", rule="told-task") for e in events]
