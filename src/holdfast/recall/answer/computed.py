@@ -22,10 +22,12 @@ from holdfast.text.dates import (
     windows,
     written_date,
 )
+from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY
 from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 
 _NUMBER = re.compile(rf"\b(?:\d[\d,.]*|{A_COMMON_NUMBER})\b", re.I)
 _BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
+_HABIT = re.compile(rf"\b(?:{A_FULL_WEEKDAY}s|every|each)\b", re.I)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)", re.I)
 
 
@@ -81,12 +83,14 @@ def _count(spans: Sequence[FoundSpan]) -> str:
 
 
 def time_of(span: FoundSpan) -> Window | None:
-    """The time that the words state, in the tense of their sentence; else the one that the rest of it states."""
+    """The time that the words state, in the tense of their sentence; else the one that the rest of it states. A habit
+    ("on Wednesdays") has none."""
     first, _ = sentence_span(span.hit.content, span.start, span.stop)
     start, stop = span.start - first, span.stop - first
     found = windows(span.hit.content[first : first + len(span.sentence) + 1], span.at)
     inside = [each for each in found if each.span[0] < stop and each.span[1] > start]
-    return meant_window(inside, bounded=False) or meant_window(found, bounded=False)
+    stated = meant_window(inside, bounded=False)
+    return stated if stated or _HABIT.search(span.text) else meant_window(found, bounded=False)
 
 
 def known_day(span: FoundSpan, drawn: Sequence[Memory]) -> str:

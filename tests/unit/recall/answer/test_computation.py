@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast import Holdfast, Profile
+from holdfast.domain.results import Hit
+from holdfast.recall.answer.computed import FoundSpan, time_of
 from holdfast.recall.answer.statements import duration_between
 from holdfast.recall.question.computation import computation_in
 from holdfast.text.similarity import same_meaning
@@ -162,3 +164,10 @@ def test_a_changed_number_supersedes_and_another_things_number_does_not(
         assert not any("890" in content for content in current)
         head = next(known for known in profile.list() if "940" in known.content)
         assert ["890" in version.content for version in profile.history(head.id)] == [False, True]
+
+
+def test_a_habit_has_no_day() -> None:
+    said = "deploys are on Wednesdays from now on, Tuesday clashed with planning"
+    at, start = datetime(2026, 6, 1, tzinfo=UTC), said.index("Wednesdays")
+    hit = Hit("m", "message", said, said, 1.0, {}, "s", at)
+    assert time_of(FoundSpan(hit, at, start, start + len("Wednesdays"))) is None

@@ -130,6 +130,11 @@ def introduction_findings(clause: str, author: Subject) -> list[RuleFinding]:
     return [RuleFinding("fact", "introduced", author, content, 0.8, f"{topic_key(relation)}-{topic_key(name)}", "")]
 
 
+def is_only_introduction(clause: str) -> bool:
+    """Whether the clause only names a relation: "my wife Carla"."""
+    return _INTRODUCTION.fullmatch(clause.strip(" ,")) is not None
+
+
 def _with_owner(finding: RuleFinding, clause: str, author: Subject, dates: list[Window]) -> RuleFinding:
     content = re.sub(r"^(?:my|our)\b", author.owner, clause, flags=re.I)
     return replace(finding, content=as_sentence(with_absolute_dates(third_person_text(content), dates)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from holdfast.domain.types import Message
 from holdfast.models.rules.findings.changes import without_shared_keys
 from holdfast.models.rules.findings.events import event_findings, is_proposal
-from holdfast.models.rules.findings.facts import fact_findings, introduction_findings
+from holdfast.models.rules.findings.facts import fact_findings, introduction_findings, is_only_introduction
 from holdfast.models.rules.findings.finding import (
     TOPICLESS_RULES,
     RuleFinding,
@@ -17,8 +17,8 @@ from holdfast.models.rules.findings.finding import (
 )
 from holdfast.models.rules.findings.instructions import instruction_finding, system_instruction_finding, task_finding
 from holdfast.models.rules.findings.own_words import amount_findings, clause_findings, is_promise, sentence_findings
-from holdfast.models.rules.patterns.single_values import participation_topic
 from holdfast.models.rules.patterns.salience import has_subject_and_verb, points_back, specific_signs
+from holdfast.models.rules.patterns.single_values import participation_topic
 from holdfast.models.rules.patterns.standing_orders import order_in_question, standing_order
 from holdfast.models.rules.patterns.vocabulary import split_words
 from holdfast.models.rules.people.participants import Participants
@@ -220,7 +220,8 @@ def _findings_in_clause(
     events = event_findings(clause, participants, dates) if is_relevant else []
     if not facts and not events:
         statements = clause_findings(clause, participants, dates, participants.previous_sentence)
-        return statements + introduction_findings(clause, participants.author)
+        introduced = introduction_findings(clause, participants.author)
+        return introduced if is_only_introduction(clause) else statements + introduced
     if events and not facts:
         if is_promise(clause):
             return [replace(e, kind="task", rule="told-task") for e in events]

@@ -144,3 +144,35 @@ def test_a_key_names_what_it_is_about(text: str, key: str | None) -> None:
         r"(?:^|-)(?:always|never|not|now|recently|though|really|again)(?:-|$)|-(?:in|on|at|a|an|the|of|to)$"
     )
     assert not [each for each in keys if each and odd.search(each.split(".")[-1])]
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("Zosia switched to backstroke, new coach is a lady named Fleur", "Zosia switched to backstroke."),
+        ("The plumber, Hakan, can come on Friday between 8 and 10", "Hakan, can come on Friday"),
+        ("my boyfriend Jules cooks, I do the dishes", "The user's boyfriend is called Jules."),
+        ("my wife Carla and I have three kids", "The user's wife is called Carla."),
+    ],
+)
+def test_a_clause_beside_another_is_kept(text: str, content: str) -> None:
+    assert any(content in each for each in contents(text))
+
+
+def test_a_clause_that_only_names_a_relation_is_kept_once() -> None:
+    assert not any('"my wife Carla"' in each for each in contents("my wife Carla and I have three kids"))
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("my car is in the garage until Thursday", None),
+        ("my laptop is out of warranty", None),
+        ("my car is a red Skoda", "car"),
+        ("my birthday is in May", "birthday"),
+    ],
+)
+def test_where_something_is_does_not_replace_what_it_is(text: str, key: str | None) -> None:
+    [draft] = drafts_from(text)
+    assert draft.key == key
+    assert " is " in draft.content and text.split(" is ")[1].split()[0] in draft.content.split()
