@@ -17,8 +17,7 @@ MAX_CACHED_OCCURRENCES = 1_000_000
 """How many occurrences of words a cache holds before they are dropped: 6 MB. Chosen by hand: the words of 400 questions
 about 100,000 messages fit."""
 MAX_CACHED_WORDS = 2_000
-"""How many words a cache knows before they are dropped. After a change they are looked for in new parts. Chosen by
-hand; not measured."""
+"""How many words a cache knows before they are dropped: 0.2 MB. Chosen by hand; not measured."""
 _OCCURRENCE = np.dtype([("part", ">i8"), ("times", ">i4")])
 
 
@@ -83,7 +82,8 @@ class WordPostings:
         """Add the words of new parts, read by NEW_POSTINGS."""
         new: dict[str, list[tuple[int, int]]] = {}
         for word, part, times in found:
-            new.setdefault(word, []).append((part, times))
+            if word in self.frequency:
+                new.setdefault(word, []).append((part, times))
         for word, pairs in new.items():
             self.frequency[word] += len(pairs)
             known = self._postings.get(word)

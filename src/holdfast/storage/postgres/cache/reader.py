@@ -222,7 +222,7 @@ class CachedProfile:
         if not len(cache):
             each = (statements.PARTS, statements.ALL_MESSAGES, statements.ALL_MEMORIES)
             return [(statement, bound) for statement in each]
-        bare, known = cache.without_vector(), list(cache.words.frequency)
+        bare = cache.without_vector()
         ended = statements.ALL_ENDED_PARTS
         if not cache.large:
             ended, bound["memories"] = statements.ENDED_PARTS, cache.live_memories()
@@ -231,7 +231,7 @@ class CachedProfile:
             (statements.ITEMS_OF_NEW_PARTS, bound),
             (statements.VECTORS, bound | {"parts": bare}) if bare else NO_ROWS,
             (ended, bound),
-            (statements.NEW_POSTINGS, bound | {"known": known}) if known else NO_ROWS,
+            (statements.NEW_POSTINGS, bound) if cache.words.frequency else NO_ROWS,
         ]
 
     def _add(self, cache: ProfileCache, found: Sequence[list[Row]]) -> None:
