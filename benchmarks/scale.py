@@ -342,7 +342,7 @@ async def measure_giant(count: int, times: int) -> list[str]:
             await build_index(vault)
         await pair.sides["PostgreSQL"].profile("bench", "p0").search(QUESTIONS[0])
         for profile in [*vault._names]:
-            await vault._blocks.loaded(profile)
+            await vault._loader.loaded(profile)
         rows = await pair.compare_uses(1, times)
     return [*HEAD, *rows, *await plain_sql(dsn, times), "", *filling]
 

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -19,11 +20,9 @@ from holdfast import AsyncHoldfast
 from holdfast.domain.ports.search import Probe
 from holdfast.domain.timestamps import now
 from holdfast.domain.types import Change, Draft, Memory, Message, Supersede
-from holdfast.storage.postgres import search as database_search
-from holdfast.storage.postgres.cache import profile as profile_cache
-from holdfast.storage.postgres.cache import vectors as vector_cache
-from holdfast.storage.postgres.cache.profile import ProfileCaches
-from holdfast.storage.postgres.cache.vectors import VectorBlock
+from holdfast.storage.postgres.cache import loading, postings, profile, profiles
+from holdfast.storage.postgres.cache.profile import ProfileCache
+from holdfast.storage.postgres.cache.profiles import ProfileCaches
 from holdfast.storage.postgres.schema import ROLE
 from holdfast.storage.postgres.store import PostgresStore
 from holdfast.storage.postgres.vault import PostgresVault
@@ -72,16 +71,16 @@ def sequence(db: psycopg.Connection[Any], store: PostgresStore) -> tuple[int, in
     return int(found[0]), int(found[1])
 
 
-@pytest.mark.parametrize("held", ["whole profiles", "vectors", "vectors, too few for memories"])
+@pytest.mark.parametrize("held", ["whole profiles", "large profiles"])
 async def test_a_cache_proposes_what_the_database_proposes_after_any_change(
     dsn: str, held: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One process writes at random; another one, which caches, and a third one, which does not, propose the same."""
     if held != "whole profiles":  # as of a large profile
-        monkeypatch.setattr(profile_cache, "MAX_CACHED_PARTS", 0)
-        monkeypatch.setattr(vector_cache, "MIN_RELOAD_SECONDS", 0)
-        monkeypatch.setattr(vector_cache, "LOADED_AT_ONCE", 3)
-        monkeypatch.setattr(database_search, "MAX_NEAR_MEMORIES", 400 if held == "vectors" else 4)
+        monkeypatch.setattr(profiles, "MAX_CACHED_PARTS", 0)
+        monkeypatch.setattr(loading, "MIN_RELOAD_SECONDS", 0)
+        monkeypatch.setattr(loading, "LOADED_AT_ONCE", 3)
+        monkeypatch.setattr(profile, "MAX_CACHED_CANDIDATES", 4)
     dice = random.Random(7)
     said: list[Message] = []
     known: list[Memory] = []
@@ -108,9 +107,11 @@ async def test_a_cache_proposes_what_the_database_proposes_after_any_change(
                 case 5 if said:
                     await writer.apply(Change(forget=(said.pop(dice.randrange(len(said))).id,)))
             assert await proposed(cached) == await proposed(uncached), step
-            await vault._blocks.loaded(cached.profile)
+            await vault._loader.loaded(cached.profile)
         assert len(vault._caches) == 1
-        assert (vault._caches.find(cached.profile) is None) == (held != "whole profiles")
+        cache = vault._caches.find(cached.profile)
+        assert cache is not None
+        assert cache.large == (held != "whole profiles")
         assert len(other._caches) == 0
         assert len(said) > 3
         assert len(known) > 3
@@ -132,25 +133,32 @@ async def test_a_search_sees_what_another_process_wrote_and_forgot_just_now(dsn:
             assert kept.content not in [hit.content for hit in await reader.search("When does the tram leave?")]
 
 
-async def test_vectors_in_memory_are_compared_in_place_of_the_databases(
+def count_compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """From now on, how many vectors each search of a large profile compares in memory."""
+    compared: list[int] = []
+    cosines = ProfileCache.cosines
+
+    def count_rows(cache: ProfileCache, vector: Any) -> Any:
+        if cache.large:
+            compared.append(len(cache))
+        return cosines(cache, vector)
+
+    monkeypatch.setattr(ProfileCache, "cosines", count_rows)
+    return compared
+
+
+async def test_a_large_profile_is_searched_in_memory_in_place_of_the_database(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After another process wrote, gave a message its vector, and forgot one."""
-    monkeypatch.setattr(profile_cache, "MAX_CACHED_PARTS", 3)
-    compared: list[int] = []
-    nearest = VectorBlock.nearest
-
-    def count_rows(block: VectorBlock, *args: Any) -> Any:
-        compared.append(len(block))
-        return nearest(block, *args)
-
-    monkeypatch.setattr(VectorBlock, "nearest", count_rows)
+    monkeypatch.setattr(profiles, "MAX_CACHED_PARTS", 3)
+    compared = count_compared(monkeypatch)
     async with open_store(dsn) as (_, writer), open_store(dsn) as (vault, reader):
         said = [message(f"tea {n}", session=f"s{n}") for n in range(5)]
         await writer.apply(written(*said, vectors=tuple(unit(each.id, n) for n, each in enumerate(said[:4]))))
         for _ in range(2):
             await proposed(reader)
-            await vault._blocks.loaded(reader.profile)
+            await vault._loader.loaded(reader.profile)
         assert compared == [5], "the first search did not wait for them"
         late = message("tea, the last", session="late")
         await writer.apply(written(late, vectors=(unit(said[4].id, 1), unit(late.id, 1))))
@@ -161,7 +169,66 @@ async def test_vectors_in_memory_are_compared_in_place_of_the_databases(
         assert compared == [5, 6]
         await writer.apply(Change(forget=(late.id,)))
         assert late.id not in {item.id for item in (await reader.propose(PROBE)).items}
-        assert compared == [5, 6], "a rewritten profile is compared by the database until its vectors are loaded again"
+        assert compared == [5, 6], "a rewritten profile is searched by the database until it is loaded again"
+
+
+async def test_a_large_profile_that_is_rewritten_while_it_is_loaded_is_not_held(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the keys and sessions of what is forgotten would stay in the memory of a server that nobody asks."""
+    monkeypatch.setattr(profiles, "MAX_CACHED_PARTS", 3)
+    async with open_store(dsn) as (_, writer), open_store(dsn) as (vault, reader):
+        said = [message(f"tea {n}", session=f"s{n}") for n in range(5)]
+        await writer.apply(written(*said))
+        fill = loading._fill
+
+        async def forget_meanwhile(*args: Any) -> None:
+            await fill(*args)
+            await writer.apply(Change(forget=(said[0].id,)))
+            await until(lambda: vault._caches.find(reader.profile) is None)
+
+        monkeypatch.setattr(loading, "_fill", forget_meanwhile)
+        await proposed(reader)
+        await vault._loader.loaded(reader.profile)
+        assert len(vault._caches) == 0
+
+
+async def test_a_large_profile_that_is_rewritten_while_vectors_are_read_is_searched_by_the_database(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profiles, "MAX_CACHED_PARTS", 3)
+    compared = count_compared(monkeypatch)
+    async with open_store(dsn) as (_, writer), open_store(dsn) as (vault, reader):
+        said = [message(f"tea {n}", session=f"s{n}") for n in range(5)]
+        await writer.apply(written(*said, vectors=tuple(unit(each.id, n) for n, each in enumerate(said))))
+        await proposed(reader)
+        await vault._loader.loaded(reader.profile)
+        load = reader._cached._compare_exactly
+
+        async def forget_before(*args: Any) -> bool:
+            await writer.apply(Change(forget=(said[0].id,)))
+            return await load(*args)
+
+        monkeypatch.setattr(reader._cached, "_compare_exactly", forget_before)
+        assert {item.id for item in (await reader.propose(PROBE)).items} == {each.id for each in said[1:]}
+        assert compared == [5]
+
+
+@pytest.mark.parametrize("large", [False, True])
+async def test_words_that_a_search_read_are_found_in_what_is_written_later(
+    dsn: str, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the profile was empty at first, and where more words are known than a cache keeps."""
+    monkeypatch.setattr(profiles, "MAX_CACHED_PARTS", 1 if large else 100)
+    monkeypatch.setattr(postings, "MAX_CACHED_OCCURRENCES", 3)
+    async with open_store(dsn) as (_, writer), open_store(dsn) as (vault, reader):
+        assert await proposed(reader) == []
+        for n in range(1, 8):
+            await writer.apply(written(message(f"tea in the garden {n}", session=f"s{n}")))
+            for probe in (replace(PROBE, words=("harbour",)), replace(PROBE, words=("garden",)), PROBE):
+                found = await reader.propose(probe)
+                await vault._loader.loaded(reader.profile)
+            assert (len(found.items), found.frequency[WORDS.index("garden")]) == (n, n)
 
 
 async def test_a_first_search_takes_two_messages_to_the_database(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,7 +454,7 @@ async def test_profiles_are_held_up_to_a_number_of_bytes(dsn: str) -> None:
             await store.apply(written(*(message(f"tea {n} in the garden") for n in range(20))))
         await proposed(stores[0])
         one = first._caches.bytes
-        assert one > 20 * profile_cache.PART_BYTES
+        assert one > 20 * profile.PART_BYTES
     async with open_store(dsn, cache_bytes=3 * one + one // 2) as (vault, _):
         stores = [await vault.open("app", f"user {n}", create=False) for n in range(6)]
         for store in stores:
@@ -403,11 +470,11 @@ async def test_profiles_are_held_up_to_a_number_of_bytes(dsn: str) -> None:
         assert not vault._caches.may_hold(store.profile, 20), "it is not read again only to be dropped"
 
 
-async def test_a_profile_of_too_many_parts_is_searched_in_the_database(
+async def test_a_profile_that_is_too_large_is_searched_in_the_database(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profile_cache, "MAX_CACHED_PARTS", 5)
-    async with open_store(dsn) as (vault, store):
+    monkeypatch.setattr(profiles, "MAX_CACHED_PARTS", 5)
+    async with open_store(dsn, cache_bytes=10**6) as (vault, store):
         for n in range(7):
             await store.apply(written(message(f"tea {n}")))
             assert len(await proposed(store)) == n + 1

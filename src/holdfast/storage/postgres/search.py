@@ -13,7 +13,6 @@ from holdfast.domain.ports.search import MAX_AGENTS, Candidate, Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats
 from holdfast.domain.vectors import best_rows, matrix_product, vector_of_bytes
-from holdfast.storage.postgres.cache.vectors import VectorBlock
 from holdfast.storage.postgres.connections import NO_ROWS, BoundStatement, Db, Row, query, run_pipeline
 from holdfast.storage.postgres.encryption import ProfileCipher
 from holdfast.storage.postgres.vectors import BEGIN_INDEX_SCAN, END_INDEX_SCAN, distance_ordering
@@ -24,9 +23,6 @@ from holdfast.text.tokens import bm25_weights, selective_words
 EXTRA_CANDIDATES = 40
 """How many more than wanted are read by the database's own distance, since half precision may misorder a few. Chosen
 by hand; not measured."""
-MAX_NEAR_MEMORIES = 400
-"""How many memories are taken by the vectors in memory, among them superseded ones. Where too few of them are current,
-the database compares all. Chosen by hand; not measured."""
 MAX_TIME_CANDIDATES = 5_000
 """How many parts of a time window are considered. Chosen by hand; not measured."""
 
@@ -43,7 +39,6 @@ SELECT part.n FROM (
 ) AS told, LATERAL (SELECT n FROM part WHERE profile = %(p)s AND item = told.n OFFSET 0) AS part
 ORDER BY told.at DESC, part.n DESC LIMIT %(limit)s
 """
-_VECTORS = "SELECT n, data FROM part WHERE profile = %(p)s AND n = ANY(%(parts)s::bigint[])"
 _NEIGHBOURS = """
 SELECT DISTINCT beside.n FROM unnest(%(parts)s::bigint[]) AS wanted (n),
   LATERAL (SELECT item FROM part WHERE profile = %(p)s AND n = wanted.n OFFSET 0) AS part,
@@ -110,10 +105,6 @@ class PostgresSearch:
     cipher: ProfileCipher
     indexed: bool = False
     """Whether the profile's vectors are searched through its HNSW index."""
-    block: VectorBlock | None = None
-    """The vectors of its messages in memory, if they are."""
-    near_memories: list[Row] | None = None
-    """The nearest parts of memories by the vectors in memory, where these were enough."""
     channels: dict[int, dict[str, int]] = field(default_factory=dict)
     """Part → channel → rank."""
     conditions: dict[str, Sql] = field(default_factory=dict)
@@ -123,12 +114,11 @@ class PostgresSearch:
         """Run the search in a few round trips: find by each channel, filter, and load the details."""
         for table in ("message", "memory"):
             self.conditions[table] = await exact_condition(self.db, self.profile, self.cipher, self.probe.where, table)
-        near = await self._find_messages_near()
-        first = () if near else (self._distance_statement(False),)
+        near = [await self._find_by_index()] if self.indexed else []
         *more, memories, counted, words, keyed, timely = await run_pipeline(
             self.db,
-            *first,
-            NO_ROWS if self.near_memories is not None else self._distance_statement(True),
+            *(() if near else (self._distance_statement(False),)),
+            self._distance_statement(True),
             self._count_statement(),
             self._frequency_statement(),
             self._key_statement(),
@@ -144,7 +134,7 @@ class PostgresSearch:
         for memory, found_by_words in (await self._find_by_words(statistics)).items():
             self._add_ranks("words" if memory else "messages", found_by_words)
         self._rank_by_distance(False, messages)
-        self._rank_by_distance(True, memories if self.near_memories is None else self.near_memories)
+        self._rank_by_distance(True, memories)
         self._add_ranks("key", [part for part in by_key if part in allowed])
         self._add_ranks("time", [part for part in by_time if part in allowed][: self.probe.limit])
         leading = [part for part, ranks in self.channels.items() if min(ranks.values()) <= self.probe.with_neighbours]
@@ -210,30 +200,6 @@ class PostgresSearch:
             f"(SELECT n, item FROM part WHERE profile = %s AND n = best.part AND {self._live} OFFSET 0) AS part "
             f"{join} ORDER BY best.score DESC, part.n",
             (max(statistics.mean, 1.0), marks, weights, self.profile, memory, limit, self.profile, *bound),
-        )
-
-    async def _find_messages_near(self) -> list[list[Row]]:
-        """The nearest parts of messages by the vectors in memory, or by the index; none where the distances of all are
-        to be compared. Those of memories by the vectors in memory are kept in `near_memories`."""
-        if self.block is not None and self.probe.vector is not None and await self.block.update(self.db):
-            most = self._wanted(False) + EXTRA_CANDIDATES
-            messages, memories = self.block.nearest(self.probe.vector, most, MAX_NEAR_MEMORIES)
-            statement, bound = self._visible_statement(memories)
-            found, visible = await run_pipeline(
-                self.db, (_VECTORS, {"p": self.profile, "parts": messages}), (statement, bound)
-            )
-            if len(memories) < MAX_NEAR_MEMORIES or len(visible) >= self._wanted(True) + EXTRA_CANDIDATES:
-                self.near_memories = visible
-            return [found]
-        return [await self._find_by_index()] if self.indexed else []
-
-    def _visible_statement(self, parts: list[int]) -> BoundStatement:
-        """A statement for those of these parts of memories that may be found, with their vectors."""
-        join, bound = self._visibility_join(True)
-        return (
-            f"SELECT part.n, part.data FROM part {join} "
-            f"WHERE part.profile = %s AND part.n = ANY(%s::bigint[]) AND {self._live}",
-            (*bound, self.profile, parts),
         )
 
     async def _find_by_index(self) -> list[Row]:

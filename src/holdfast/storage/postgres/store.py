@@ -17,9 +17,10 @@ from holdfast.storage.dry_run import DryRunRollback
 from holdfast.storage.facets import TAGS, count_rows
 from holdfast.storage.postgres import rows
 from holdfast.storage.postgres.apply import PostgresChangeWriter
-from holdfast.storage.postgres.cache.profile import NumberedRow, ProfileCaches, StoredItem
+from holdfast.storage.postgres.cache.loading import LargeProfileLoader
+from holdfast.storage.postgres.cache.profile import NumberedRow, StoredItem
+from holdfast.storage.postgres.cache.profiles import ProfileCaches
 from holdfast.storage.postgres.cache.reader import CachedProfile
-from holdfast.storage.postgres.cache.vectors import VectorBlocks
 from holdfast.storage.postgres.connections import NO_ROWS, BoundStatement, Database, Db, Row, query, run_pipeline
 from holdfast.storage.postgres.documents import PostgresDocumentStore
 from holdfast.storage.postgres.encryption import ENCRYPTED_MEMORY_COLUMNS, ENCRYPTED_MESSAGE_COLUMNS, ProfileCipher
@@ -37,11 +38,15 @@ FIRST_POSITION = 1
 
 class PostgresStore:
     def __init__(
-        self, database: Database, profile: int, cipher: ProfileCipher, caches: ProfileCaches, blocks: VectorBlocks
+        self,
+        database: Database,
+        profile: int,
+        cipher: ProfileCipher,
+        caches: ProfileCaches,
+        loader: LargeProfileLoader,
     ) -> None:
         self._database = database
-        self._blocks = blocks
-        self._cached = CachedProfile(database, profile, cipher, caches)
+        self._cached = CachedProfile(database, profile, cipher, caches, loader)
         self.profile = profile
         self._cipher = cipher
         self._parts = 0
@@ -209,10 +214,9 @@ class PostgresStore:
         found = await self._cached.propose(probe)
         if found is not None:
             return found
-        parts = max(self._parts, self._cached.parts)
-        indexed, block = parts >= MIN_INDEXED_PARTS, self._blocks.find(self.profile, parts, probe)
+        indexed = max(self._parts, self._cached.parts) >= MIN_INDEXED_PARTS
         found = await self._database.read(
-            self.profile, lambda db: PostgresSearch(db, self.profile, probe, self._cipher, indexed, block).run()
+            self.profile, lambda db: PostgresSearch(db, self.profile, probe, self._cipher, indexed).run()
         )
         self._parts = found.parts
         return found

@@ -13,8 +13,8 @@ from holdfast.domain.timestamps import from_micros, now, to_micros
 from holdfast.domain.types import Json
 from holdfast.storage.keyring import load_master_key
 from holdfast.storage.postgres import vectors
-from holdfast.storage.postgres.cache.profile import DEFAULT_CACHE_BYTES, ProfileCaches
-from holdfast.storage.postgres.cache.vectors import VectorBlocks
+from holdfast.storage.postgres.cache.loading import LargeProfileLoader
+from holdfast.storage.postgres.cache.profiles import DEFAULT_CACHE_BYTES, ProfileCaches
 from holdfast.storage.postgres.connections import Database, Db, Row, query
 from holdfast.storage.postgres.credentials import NOTIFY_CATALOGUE, PostgresCredentials, delete_credentials
 from holdfast.storage.postgres.encryption import MasterKey, ProfileCipher
@@ -76,7 +76,7 @@ class PostgresVault:
         self._master: MasterKey | None = None
         self._stores: dict[tuple[str, str], PostgresStore] = {}
         self._caches = ProfileCaches(cache_bytes)
-        self._blocks = VectorBlocks(self._database, self._caches)
+        self._loader = LargeProfileLoader(self._database, self._caches)
         self._database.on_away = self._caches.clear
         self._names: dict[int, tuple[str, str]] = {}
         self._awaited: set[tuple[str, str]] = set()
@@ -157,7 +157,7 @@ class PostgresVault:
             for (schema,) in await self._read(_FIND_PARTITION_SCHEMA, number):
                 self._database.set_schema(number, schema)
             self._stores[who] = PostgresStore(
-                self._database, number, await self._cipher(key), self._caches, self._blocks
+                self._database, number, await self._cipher(key), self._caches, self._loader
             )
             self._names[number] = who
             self._awaited.discard(who)
@@ -211,7 +211,7 @@ class PostgresVault:
     async def close(self) -> None:
         await self._listener.stop()
         await self._indexes.stop()
-        await self._blocks.stop()
+        await self._loader.stop()
         if self._database.opened:
             await self._processes.leave()
         await self._database.close()
