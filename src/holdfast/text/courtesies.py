@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from holdfast.text.cache import cached_by_text
+
 MAX_COURTESY_CHARS = 80
 """A longer text is taken for more than a courtesy. Chosen by hand: it also bounds the work of the pattern."""
 _PRAISE = (
@@ -59,6 +61,7 @@ _NAMES = r"(?:,? (?-i:[A-ZÀ-ÖØ-Þ])[\w'’-]*){0,2}"
 _GAP = r"(?:[\s,;:.!?…)(-]+|$)"
 
 
+@cached_by_text
 def is_courtesy(text: str) -> bool:
     """Whether a text says nothing to remember."""
     if len(text) > MAX_COURTESY_CHARS:

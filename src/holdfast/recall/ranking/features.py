@@ -31,12 +31,13 @@ def feature_columns(question: Question, proposals: Proposals) -> dict[str, Colum
     items = proposals.columns()
     count = len(proposals.items)
     named = _named_speakers(question, items)
-    lexical = _lexical(question, proposals, {items.speakers[n] for n in named})
+    parts = _PartsOfItems(proposals)
+    lexical = _lexical(question, proposals, parts, {items.speakers[n] for n in named})
     words, other_words = lexical["words"], lexical["other_words"]
-    cosine = _best_part(proposals, np.where(np.isnan(proposals.cosine), -1.0, proposals.cosine), -1.0)
+    cosine = parts.best(np.where(np.isnan(proposals.cosine), -1.0, proposals.cosine), -1.0)
     known = cosine > -1.0
     gap = _distance(cosine, known)
-    near = _maxsim(question, proposals)
+    near = parts.best(_maxsim(question, proposals))
     near_top = _relative(near)
     spoken = _speaker_column(items, named)
     asks = items.asks.astype(float)
@@ -98,7 +99,7 @@ def _median(column: Column) -> float:
     return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
-def _lexical(question: Question, proposals: Proposals, named: set[str]) -> dict[str, Column]:
+def _lexical(question: Question, proposals: Proposals, parts: _PartsOfItems, named: set[str]) -> dict[str, Column]:
     """BM25, and the share of the question's word weight that is found, both with and without speakers' names."""
     weight = tokens.bm25(
         proposals.counts, proposals.length, proposals.frequency, proposals.parts, proposals.mean_length
@@ -107,15 +108,15 @@ def _lexical(question: Question, proposals: Proposals, named: set[str]) -> dict[
     others = np.array([word not in name_words for word in question.words], bool)
     idf = word_rarity(proposals)
     found = (proposals.counts > 0) * idf
-    words = _relative(_best_part(proposals, weight.sum(1)))
-    coverage = _best_part(proposals, found.sum(1)) / max(float(idf.sum()), 1e-9)
+    words = _relative(parts.best(weight.sum(1)))
+    coverage = parts.best(found.sum(1)) / max(float(idf.sum()), 1e-9)
     if others.all():
         return {"words": words, "other_words": words, "coverage": coverage, "other_coverage": coverage}
     return {
         "words": words,
-        "other_words": _relative(_best_part(proposals, weight[:, others].sum(1))),
+        "other_words": _relative(parts.best(weight[:, others].sum(1))),
         "coverage": coverage,
-        "other_coverage": _best_part(proposals, found[:, others].sum(1)) / max(float(idf[others].sum()), 1e-9),
+        "other_coverage": parts.best(found[:, others].sum(1)) / max(float(idf[others].sum()), 1e-9),
     }
 
 
@@ -125,9 +126,10 @@ def word_rarity(proposals: Proposals) -> Column:
 
 
 def _maxsim(question: Question, proposals: Proposals) -> Column:
+    """How near the tokens of each part come to the question's words."""
     weights = dict(zip(question.words, word_rarity(proposals).tolist(), strict=True))
     pairs = [(word, weights.get(stem, 1.0)) for word, stem in question.plain]
-    return _best_part(proposals, maxsim(pairs, proposals.tokens))
+    return maxsim(pairs, proposals.tokens)
 
 
 def _named_speakers(question: Question, items: CandidateColumns) -> list[int]:
@@ -182,11 +184,23 @@ def _neighbours(items: CandidateColumns) -> tuple[Ints, Ints]:
     return before, after
 
 
-def _best_part(proposals: Proposals, of_part: Column, least: float = 0.0) -> Column:
-    """The best value among each item's parts."""
-    best = np.full(len(proposals.items), least)
-    np.maximum.at(best, proposals.of, of_part)
-    return best
+class _PartsOfItems:
+    """Which parts belong to which item."""
+
+    def __init__(self, proposals: Proposals) -> None:
+        self._of, self._count = proposals.of, len(proposals.items)
+        step = self._of[1:] - self._of[:-1]
+        starts = np.append(0, np.flatnonzero(step) + 1) if len(self._of) else self._of
+        self._starts = starts if len(starts) == self._count and (step >= 0).all() else None
+        """Where the parts of each item begin, if they come in the order of their items."""
+
+    def best(self, of_part: Column, least: float = 0.0) -> Column:
+        """The best value among each item's parts."""
+        if self._starts is not None and self._count:  # a fifth of the time that `at` takes
+            return np.maximum(np.maximum.reduceat(of_part, self._starts), least)
+        best = np.full(self._count, least)
+        np.maximum.at(best, self._of, of_part)
+        return best
 
 
 def _reciprocal_rank(column: Column) -> Column:
