@@ -24,6 +24,8 @@ class ItemCache:
         """Reference, as it was asked for → item."""
         self.resting: dict[str, list[tuple[int, MemoryMaker]]] = {}
         """Message → the memories that rest on it, each with its row number."""
+        self.histories: dict[str, list[MemoryMaker]] = {}
+        """Reference → the versions of the memory."""
 
     def add_items(self, found: Mapping[str, ItemMaker]) -> None:
         if len(self.items) + len(found) > MAX_CACHED_ITEMS:
@@ -36,3 +38,8 @@ class ItemCache:
             self.resting.clear()
         if len(found) <= MAX_CACHED_ITEMS:
             self.resting |= found
+
+    def add_history(self, id: str, found: list[MemoryMaker]) -> None:
+        if len(self.histories) >= MAX_CACHED_ITEMS:
+            self.histories.clear()
+        self.histories[id] = found

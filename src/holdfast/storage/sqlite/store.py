@@ -28,6 +28,16 @@ from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
 from holdfast.text.cache import clear_text_caches
 
+_HISTORY = f"""
+WITH RECURSIVE newer (ref) AS (
+  SELECT ref FROM memory WHERE n = ?
+  UNION SELECT superseded_by FROM memory JOIN newer USING (ref) WHERE superseded_by IS NOT NULL
+), chain (ref) AS (
+  SELECT ref FROM newer UNION SELECT memory.ref FROM memory JOIN chain ON memory.superseded_by = chain.ref
+)
+SELECT {rows.MEMORY}, {SOURCES} FROM memory WHERE ref IN (SELECT ref FROM chain)
+ ORDER BY superseded_by IS NOT NULL, n DESC
+"""
 MAX_PARTS_SEARCHED_IN_PLACE = 5_000
 """Up to so many parts, a search that needs no statement runs in the event loop, as its ranking does. Chosen by hand."""
 
@@ -134,18 +144,11 @@ class SqliteStore:
         return MessagePage(messages, cursors.encode(found[limit - 1][-1]) if len(found) > limit else None)
 
     async def history(self, id: str) -> list[Memory]:
-        statement = f"""
-        WITH RECURSIVE newer (ref) AS (
-          SELECT ref FROM memory WHERE n = ?
-          UNION SELECT superseded_by FROM memory JOIN newer USING (ref) WHERE superseded_by IS NOT NULL
-        ), chain (ref) AS (
-          SELECT ref FROM newer UNION SELECT memory.ref FROM memory JOIN chain ON memory.superseded_by = chain.ref
-        )
-        SELECT {rows.MEMORY}, {SOURCES} FROM memory WHERE ref IN (SELECT ref FROM chain)
-         ORDER BY superseded_by IS NOT NULL, n DESC
-        """
-        found = await self._file.read(lambda db: query(db, statement, (memory_number(db, id),)))
-        return [rows.memory(row) for row in found]
+        cache = self._items  # a write in the meantime begins a new one
+        if id not in cache.histories:
+            found = await self._file.read(lambda db: query(db, _HISTORY, (memory_number(db, id),)))
+            cache.add_history(id, [rows.memory_maker(row) for row in found])
+        return [make() for make in cache.histories[id]]
 
     async def propose(self, probe: Probe) -> Proposals:
         from holdfast.storage.sqlite.search import propose

@@ -64,15 +64,15 @@ class PartTable:
         """The parts of these rows, all of which are in the table."""
         places = list(map(self._places.__getitem__, rows))
         numbers = self._numbers.take(np.array(places, np.intp), axis=0)
-        items, leading, about = numbers[:, _ITEM].tolist(), places, numbers.T
-        known = dict.fromkeys(items)
-        of: Sequence[int] = range(len(items))
-        if len(known) < len(items):  # some have several parts
-            numbered = dict(zip(known, range(len(known)), strict=True))
-            of = list(map(numbered.__getitem__, items))
-            last_first = dict(zip(reversed(of), reversed(places), strict=True))
-            leading = [last_first[n] for n in range(len(known))]
-            about = self._numbers[leading].T
+        items, leading, about = numbers[:, _ITEM], places, numbers.T
+        of = np.zeros(len(places), np.int64)
+        np.cumsum(items[1:] != items[:-1], out=of[1:])
+        count = len(set(items.tolist()))
+        if count and of[-1] >= count:  # the parts of some item do not adjoin
+            of = _numbered(items)
+        if count < len(places):  # some have several parts
+            first = np.unique(of, return_index=True)[1]
+            leading, about = list(map(places.__getitem__, first.tolist())), numbers.take(first, axis=0).T
         return FoundParts(
             items=tuple(map(self._candidates.__getitem__, leading)),
             columns=CandidateColumns(
@@ -85,10 +85,16 @@ class PartTable:
                 at=about[_AT],
                 speakers=tuple(self._speakers),
             ),
-            of=np.array(of, np.int64),
+            of=of,
             number=numbers[:, _NUMBER],
             tokens=tuple(map(self._tokens.__getitem__, places)),
         )
+
+
+def _numbered(items: Ints) -> Ints:
+    """The place of each item among the distinct ones, in the order in which they first come."""
+    known: dict[int, int] = {}
+    return np.array([known.setdefault(item, len(known)) for item in items.tolist()], np.int64)
 
 
 def _number_of(name: str | None, known: dict[str, int]) -> int:
