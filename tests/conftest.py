@@ -9,9 +9,11 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
@@ -24,14 +26,19 @@ _parse = ast.parse
 
 def parse_without_collecting(*given: Any, **named: Any) -> Any:
     """`ast.parse` of CPython 3.11 raises a SystemError when garbage with finalizers is collected while it runs."""
+    collects = gc.isenabled()
     gc.disable()
     try:
         return _parse(*given, **named)
     finally:
-        gc.enable()
+        if collects:
+            gc.enable()
 
 
 ast.parse = parse_without_collecting
+gc.disable()  # until the tests are collected: what is imported for them stays
+# The certificates of the system take some 20 ms to load, and nearly every test that speaks HTTP makes a client.
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 # The same examples in every run, so that a change passes or fails for what it does; `make prove` looks at other ones.
 # Neither is about the time that an example takes.
@@ -69,6 +76,13 @@ def logging_as_before() -> Iterator[None]:
     for log, handlers, level, propagate in before:
         log.handlers, log.propagate = handlers, propagate
         log.setLevel(level)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and modules stay until the end: garbage need not be looked for among them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
