@@ -1,7 +1,7 @@
 """The wheel in an empty environment: it brings what it needs, and its command remembers, recalls and serves.
 
-`make prove` tries every Python that Holdfast supports and that is here, and a run without an installation. Packages come from uv's cache, else from the
-registry.
+`make prove` tries every Python that Holdfast supports and that is here, and a run without an installation. Packages
+come from uv's cache, else from the registry.
 """
 
 from __future__ import annotations
