@@ -100,7 +100,7 @@ class Stage:
     in_small_folder: float
     """The same in a small folder, in turns with the last profiles of this stage."""
     ratio: float
-    """What a message costs in this folder, as a multiple of that."""
+    """What a message costs in this folder, as a multiple of that; the median of pairs of turns."""
     busy: Latency
     idle: Latency
     idle_cpu: float
@@ -178,9 +178,13 @@ async def cpu_of_writing(memory: AsyncHoldfast, numbers: range, messages: int) -
     return (time.process_time() - start) / (len(numbers) * messages) * 1e3
 
 
-async def compare(memory: AsyncHoldfast, numbers: range, messages: int) -> tuple[float, float]:
-    """CPU milliseconds of a message in this folder and in a small one, in turns."""
-    here, there = [], []
+async def compare(memory: AsyncHoldfast, numbers: range, messages: int) -> tuple[float, float, float]:
+    """CPU milliseconds of a message in this folder and in a small one, in turns, and the ratio of a pair of turns.
+
+    Medians: what else the machine does may double the cost of a turn. Neither folder is always the first of a pair.
+    """
+    here: list[float] = []
+    there: list[float] = []
     before = min(numbers.start, SMALL_FOLDER)
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         control = await open_folder(Path(folder))
@@ -188,10 +192,12 @@ async def compare(memory: AsyncHoldfast, numbers: range, messages: int) -> tuple
         await until_rested(control)
         for n, first in enumerate(range(numbers.start, numbers.stop, WRITTEN_AT_ONCE)):
             place = before + n * WRITTEN_AT_ONCE
-            here.append(await cpu_of_writing(memory, range(first, first + WRITTEN_AT_ONCE), messages))
-            there.append(await cpu_of_writing(control, range(place, place + WRITTEN_AT_ONCE), messages))
+            pair = [(memory, first, here), (control, place, there)]
+            for folder_of, start, cost in pair if n % 2 == 0 else reversed(pair):
+                cost.append(await cpu_of_writing(folder_of, range(start, start + WRITTEN_AT_ONCE), messages))
         await control.close()
-    return statistics.mean(here), statistics.mean(there)
+    ratio = statistics.median(one / other for one, other in zip(here, there, strict=True))
+    return statistics.median(here), statistics.median(there), ratio
 
 
 async def grow(memory: AsyncHoldfast, numbers: range, messages: int) -> Stage:
@@ -205,11 +211,9 @@ async def grow(memory: AsyncHoldfast, numbers: range, messages: int) -> Stage:
     start = time.process_time()
     idle = [await timed_search(memory, dice, HOT_PROFILES) for _ in range(IDLE_SEARCHES)]
     idle_cpu = (time.process_time() - start) / IDLE_SEARCHES * 1e3
-    here, there = await compare(memory, compared, messages)
+    here, there, ratio = await compare(memory, compared, messages)
     files = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else -1
-    return Stage(
-        numbers.stop, here, there, here / there, Latency.of(busy), Latency.of(idle), idle_cpu, resident(), files
-    )
+    return Stage(numbers.stop, here, there, ratio, Latency.of(busy), Latency.of(idle), idle_cpu, resident(), files)
 
 
 async def fill(folder: Path, profiles: int, messages: int) -> tuple[list[Stage], dict[str, float]]:
@@ -342,8 +346,8 @@ def report(folder: Path, profiles: int, messages: int) -> str:
             f"{MESSAGES_PER_SEARCH} messages one of {HOT_PROFILES} profiles in use is searched. CPU of a message "
             "includes its share of these searches, digestion, embedding, and resting and closing its profile; it was "
             f"measured with the last {COMPARISONS * WRITTEN_AT_ONCE} profiles of each size (60 of 100), in turns "
-            f"with as many in a small folder: one of {SMALL_FOLDER} profiles, of 40 beside 100. Resident memory and "
-            "open files are those of the process with both folders open.",
+            f"with as many in a small folder: one of {SMALL_FOLDER} profiles, of 40 for the size 100. Cost and ratio are "
+            "medians of these turns. Resident memory and open files are those of the process with both folders open.",
             "",
             *stage_table(stages),
             "",
