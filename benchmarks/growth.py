@@ -346,8 +346,9 @@ def report(folder: Path, profiles: int, messages: int) -> str:
             f"{MESSAGES_PER_SEARCH} messages one of {HOT_PROFILES} profiles in use is searched. CPU of a message "
             "includes its share of these searches, digestion, embedding, and resting and closing its profile; it was "
             f"measured with the last {COMPARISONS * WRITTEN_AT_ONCE} profiles of each size (60 of 100), in turns "
-            f"with as many in a small folder: one of {SMALL_FOLDER} profiles, of 40 for the size 100. Cost and ratio are "
-            "medians of these turns. Resident memory and open files are those of the process with both folders open.",
+            f"with as many in a small folder: one of {SMALL_FOLDER} profiles, of 40 for the size 100. Cost and ratio "
+            "are medians of these turns. Resident memory and open files are those of the process with both "
+            "folders open.",
             "",
             *stage_table(stages),
             "",
