@@ -8,12 +8,16 @@ DOCS  := build/docs-env
 # Else every process of the tests would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve test check ui docs docs-lock prove prove-llm bench bench-peers eval lock clean
+.PHONY: serve test suite check ui docs docs-lock prove prove-llm bench bench-peers eval lock clean
 
 serve: $(SERVE)
 	$(BIN)/holdfast serve
 
-test: $(DONE) check
+# Types and style are checked beside the tests, which wait for processes now and then.
+test: $(DONE)
+	@$(MAKE) --no-print-directory -j 2 check suite
+
+suite: $(DONE)
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The web UI from ui/ into the package; what it writes is committed, so that nobody else needs Node.

@@ -9,9 +9,11 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
@@ -24,14 +26,19 @@ _parse = ast.parse
 
 def parse_without_collecting(*given: Any, **named: Any) -> Any:
     """`ast.parse` of CPython 3.11 raises a SystemError when garbage with finalizers is collected while it runs."""
+    collects = gc.isenabled()
     gc.disable()
     try:
         return _parse(*given, **named)
     finally:
-        gc.enable()
+        if collects:
+            gc.enable()
 
 
 ast.parse = parse_without_collecting
+gc.disable()  # until the tests are collected: what is imported for them stays
+# The certificates of the system take some 20 ms to load, and nearly every test that speaks HTTP makes a client.
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 # The same examples in every run, so that a change passes or fails for what it does; `make prove` looks at other ones.
 # Neither is about the time that an example takes.
@@ -71,17 +78,27 @@ def logging_as_before() -> Iterator[None]:
         log.setLevel(level)
 
 
+def pytest_collection_finish() -> None:
+    """Thousands of tests and modules stay until the end: garbage need not be looked for among them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew", action="store_true", help="write the golden files anew in place of comparing them")
 
 
-SLOW_FOLDERS = ("processes", "property", "e2e", "third_party", "scenarios", "conformance", "adapters")
+SLOW_FOLDERS = (
+    "processes", "conformance", "property", "e2e", "third_party", "scenarios", "adapters", "unit/documents",
+    "unit/text/redaction", "unit/models",
+)  # fmt: skip
 """Slowest files first: workers take one file after another, and the last one should not keep the others waiting."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def rank(item: pytest.Item) -> int:
-        folder = item.nodeid.split("/")[1]
-        return SLOW_FOLDERS.index(folder) if folder in SLOW_FOLDERS else len(SLOW_FOLDERS)
+        slow = (n for n, folder in enumerate(SLOW_FOLDERS) if item.nodeid.startswith(f"tests/{folder}/"))
+        return next(slow, len(SLOW_FOLDERS))
 
     items.sort(key=rank)

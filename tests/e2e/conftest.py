@@ -21,9 +21,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"THE WEB UI WAS NOT TESTED IN A BROWSER: {reason}", yellow=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Of one file only: while it runs, this thread has an event loop, and tests of other files have their own."""
+    """Of this folder only: while it runs, this thread has an event loop, and tests elsewhere have their own."""
     try:
         path = chromium()
     except NoBrowser as missing:

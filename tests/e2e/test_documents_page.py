@@ -95,7 +95,7 @@ def test_a_page_that_does_not_answer_says_why_and_when_it_is_tried_again(ui: Che
     said.get_by_text("nowhere.invalid").wait_for()
     said.get_by_text("Next attempt").wait_for()
     page.locator(".documents-state", has_text="Waiting").wait_for()
-    assert page.get_by_role("progressbar").count() == 0
+    ui.expect(page.get_by_role("progressbar")).to_have_count(0)
     ui.expect_accessible()
 
 

@@ -253,8 +253,8 @@ def test_what_is_wrong_with_a_profile_is_told_once(ui: CheckedPage) -> None:
         ui.page.route(f"**/profiles/ana/{route}", lambda asked: asked.fulfill(status=404, json={"error": error}))
     page = ui.go("home")
     page.get_by_text("There is no profile 'ana' here.").wait_for()
-    assert page.get_by_role("alert").count() == 1
-    assert page.locator(".live-dot").count() == 0
+    ui.expect(page.get_by_role("alert")).to_have_count(1)
+    ui.expect(page.locator(".live-dot")).to_have_count(0)
     ui.expects("404")
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from support.browser.checked_page import CheckedPage
 from support.server_process import ADMIN_TOKEN, ServerProcess
+from support.waiting import block_until
 
 
 class Desk:
@@ -116,8 +117,8 @@ def test_what_only_looks_is_left_out_unless_asked_for(ui: CheckedPage, desk: Des
             ui.go(place, desk.name)
     page = ui.go("traces", desk.name)
     page.get_by_role("heading", name="Turn 1").wait_for()
-    shown = {*page.locator(".verb").all_inner_texts()}
-    assert shown == {"Context", "Recall", "Ingest", "Digest", "Remember"}
+    told = {"Context", "Recall", "Ingest", "Digest", "Remember"}
+    block_until(lambda: {*page.locator(".verb").all_inner_texts()} == told)
     page.get_by_label("Show").select_option("all")
     page.locator(".verb", has_text="Graph").first.wait_for()
 

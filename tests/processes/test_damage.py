@@ -5,23 +5,52 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from holdfast.cli import main
 from support.server_process import ServerProcess, free_port, server_environment
 
+FailingStart = Callable[[Path], str]
 
-def failing_start(folder: Path) -> str:
-    """Run `holdfast serve` without a preset token; it must end by itself. What it printed."""
+
+def serve_arguments(folder: Path) -> list[str]:
+    return ["serve", "--data", str(folder), "--port", str(free_port())]
+
+
+@pytest.fixture
+def failing_start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> FailingStart:
+    """Runs `holdfast serve` here, without a preset token; it must end by itself. What it printed."""
+    for name, value in server_environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("HOLDFAST_ADMIN_TOKEN")
+
+    def start(folder: Path) -> str:
+        capsys.readouterr()
+        assert main(serve_arguments(folder)) == 7
+        said = capsys.readouterr()
+        assert "token" not in said.out
+        return said.err
+
+    return start
+
+
+def failing_process(folder: Path) -> str:
+    """The same in a process of its own."""
     environment = server_environment()
     del environment["HOLDFAST_ADMIN_TOKEN"]
-    command = [sys.executable, "-m", "holdfast", "serve", "--data", str(folder), "--port", str(free_port())]
+    command = [sys.executable, "-m", "holdfast", *serve_arguments(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 7, done
     assert "token" not in done.stdout
     return done.stderr
 
 
-def test_a_revoked_token_stays_revoked_whatever_happens_to_the_log(server: ServerProcess) -> None:
+def test_a_revoked_token_stays_revoked_whatever_happens_to_the_log(
+    server: ServerProcess, failing_start: FailingStart
+) -> None:
     server.call_json("POST", "/v1/namespaces", json={"name": "app"})
     issued = server.call_json(
         "POST", "/v1/credentials", json={"kind": "key", "name": "n", "rights": ["read"], "namespace": "app"}
@@ -43,13 +72,13 @@ def test_a_revoked_token_stays_revoked_whatever_happens_to_the_log(server: Serve
         assert "The catalogue: " in failing_start(server.folder), how
         assert log.read_bytes() == changed, how
     assert not server.doctor()["ok"]
-    assert "The catalogue: " in failing_start(server.folder), "after a first try, too"
+    assert "The catalogue: " in failing_process(server.folder), "after a first try, too"
     log.write_bytes(whole)
     server.start()
     assert server.ask("GET", place, issued["token"]).status_code == 401
 
 
-def test_no_admin_token_is_printed_over_orphaned_profiles(server: ServerProcess) -> None:
+def test_no_admin_token_is_printed_over_orphaned_profiles(server: ServerProcess, failing_start: FailingStart) -> None:
     server.call_json("POST", "/v1/namespaces", json={"name": "app"})
     server.call_json("POST", "/v1/namespaces/app/profiles/ana/remember", json={"content": "hello"})
     server.stop(signal.SIGKILL)

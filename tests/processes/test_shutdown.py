@@ -29,7 +29,10 @@ def served(server: ServerProcess) -> ServerProcess:
     return server
 
 
-@pytest.mark.parametrize(("number", "statuses"), [(signal.SIGTERM, {0}), (signal.SIGINT, {0, 130})])
+@pytest.mark.parametrize(
+    ("number", "statuses"),
+    [(signal.SIGTERM, {0}), pytest.param(signal.SIGINT, {0, 130}, marks=pytest.mark.slow)],
+)
 def test_a_stop_under_load_keeps_every_promise(
     served: ServerProcess, number: signal.Signals, statuses: set[int]
 ) -> None:

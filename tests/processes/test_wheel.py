@@ -1,7 +1,7 @@
 """The wheel in an empty environment: it brings what it needs, and its command remembers, recalls and serves.
 
-`make prove` tries every Python that Holdfast supports and that is here. Packages come from uv's cache, else from the
-registry.
+`make prove` tries every Python that Holdfast supports and that is here, and a run without an installation. Packages
+come from uv's cache, else from the registry.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def test_the_installed_command_remembers_recalls_and_serves(installed: Path, tmp
         assert server.stop(signal.SIGTERM) == 0
 
 
+@pytest.mark.slow
 def test_one_command_runs_it_without_an_installation(wheel: Path) -> None:
     """As `uvx holdfast` and `pipx run holdfast` do."""
     once = ("tool", "run", "--python", str(interpreter(RUNNING)), *CONSTRAINTS, "--from", str(wheel), "holdfast")
