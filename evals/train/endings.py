@@ -58,14 +58,14 @@ async def packed_lives(pieces: WordPiece, embedder: CachedEmbedder, names: Seque
     """Of every file of lives, or of the named ones."""
     keen, pack = RuleExtractor(embedder, least=LEAST_IN_LIVES), Packer(pieces, embedder)
     for case in life_cases(names):
-        yield await pack.talk(case["id"], "lives", await _from_case(case, keen), case["expected"])
+        yield await pack.talk(case["id"], "lives", await said_in_case(case, keen), case["expected"])
 
 
 async def packed_talks(pieces: WordPiece, embedder: CachedEmbedder) -> AsyncIterator[Any]:
     """Of conversations, timelines, contrasts and compounds."""
     plain, pack = RuleExtractor(embedder), Packer(pieces, embedder)
     for case in cases():
-        yield await pack.talk(case["id"], "conversation", await _from_case(case, plain), case["expected"])
+        yield await pack.talk(case["id"], "conversation", await said_in_case(case, plain), case["expected"])
     for name, lines in timelines().items():
         source = "life" if name.startswith("timelines-life") else "timeline"
         yield await pack.talk(name, source, await _from_lines(lines, plain), [])
@@ -81,7 +81,7 @@ def _talk(name: str, source: str, queries: list[Any], changes: int) -> dict[str,
     return {"name": name, "source": source, "fold": fold_of(name), "changes": changes, "queries": queries}
 
 
-async def _from_case(case: dict[str, Any], extractor: RuleExtractor) -> list[Said]:
+async def said_in_case(case: dict[str, Any], extractor: RuleExtractor) -> list[Said]:
     expected = case["expected"]
     ends: dict[str, set[int]] = {}
     for number, message in case.get("ended", {}).items():
@@ -186,7 +186,7 @@ class Packer:
                 if float(odds) > best.get(int(n), (-1.0, None))[0]:
                     best[int(n)] = float(odds), row
         order = sorted(best, key=lambda n: -best[n][0])
-        right = {n: _right(current[n], each) for n in range(len(current))}
+        right = {n: says_what_ends(current[n], each) for n in range(len(current))}
         lost = [n for n, ends in right.items() if ends and n not in order[:KEPT]]
         kept = order[:KEPT]
         return self._packed(text, each.said.before, [current[n] for n in kept], each, expected) | {
@@ -233,7 +233,8 @@ class Packer:
         return found
 
 
-def _right(known: Known, said: Said) -> int | None:
+def says_what_ends(known: Known, said: Said) -> int | None:
+    """1 or 0; None where the message that told the statement told something else that ends."""
     if known.says & said.ends:
         return 1
     return None if set(known.statement.sources) & said.doubtful else 0

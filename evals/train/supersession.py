@@ -116,7 +116,8 @@ async def main() -> None:
     for source in ("conversation", "timeline", "life", "contrast"):
         report(source, [talk for talk in some if talk.source == source], odds)
     net = train_networks(some)
-    held = {"model": ArcticEmbedder.model} | {name: np.round(values, 4).tolist() for name, values in net.items()}
+    held = json.loads(OUT.read_text("utf-8"))  # keeps what `evals.train.candidates` wrote
+    held |= {"model": ArcticEmbedder.model} | {name: np.round(values, 4).tolist() for name, values in net.items()}
     OUT.write_text(json.dumps(held, separators=(",", ":")) + "\n", "utf-8")
     print(f"wrote {OUT.name}: {OUT.stat().st_size:,} bytes")
 

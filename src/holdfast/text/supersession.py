@@ -220,6 +220,12 @@ def supersession_probabilities(rows: NDArray[np.float64]) -> NDArray[np.float64]
     return np.asarray(1 / (1 + np.exp(-(hidden @ net["out"] + net["out_bias"]))))
 
 
+def message_log_odds(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of the odds that a message ends each known statement, from the features of its whole text."""
+    net = _network()
+    return np.asarray(rows @ net["message"] + net["message_bias"])
+
+
 def features(
     new: ComparedStatement, known: Sequence[ComparedStatement], cosines: Sequence[float]
 ) -> NDArray[np.float64]:

@@ -287,12 +287,12 @@ class CandidateFinder:
             ])
             for each in near
         ]  # fmt: skip
-        candidates = ranked_candidates(tellings)
+        said = near[0].saying
+        text = supersession.told_in(near[0].statement, said)
+        candidates = ranked_candidates(text, tellings)
         if not candidates:
             return
         sources = await self._source_texts([memories[each.id].sources[-1] for each in candidates], messages)
-        said = near[0].saying
-        text = supersession.told_in(near[0].statement, said)
         for ended in await read_ended(text, said.before, tellings, candidates, sources, reader):
             mark, memory = near[ended.draft].mark, memories[ended.id]
             if mark in known.outdated:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from holdfast.ingest.reconcile.endings import (
     MAX_CANDIDATES_READ,
     NearStatement,
+    RankedCandidate,
     Telling,
     ranked_candidates,
     read_ended,
@@ -20,6 +22,10 @@ def statement(text: str, *, kind: str = "fact", key: str | None = None, of: int 
 
 def telling(text: str, *near: tuple[str, ComparedStatement, float], key: str | None = None) -> Telling:
     return Telling(statement(text, key=key, of=2), [NearStatement(*each) for each in near])
+
+
+def candidates_of(tellings: Sequence[Telling]) -> list[RankedCandidate]:
+    return ranked_candidates(tellings[0].draft.text, tellings)
 
 
 RENT = ("rent", statement("The user's rent is 900 euros."), 0.9)
@@ -40,27 +46,37 @@ class Scripted:
 
 def test_of_two_drafts_the_one_nearer_to_a_statement_ends_it() -> None:
     tellings = [telling("The user plays tennis.", RENT), telling("The user's rent is now 950 euros.", RENT)]
-    assert [(each.id, each.draft) for each in ranked_candidates(tellings)] == [("rent", 1)]
+    found = ranked_candidates("Took up tennis. Rent's now 950 euros", tellings)
+    assert [(each.id, each.draft) for each in found] == [("rent", 1)]
 
 
 def test_nothing_is_read_where_nothing_is_likely() -> None:
-    assert ranked_candidates([telling("It rained all day in Oslo.", CHESS)]) == []
+    assert ranked_candidates("It rained all day in Oslo", [telling("It rained all day in Oslo.", CHESS)]) == []
+
+
+def test_what_the_drafts_leave_out_of_the_message_counts_too() -> None:
+    told = [telling("The user's rent is now 950 euros.", RENT, CHESS)]
+    ids = [
+        [each.id for each in ranked_candidates(text, told)]
+        for text in ("Rent's now 950 euros", "Rent's now 950 euros. No longer playing chess")
+    ]
+    assert ids == [["rent"], ["rent", "chess"]]
 
 
 def test_a_statement_under_another_key_is_no_candidate() -> None:
     known = ("rent", statement("The user's rent is 900 euros.", key="rent"), 0.9)
-    assert ranked_candidates([telling("The user's rent is now 950 euros.", known, key="salary")]) == []
+    assert candidates_of([telling("The user's rent is now 950 euros.", known, key="salary")]) == []
 
 
 def test_a_bounded_number_is_read() -> None:
     near = [(f"r{n}", statement(f"The user's rent is {n} euros."), 0.9) for n in range(30)]
-    assert len(ranked_candidates([telling("The user's rent is now 950 euros.", *near)])) <= MAX_CANDIDATES_READ
+    assert len(candidates_of([telling("The user's rent is now 950 euros.", *near)])) <= MAX_CANDIDATES_READ
 
 
 async def test_a_message_is_read_once_and_may_end_several_statements() -> None:
     deposit = ("deposit", statement("The user's rent deposit is 900 euros."), 0.88)
     told = [telling("The user's rent is now 950 euros.", RENT, deposit)]
-    candidates = ranked_candidates(told)
+    candidates = candidates_of(told)
     reader = Scripted({each.known.text: ReadEnding(5.0) for each in candidates})
     ended = await read_ended("rent's now 950", "", told, candidates, ["" for _ in candidates], reader)
     assert {each.id for each in ended} == {"rent", "deposit"}
@@ -69,24 +85,37 @@ async def test_a_message_is_read_once_and_may_end_several_statements() -> None:
 
 async def test_what_the_reader_speaks_against_stays() -> None:
     told = [telling("The user's rent is now 950 euros.", RENT)]
-    candidates = ranked_candidates(told)
+    candidates = candidates_of(told)
     assert await read_ended("rent's now 950", "", told, candidates, [""], Scripted({})) == []
 
 
 async def test_an_event_without_a_word_of_change_needs_more_to_end_a_fact() -> None:
     civic = ("car", statement("The user drives a Civic."), 0.9)
-    fact = [telling("The user drives a Civic to work.", civic)]
-    event = [Telling(statement("The user had the Civic washed on Monday.", kind="event", of=2), fact[0].near)]
+    text = "The user had the Civic washed on Monday."
+    fact = [telling(text, civic)]
+    event = [Telling(statement(text, kind="event", of=2), fact[0].near)]
     for told, ends in ((fact, True), (event, False)):
-        candidates = ranked_candidates(told)
-        reader = Scripted({"The user drives a Civic.": ReadEnding(1.2)})
-        assert bool(await read_ended("…", "", told, candidates, ["" for _ in candidates], reader)) == ends
+        candidates = candidates_of(told)
+        doubtful = replace(candidates[0], log_odds=-1.0)
+        reader = Scripted({"The user drives a Civic.": ReadEnding(2.0)})
+        assert bool(await read_ended(text, "", told, [doubtful], [""], reader)) == ends
+
+
+async def test_a_memory_of_the_same_message_that_repeats_what_ended_ends_too() -> None:
+    known = ("A", statement('The user said: "bend is at 85 degrees. They want 120"'), 0.8)
+    bend, want = ("B", statement("Bend is at 85 degrees."), 0.7), ("C", statement("They want 120."), 0.7)
+    told = [telling("Bend is now at 108 degrees.", known, bend, want)]
+    candidates = [each for each in candidates_of(told) if each.id == "A"]
+    reader = Scripted({known[1].text: ReadEnding(5.0, (4.0, -4.0))})
+    ended = await read_ended("Bend is now at 108 degrees", "", told, candidates, [""], reader)
+    assert [each.id for each in ended] == ["A", "B"]
+    assert ended[1].parts == ()
 
 
 async def test_the_parts_that_ended_are_told() -> None:
     text = "Shoes for Emre, size 33, velcro."
     told = [telling("Emre's shoe size is now 35.", ("shoes", statement(text), 0.9))]
-    candidates = ranked_candidates(told)
+    candidates = candidates_of(told)
     reader = Scripted({text: ReadEnding(4.0, (-3.0, 3.0, -3.0))})
     (ended,) = await read_ended("Emre takes 35 now", "", told, candidates, [text], reader)
     assert [text[slice(*span)] for span in ended.parts] == ["size 33"]

@@ -55,7 +55,7 @@ _PERSONAL_SUBJECT = re.compile(r"(?:i|we|my|our|i'm|we're|he|she|they|you)\b", r
 _VERBS = IMPERATIVES | frozenset(
     split_words("find fix look help draft plan compare recommend page flip switch have bring come borrow")
 )
-_STATEMENT_VERBS = frozenset(split_words("is are was run runs go goes out"))
+_STATEMENT_VERBS = frozenset(split_words("is are was were has had will moved went run runs go goes out"))
 _LASTING_QUESTION = re.compile(
     r"(?:can|could|would) (?:you|we|u) .*\b(?:from now on|always|never|in future|going forward)\b", re.I
 )
