@@ -1,5 +1,5 @@
 """Tells statements apart that sound alike but are about different things: one of several allergies, or the staging
-environment beside production. Pure.
+environment beside production, or where a thing is beside what it is. Pure.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ ENVIRONMENTS = {
     "local": "local",
 }
 _ENVIRONMENT = re.compile(rf"\b(?:{'|'.join(ENVIRONMENTS)})\b", re.I)
+_THING = r"(?:my|our|the(?! user (?:is|and)\b)|[\w-]+'s)\b[\w' -]{2,40}? (?:is|are) "
+_PLACE_OF_THING = re.compile(rf"{_THING}(?:now |still |back )?(?:in|at|on|with|away|back)\b", re.I)
+_SORT_OF_THING = re.compile(rf"{_THING}(?:now |still )?an? ", re.I)
 
 
 def lacks_item_of(key: str | None, text: str) -> bool:
@@ -32,3 +35,9 @@ def name_two_environments(one: str, other: str) -> bool:
     """Whether each text names an environment of a system, and not the same."""
     mine, theirs = ({ENVIRONMENTS[m.lower()] for m in _ENVIRONMENT.findall(text)} for text in (one, other))
     return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
+
+
+def tells_where_not_what(new: str, old: str) -> bool:
+    """Whether the new text says where a thing is, and the old one what it is: "my car is in the garage" and "my car is
+    a red Skoda" both hold."""
+    return _PLACE_OF_THING.match(new) is not None and _SORT_OF_THING.match(old) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.text.statement_topics import lacks_item_of, name_two_environments
+from holdfast.text.statement_topics import lacks_item_of, name_two_environments, tells_where_not_what
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,10 @@ def test_an_item_of_a_list_is_touched_only_by_its_name(key: str | None, text: st
 )
 def test_environments_differ(one: str, other: str, differ: bool) -> None:
     assert name_two_environments(one, other) == differ
+
+
+def test_where_a_thing_is_says_nothing_against_what_it_is() -> None:
+    assert tells_where_not_what("The user's car is in the garage again.", "The user's car is a red Skoda.")
+    assert not tells_where_not_what("The user's car is a blue Fiat.", "The user's car is a red Skoda.")
+    assert not tells_where_not_what("The user's desk is on the fifth floor.", "The user's desk is on the fourth floor.")
+    assert not tells_where_not_what("The user is at Bolt now.", "The user is a nurse at Acme.")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from holdfast.text import tokens
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.statement_parts import Span, ended_spans, framed_span, part_spans
-from holdfast.text.statement_topics import lacks_item_of, name_two_environments
+from holdfast.text.statement_topics import lacks_item_of, name_two_environments, tells_where_not_what
 from holdfast.text.supersession import (
     PART_COSINE,
     UNSPECIFIC_STEMS,
@@ -182,7 +182,12 @@ def ended_probability(candidate: RankedCandidate, ending: ReadEnding) -> float:
 
 def _are_apart(new: ComparedStatement, old: ComparedStatement) -> bool:
     """Whether the two are about different things, whatever a reader says."""
-    return have_other_topics(new, old) or lacks_item_of(old.key, new.text) or name_two_environments(new.text, old.text)
+    return (
+        have_other_topics(new, old)
+        or lacks_item_of(old.key, new.text)
+        or name_two_environments(new.text, old.text)
+        or tells_where_not_what(new.text, old.text)
+    )
 
 
 def _needed_probability(text: str, new: ComparedStatement, old: ComparedStatement) -> float:
