@@ -32,6 +32,10 @@ class ReadHits:
     kind: AnswerKind
     spans: tuple[FoundSpan, ...]
     chance: float
+    ranked: tuple[FoundSpan, ...] = ()
+    """The likeliest words of each message that was read, best first."""
+    kinds: tuple[float, ...] = ()
+    """The chance of each kind of answer; empty when the reader does not say."""
 
 
 def sureness(question: Question, found: ReadHits, seen: Sequence[Hit], supported: float) -> float:
