@@ -23,7 +23,7 @@ from holdfast.recall.answer.quotations import quotation, quoted_together
 from holdfast.recall.answer.second_reading import read_again
 from holdfast.recall.answer.second_sureness import chance_of_one, chance_of_together
 from holdfast.recall.answer.support import support
-from holdfast.recall.answer.sureness import ReadHits, sureness
+from holdfast.recall.answer.sureness import ReadHits, fitting_chance, sureness
 from holdfast.recall.hits import hit_of
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.clauses import people_in
@@ -42,9 +42,9 @@ MIN_SURE = 0.9
 MAX_NOTHING = 0.88
 """Up to which chance that nothing is told it is read again. In lives that no network learned from, nothing that was
 read in spite of a higher one was answered."""
-MIN_CHANCE_TWICE, MIN_CHANCE_SEVERAL = 0.72, 0.55
-"""How sure one answer, and several, must be after a second reading: then, in lives that no network learned from, as
-many answers are wrong as with one reading, and five in a hundred more are right."""
+MIN_CHANCE_TWICE, MIN_CHANCE_SEVERAL = 0.75, 0.55
+"""How sure one answer, and several, must be after a second reading. In lives that no network learned from, 42 of a
+hundred answers are then right and 8.6 wrong; with one reading 38 and 9.6; with 0.72 and 0.55, 43 and 9.3."""
 MIN_REPLACED_FIT = 0.9
 """How well a statement must fit the question to be left out where a newer one under a key does. Chosen by hand."""
 
@@ -126,10 +126,13 @@ async def _second_reading(
         return NOTHING, 0.0, "message"
     least = MIN_CHANCE_SEVERAL if again.several else MIN_CHANCE_TWICE
     one, together = [await _sound_spans(searcher, question, spans) for spans in (again.one, again.together)]
-    if one and (chance := chance_of_one(again.features, again.several)) >= least:
+    if one and (chance := fitting_chance(chance_of_one(again.features, again.several), one[0].hit)) >= least:
         agreed = sure >= MIN_CHANCE and one[0].hit.id == first.ranked[0].hit.id
         return ReadHits("list" if len(one) > 1 else "span", one, chance), chance, "sentence" if agreed else "message"
-    if together and (chance := chance_of_together(again.features, again.several)) >= least:
+    chance = (
+        fitting_chance(chance_of_together(again.features, again.several), again.together[0].hit) if together else 0.0
+    )
+    if chance >= least:
         return ReadHits("list", together, chance), chance, "together"
     return NOTHING, 0.0, "message"
 
