@@ -1,4 +1,5 @@
-"""Answers and memories over whole lives: `python -m evals.measure.lives [file …] [--show] [--limit N] [--out]`.
+"""Answers and memories over whole lives: `python -m evals.measure.lives [file …] [--show] [--limit N] [--out]`, or with
+`--calibration` over the lives of the other files that no network learned from (train/life_split.py).
 
 Every life of evals/data/lives is ingested session by session into a profile of its own, with the default offline
 install; its questions are asked, its list of memories is compared with its statements. `held` and `held2` only measure.
@@ -24,6 +25,7 @@ from holdfast.models.local import ArcticEmbedder
 from ..data.life import FOLDER, Life, Question, Said, parse_lives
 from ..paths import CACHE, RESULTS
 from ..profiles import cached_embedder, open_memory
+from ..train.life_split import MEASURES, is_held
 
 OUT = RESULTS / "lives.md"
 NUMBERS = {
@@ -187,7 +189,9 @@ def page(asked: list[Asked], list_: Listed, files: list[Path]) -> str:
     return "\n".join(lines) + "\n"
 
 
-async def measure(files: list[Path], limit: int, show: bool) -> tuple[list[Asked], Listed, list[dict[str, Any]]]:
+async def measure(
+    files: list[Path], limit: int, show: bool, unlearned: bool = False
+) -> tuple[list[Asked], Listed, list[dict[str, Any]]]:
     asked: list[Asked] = []
     totals = Counter[str]()
     kept = []
@@ -197,6 +201,8 @@ async def measure(files: list[Path], limit: int, show: bool) -> tuple[list[Asked
             lives, _ = parse_lives(path.read_text("utf-8"), path.name)
             for n, life in enumerate(lives[: limit or None]):
                 name = f"{path.stem}-{n}"
+                if unlearned and not is_held(name):
+                    continue
                 found, list_, memories = await live(memory.profile("lives", name), life, name)
                 asked += found
                 for field in Listed.__slots__:
@@ -214,13 +220,16 @@ async def measure(files: list[Path], limit: int, show: bool) -> tuple[list[Asked
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*", default=["held", "held2"])
+    parser.add_argument("names", nargs="*", help="files; by default held and held2")
+    parser.add_argument("--calibration", action="store_true", help="the lives of the others that nothing learned from")
     parser.add_argument("--limit", type=int, default=0, help="lives of each file")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--out", action="store_true", help=f"write {OUT.name}")
     given = parser.parse_args()
-    files = [FOLDER / f"{name}.txt" for name in given.names]
-    asked, list_, kept = asyncio.run(measure(files, given.limit, given.show))
+    others = sorted(path.stem for path in FOLDER.glob("*.txt") if path.stem not in MEASURES)
+    names = given.names or (others if given.calibration else list(MEASURES))
+    files = [FOLDER / f"{name}.txt" for name in names]
+    asked, list_, kept = asyncio.run(measure(files, given.limit, given.show, given.calibration))
     lines = table(asked)
     lines += [
         "",

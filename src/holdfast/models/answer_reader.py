@@ -115,14 +115,16 @@ class NetworkAnswerReader:
     ) -> ReadAnswer:  # fmt: skip
         kind, features = answer_features(kinds, spans, listed)
         chance = 1 / (1 + np.exp(-float(self._network.learned["calibration"] @ features)))
-        if KINDS[kind] == "none":
-            return ReadAnswer("none", (), 0.0)
         told = KINDS[kind]
         if told in ("yes", "no") and abs(kinds[KINDS.index("yes")] - kinds[KINDS.index("no")]) < MIN_POLARITY:
             told = "span"
-        chosen = listed if told == "list" and listed else spans[:1]
-        words = [_span_in_text(passages[each.passage].text, encoded[each.passage], each) for each in chosen]
-        return ReadAnswer(told, tuple(words), round(chance, 3))
+        chosen = listed if told == "list" and listed else [] if told == "none" else spans[:1]
+        words, ranked = (
+            tuple(_span_in_text(passages[each.passage].text, encoded[each.passage], each) for each in some)
+            for some in (chosen, spans)
+        )
+        chances = np.exp(kinds - np.logaddexp.reduce(kinds))
+        return ReadAnswer(told, words, round(chance, 3) if words else 0.0, ranked, tuple(map(float, chances)))
 
     def _outputs(self, ids: list[int], first: int) -> tuple[Floats, Floats]:
         """Logits of the kind of the answer, and of start, end and inside for each token."""
@@ -145,4 +147,4 @@ class NetworkAnswerReader:
 
 def _span_in_text(text: str, encoded: EncodedPassage, span: TokenSpan) -> AnswerSpan:
     start, stop = whole_words(text, encoded.words[span.first][0], encoded.words[span.last][1])
-    return AnswerSpan(span.passage, start, stop)
+    return AnswerSpan(span.passage, start, stop, float(np.exp(span.log_chance)))

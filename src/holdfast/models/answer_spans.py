@@ -56,8 +56,9 @@ def listed_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> l
                 start = n if start is None else start
             elif start is not None:
                 if chances[start:n].max() >= MIN_INSIDE:
-                    mean = round(float(chances[start:n].mean()), 3)
-                    found.append(TokenSpan(passage, start - first, n - 1 - first, 0.0, mean))
+                    mean = float(chances[start:n].mean())
+                    log_chance = round(float(np.log(mean)), 3)
+                    found.append(TokenSpan(passage, start - first, n - 1 - first, log_chance, round(mean, 3)))
                 start = None
     return found
 

@@ -103,6 +103,8 @@ class AnswerSpan:
     passage: int
     start: int
     stop: int
+    chance: float = 0.0
+    """How likely these words are the answer rather than others, if one is told, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,10 @@ class ReadAnswer:
     spans: tuple[AnswerSpan, ...] = ()
     chance: float = 0.0
     """How surely the spans answer the question, 0 to 1."""
+    ranked: tuple[AnswerSpan, ...] = ()
+    """The likeliest words of each passage, best first, whether or not anything is told."""
+    kinds: tuple[float, ...] = ()
+    """The chance of each AnswerKind, in its order; empty for a reader that does not say."""
 
 
 @runtime_checkable

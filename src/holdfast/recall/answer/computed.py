@@ -39,6 +39,8 @@ class FoundSpan:
     at: datetime
     start: int
     stop: int
+    chance: float = 0.0
+    """How likely these words are the answer rather than others, if one is told."""
 
     @property
     def text(self) -> str:

@@ -19,9 +19,10 @@ from holdfast.recall.answer.best_statement import best_statement_answer
 from holdfast.recall.answer.comparison import compared_answer
 from holdfast.recall.answer.denial import is_denied
 from holdfast.recall.answer.history import Earlier, earlier_statement
+from holdfast.recall.answer.hit_reading import ReaderFailed
 from holdfast.recall.answer.listing import listed_answer, wanted_list
 from holdfast.recall.answer.other_statement import written_day
-from holdfast.recall.answer.reading import ReaderFailed, read_answer
+from holdfast.recall.answer.reading import read_answer
 from holdfast.recall.answer.support import MAX_JUDGED, MIN_SUPPORT, answering_hits, support
 from holdfast.recall.hits import hit_of
 from holdfast.recall.question.analysis import Question

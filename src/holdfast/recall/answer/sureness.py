@@ -32,6 +32,10 @@ class ReadHits:
     kind: AnswerKind
     spans: tuple[FoundSpan, ...]
     chance: float
+    ranked: tuple[FoundSpan, ...] = ()
+    """The likeliest words of each message that was read, best first."""
+    kinds: tuple[float, ...] = ()
+    """The chance of each kind of answer; empty when the reader does not say."""
 
 
 def sureness(question: Question, found: ReadHits, seen: Sequence[Hit], supported: float) -> float:
@@ -39,7 +43,12 @@ def sureness(question: Question, found: ReadHits, seen: Sequence[Hit], supported
     if found.kind == "none" or not found.spans:
         return 0.0
     chance = round(probability(WEIGHTS, sureness_features(question, found, seen, supported)), 3)
-    state = _seen_hit(found, seen)[1].assessment
+    return fitting_chance(chance, _seen_hit(found, seen)[1])
+
+
+def fitting_chance(chance: float, hit: Hit) -> float:
+    """The chance, lower where the statement has not what is asked for: "Eli is 4" does not say how tall he is."""
+    state = hit.assessment
     unfitting = (state.lacks_value or state.lacks_trait) and (state.fit or 0.0) < 0
     return min(chance, UNFITTING_CHANCE) if unfitting and chance < MIN_UNFITTING_CHANCE else chance
 

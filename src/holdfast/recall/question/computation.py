@@ -21,7 +21,8 @@ _PATTERNS: tuple[tuple[Computed, re.Pattern[str]], ...] = tuple(
         ("ago", rf"\bhow (?:many )?{_UNIT} (?:has it been|have passed|has passed|is it) since\b"),
         ("until", rf"\bhow (?:many )?{_UNIT}\b.*\b(?:until|till|to go|left|before|away)\b"),
         ("since", rf"\bhow (?:many )?{_UNIT} (?:have|has|had|am|are|is|was|were)\b"),
-        ("when", r"\bwhen\b|\b(?:what|which) (?:date|day|month|year)\b|\bdate of\b"),
+        ("when", r"^(?!\W*(?:what|which|who|whom|whose|where|why|how)\b(?!.*\b(?:and|or) when\b)).*\bwhen\b"
+                 r"|\b(?:what|which) (?:date|day|month|year)\b|\bdate of\b"),
         ("count", r"\bhow many (?P<a>[\w'-]+(?: (?!did|do|does|have|has|had|are|were|was|is|in|on|of)[\w'-]+){0,2})"),
     )
 )  # fmt: skip

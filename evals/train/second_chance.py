@@ -1,0 +1,127 @@
+"""Fits the weights of recall/answer/second_sureness.py: `python -m evals.train.second_chance`.
+
+The lives that the reader of answers learned nothing from are ingested and asked through the product, twice: once with
+every answer of the second reading let through, once with its messages quoted together. What is answered is judged, and
+logistic fits learn from the features when it is right.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from holdfast.models.local import ArcticEmbedder
+from holdfast.recall.answer import reading
+from holdfast.recall.answer.second_reading import SecondReading, read_again
+
+from ..data.life import FOLDER, Life, parse_lives
+from ..measure.lives import live
+from ..paths import CACHE
+from ..profiles import cached_embedder, open_memory
+from .life_split import MEASURES, is_held
+
+KEPT = CACHE / "second-chance.pickle"
+FOLDS = 8
+FORMS = ("one", "together")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An answer of the second reading: in which form, for which life, from what, and whether it was right."""
+
+    form: str
+    life: str
+    several: bool
+    features: tuple[float, ...]
+    right: bool
+
+
+@dataclass
+class Recorder:
+    """Stands in for `read_again` and for the chances: records what was read, and lets one form of answer through."""
+
+    form: str
+    read: dict[str, SecondReading] = field(default_factory=dict)
+
+    async def __call__(self, searcher: Any, reader: Any, question: Any, *rest: Any) -> SecondReading | None:
+        found = await read_again(searcher, reader, question, *rest)
+        if found is not None:
+            self.read[question.text] = found
+        return found
+
+    def chance(self, form: str) -> Any:
+        return lambda features, several: float(self.form == form)
+
+
+def calibrating_lives() -> list[tuple[str, Life]]:
+    found = []
+    for path in sorted(FOLDER.glob("*.txt")):
+        lives, _ = parse_lives(path.read_text("utf-8"), path.name)
+        found += [(f"{path.stem}-{n}", life) for n, life in enumerate(lives)]
+    return [(name, life) for name, life in found if name.split("-")[0] not in MEASURES and is_held(name)]
+
+
+async def gather() -> list[Case]:
+    made = []
+    reading.MIN_SURE = 1.1  # every question is read twice
+    async with open_memory(cached_embedder(ArcticEmbedder())) as memory:
+        for form in FORMS:
+            recorder = Recorder(form)
+            reading.read_again = recorder  # type: ignore[assignment]
+            reading.chance_of_one, reading.chance_of_together = (recorder.chance(each) for each in FORMS)
+            for name, life in calibrating_lives():
+                recorder.read.clear()
+                asked, _, _ = await live(memory.profile("lives", f"{name}-{form}"), life, name)
+                for each in asked:
+                    if each.answer and (found := recorder.read.get(each.question.text)):
+                        made.append(Case(form, name, found.several, found.features, each.verdict == "right"))
+                print(form, name, len(made), file=sys.stderr, flush=True)
+    return made
+
+
+def fit(x: Any, y: Any) -> Any:
+    """The weights of a logistic fit over features of unit spread, for the features as they are; the last is the
+    offset."""
+    mean, spread = x.mean(0), x.std(0) + 1e-9
+    scaled, weights = np.c_[(x - mean) / spread, np.ones(len(x))], np.zeros(x.shape[1] + 1)
+    for _ in range(50):
+        chances = 1 / (1 + np.exp(-scaled @ weights))
+        bend = (scaled * (chances * (1 - chances))[:, None]).T @ scaled + 2.0 * np.eye(len(weights))
+        weights -= np.linalg.solve(bend, scaled.T @ (chances - y) + 2.0 * weights)
+    return np.r_[weights[:-1] / spread, weights[-1] - (weights[:-1] * mean / spread).sum()]
+
+
+def report(cases: Sequence[Case]) -> None:
+    x, y = np.array([case.features for case in cases]), np.array([case.right for case in cases], float)
+    lives = sorted({case.life for case in cases})
+    fold_of = np.array([lives.index(case.life) % FOLDS for case in cases])
+    unseen = np.zeros(len(y))
+    for fold in range(FOLDS):
+        held = fold_of == fold
+        unseen[held] = 1 / (1 + np.exp(-np.c_[x[held], np.ones(held.sum())] @ fit(x[~held], y[~held])))
+    for low in np.arange(0, 1, 0.1):
+        some = (unseen >= low) & (unseen < low + 0.1)
+        if some.any():
+            print(f"said {low:.1f} to {low + 0.1:.1f}: {some.sum()} answers, {100 * y[some].mean():.0f} % right")
+    print(tuple(round(float(each), 2) for each in fit(x, y)))
+
+
+def main() -> None:
+    if "--reuse" not in sys.argv:
+        KEPT.write_bytes(pickle.dumps(asyncio.run(gather())))
+    cases: list[Case] = pickle.loads(KEPT.read_bytes())
+    for form in FORMS:
+        for several in (False, True):
+            some = [case for case in cases if case.form == form and case.several == several]
+            print(form, "of several" if several else "of one", len(some), "answers")
+            report(some)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Pure: how found words are quoted: in their sentence, as a list, or the messages that have the answer between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.domain.types import Memory
+from holdfast.recall.answer.computed import FoundSpan
+
+SHORT_MESSAGE = 160
+"""Up to how many characters a message is quoted whole where several are quoted together. Chosen by hand."""
+MAX_QUOTED = 3
+"""How many messages are quoted together. Chosen by hand: a person reads three short ones at a glance."""
+
+
+def quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
+    """The sentence with the answer, or a memory drawn from its message that has the words and can stand alone; the
+    words themselves where they are in several sentences, with what they are taken from."""
+    sentences = {(span.hit.id, span.sentence) for span in spans}
+    if len(sentences) > 1:
+        distinct: dict[str, str] = {}
+        for span in spans:
+            distinct.setdefault(span.text.casefold(), span.text)
+        words = "; ".join(distinct.values())
+        several = len({span.hit.id for span in spans})
+        return f"{words}: {quoted_together(spans)}" if several <= MAX_QUOTED else words
+    wanted = [span.text.casefold() for span in spans]
+    fitting = [m.content for m in drawn if all(words in m.content.casefold() for words in wanted)]
+    said_by, sentence = spans[0].hit.speaker, spans[0].sentence
+    return min(fitting, key=len, default=f"{said_by}: {sentence}" if said_by else sentence)
+
+
+def quoted_together(spans: Sequence[FoundSpan]) -> str:
+    """The messages with the words, or their sentences with them, in order of time, each with its day."""
+    messages = {span.hit.id: span for span in sorted(spans, key=lambda span: span.at)}
+    return "; ".join(_quoted_message([span for span in spans if span.hit.id == id]) for id in messages)
+
+
+def _quoted_message(spans: Sequence[FoundSpan]) -> str:
+    hit, at = spans[0].hit, spans[0].at
+    sentences = dict.fromkeys(span.sentence for span in sorted(spans, key=lambda span: span.start))
+    said = hit.content if len(hit.content) <= SHORT_MESSAGE else " … ".join(sentences)
+    said_by = hit.speaker or ("the assistant" if hit.role == "assistant" else "")
+    return f'{said_by}{": " if said_by else ""}"{said}" ({at.day} {at:%B %Y})'

@@ -1,0 +1,45 @@
+"""Answers that need a list or two messages, with the default offline install."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast, LocalProfile
+
+TOLD = (
+    ("2026-02-11", "the pharmacy on Elm Street closes at six"),
+    ("2026-02-20", "my brother Ivan is a welder"),
+    ("2026-02-25", "Ivan moved to Gdansk in January"),
+    ("2026-03-10", "planted tomatoes and peppers in the greenhouse"),
+    ("2026-03-20", "put basil in the greenhouse too"),
+)
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalProfile]:
+    folder: Path = tmp_path_factory.mktemp("two")
+    with Holdfast.open(folder) as memory:
+        ana = memory.profile("app", "ana")
+        for n, (day, text) in enumerate(TOLD):
+            message = {"role": "user", "content": text, "timestamp": f"{day}T12:00:00Z"}
+            ana.ingest([message], session_id=f"s{n}", wait=True)
+        yield ana
+
+
+def test_a_list_told_in_two_messages_quotes_both(profile: LocalProfile) -> None:
+    found = profile.recall("What is growing in the greenhouse?", reference_date="2026-04-01T12:00:00Z")
+    assert all(word in found.answer for word in ("tomatoes", "peppers", "basil"))
+    assert len(found.citations) == 2
+    assert "pharmacy" not in found.answer
+
+
+def test_someone_who_is_described_is_found_by_their_name(profile: LocalProfile) -> None:
+    found = profile.recall("Where does the welder live?", reference_date="2026-04-01T12:00:00Z")
+    assert "Gdansk" in found.answer
+
+
+def test_what_was_never_told_stays_unanswered(profile: LocalProfile) -> None:
+    assert profile.recall("Who is my dentist?", reference_date="2026-04-01T12:00:00Z").answer == ""
