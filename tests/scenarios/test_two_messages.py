@@ -15,6 +15,8 @@ TOLD = (
     ("2026-02-25", "Ivan moved to Gdansk in January"),
     ("2026-03-10", "planted tomatoes and peppers in the greenhouse"),
     ("2026-03-20", "put basil in the greenhouse too"),
+    ("2026-03-21", "Leo is allergic to peanuts and eggs"),
+    ("2026-03-25", "Leo's doctor says the egg allergy is gone!"),
 )
 
 
@@ -43,3 +45,9 @@ def test_someone_who_is_described_is_found_by_their_name(profile: LocalProfile) 
 
 def test_what_was_never_told_stays_unanswered(profile: LocalProfile) -> None:
     assert profile.recall("Who is my dentist?", reference_date="2026-04-01T12:00:00Z").answer == ""
+
+
+def test_a_message_of_which_a_part_ended_is_not_quoted_with_others(profile: LocalProfile) -> None:
+    found = profile.recall("What is Leo allergic to?", reference_date="2026-04-01T12:00:00Z")
+    assert "peanuts" in found.answer
+    assert "eggs" not in found.answer

@@ -63,7 +63,8 @@ async def read_answer(
         seen = _present_hits(seen) or seen
     found, chance = await _first_reading(searcher, reader, question, seen)
     form: Form = "sentence"
-    if _is_read_again(question, found, chance):
+    kept = chance >= MIN_CHANCE and await _partly_ended(searcher, question, found.spans[:1])
+    if not kept and _is_read_again(question, found, chance):
         found, chance, form = await _second_reading(searcher, reader, question, seen, found, chance)
     elif chance < MIN_CHANCE:
         found = NOTHING
@@ -126,6 +127,10 @@ async def _second_reading(
         return NOTHING, 0.0, "message"
     least = MIN_CHANCE_SEVERAL if again.several else MIN_CHANCE_TWICE
     one, together = [await _sound_spans(searcher, question, spans) for spans in (again.one, again.together)]
+    if await _partly_ended(searcher, question, together):
+        together = ()  # messages are quoted whole
+    if len(_messages([span.hit for span in one])) > 1 and await _partly_ended(searcher, question, one):
+        one = ()
     if one and (chance := fitting_chance(chance_of_one(again.features, again.several), one[0].hit)) >= least:
         agreed = sure >= MIN_CHANCE and one[0].hit.id == first.ranked[0].hit.id
         return ReadHits("list" if len(one) > 1 else "span", one, chance), chance, "sentence" if agreed else "message"
@@ -135,6 +140,14 @@ async def _second_reading(
     if chance >= least:
         return ReadHits("list", together, chance), chance, "together"
     return NOTHING, 0.0, "message"
+
+
+async def _partly_ended(searcher: Searcher, question: Question, spans: Sequence[FoundSpan]) -> bool:
+    """Whether something that a message with the words says no longer holds; never for a question about the past."""
+    messages = {span.hit.message_id for span in spans if span.hit.message_id is not None}
+    if not messages or asks_past(question):
+        return False
+    return any(not memory.current for memory in await searcher.store.resting_on(list(messages)))
 
 
 async def _sound_spans(searcher: Searcher, question: Question, spans: tuple[FoundSpan, ...]) -> tuple[FoundSpan, ...]:
