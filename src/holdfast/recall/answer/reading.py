@@ -129,11 +129,13 @@ async def _second_reading(
     one, together = [await _sound_spans(searcher, question, spans) for spans in (again.one, again.together)]
     if await _partly_ended(searcher, question, together):
         together = ()  # messages are quoted whole
-    if len(_messages([span.hit for span in one])) > 1 and await _partly_ended(searcher, question, one):
+    ended = await _partly_ended(searcher, question, one)
+    if ended and len(_messages([span.hit for span in one])) > 1:
         one = ()
     if one and (chance := fitting_chance(chance_of_one(again.features, again.several), one[0].hit)) >= least:
         agreed = sure >= MIN_CHANCE and one[0].hit.id == first.ranked[0].hit.id
-        return ReadHits("list" if len(one) > 1 else "span", one, chance), chance, "sentence" if agreed else "message"
+        form: Form = "sentence" if agreed or ended else "message"
+        return ReadHits("list" if len(one) > 1 else "span", one, chance), chance, form
     chance = (
         fitting_chance(chance_of_together(again.features, again.several), again.together[0].hit) if together else 0.0
     )
