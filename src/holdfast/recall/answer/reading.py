@@ -30,6 +30,7 @@ from holdfast.recall.ranking.clauses import people_in
 from holdfast.recall.ranking.fit import best_fits
 from holdfast.recall.ranking.trust import SECOND_HAND, addresses_agent, standing
 from holdfast.recall.search import Searcher
+from holdfast.text import tokens
 
 MIN_CHANCE = 0.6
 """How sure the reader must be of an answer. In lives that nothing learned from, 0.63 gives one right answer less in a
@@ -145,11 +146,14 @@ async def _second_reading(
 
 
 async def _partly_ended(searcher: Searcher, question: Question, spans: Sequence[FoundSpan]) -> bool:
-    """Whether something that a message with the words says no longer holds; never for a question about the past."""
+    """Whether something that a message with the words says of what is asked no longer holds; never for a question about
+    the past."""
     messages = {span.hit.message_id for span in spans if span.hit.message_id is not None}
-    if not messages or asks_past(question):
+    asked = set(question.words) - {"user"}
+    if not messages or not asked or asks_past(question):
         return False
-    return any(not memory.current for memory in await searcher.store.resting_on(list(messages)))
+    ended = [memory for memory in await searcher.store.resting_on(list(messages)) if not memory.current]
+    return any(2 * len(asked & set(tokens.tokens(memory.content))) >= len(asked) for memory in ended)
 
 
 async def _sound_spans(searcher: Searcher, question: Question, spans: tuple[FoundSpan, ...]) -> tuple[FoundSpan, ...]:
