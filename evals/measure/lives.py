@@ -107,18 +107,28 @@ def listed(life: Life, memories: list[Memory], ids: dict[str, int]) -> Listed:
 
 
 async def live(profile: LocalProfile, life: Life, name: str) -> tuple[list[Asked], Listed, list[Memory]]:
+    ids = await ingest_life(profile, life)
+    found = await ask_life(profile, life, name)
+    memories = [memory for memory in (await profile.list(limit=500)).items if memory.kind != "summary"]
+    return found, listed(life, memories, ids), memories
+
+
+async def ingest_life(profile: LocalProfile, life: Life) -> dict[str, int]:
+    """Session by session; returns the number of each message by its id."""
     ids: dict[str, int] = {}
     for session in sorted({said.session for said in life.messages}):
         mine = [said for said in life.messages if said.session == session]
         await profile.ingest([message_body(said) for said in mine], session_id=f"s{session}", wait=True)
         ids |= {m.id: said.number for m, said in zip(await profile.messages(f"s{session}"), mine, strict=True)}
+    return ids
+
+
+async def ask_life(profile: LocalProfile, life: Life, name: str) -> list[Asked]:
     found = []
     for question in life.questions:
         answer = await profile.recall(question.text, reference_date=noon(question.asked))
-        verdict = judge(question, answer.answer)
-        found.append(Asked(name, question, answer.answer, answer.confidence, verdict))
-    memories = [memory for memory in (await profile.list(limit=500)).items if memory.kind != "summary"]
-    return found, listed(life, memories, ids), memories
+        found.append(Asked(name, question, answer.answer, answer.confidence, judge(question, answer.answer)))
+    return found
 
 
 def message_body(said: Said) -> dict[str, Any]:

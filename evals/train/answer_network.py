@@ -21,18 +21,21 @@ from typing import Any
 import numpy as np
 import torch
 from life_split import is_held
-from reader_network import Layer, Matrix, Norm, Training, load_learned, values
+from reader_network import Training
 from torch import nn
 from torch.nn import functional
+from trunks import DEVICE, DROP, learned_of, load_learned, make_trunk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "holdfast" / "models"))
 from answer_spans import best_spans, listed_spans
 
 HERE = Path(__file__).resolve().parents[1] / ".cache" / "answers"
-WIDTH, HIDDEN, KINDS = 384, 128, 5
+HIDDEN, KINDS = 128, 5
 LAYERS = int(os.environ.get("LAYERS", "12"))
+LARGE = os.environ.get("LARGE", "") != ""
+"""Whether a teacher is trained: the larger network of trunks.py."""
 NONE, LIST = 0, 2
-DROP, SMOOTH = 0.1, 0.99
+SMOOTH = 0.99
 EPOCHS = float(os.environ.get("EPOCHS", "9"))
 SECONDS = float(os.environ.get("SECONDS", "inf"))
 """How long it learns at most."""
@@ -49,9 +52,6 @@ SIZES = (160, MAX_TOKENS)
 """The lengths that batches are padded to."""
 READ_TOKENS = [int(each) for each in os.environ.get("READ_TOKENS", "160,192,224").split(",")]
 """How much is read of the lives held back: one file of results for each."""
-FREE = os.environ.get("FREE", "") != ""
-"""Whether every weight learns, not a difference of low rank."""
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Context = tuple[list[int], int, list[tuple[int, int]], list[tuple[int, int]]]
 """Ids, the length of the question, (start, end) of the answers' tokens, and (passage, first token) of what is read."""
 
@@ -59,29 +59,14 @@ Context = tuple[list[int], int, list[tuple[int, int]], list[tuple[int, int]]]
 class AnswerNet(nn.Module):
     """`kind` tells what sort of answer there is, `span` where each token starts, ends or is inside one."""
 
-    def __init__(self) -> None:
+    def __init__(self, trunk: Any) -> None:
         super().__init__()
-        held = dict(np.load(HERE / "embedder.npz"))
-        self.register_buffer("words", torch.tensor(values(held, "table")))
-        self.register_buffer("position", torch.tensor(held["position"].astype("f4")))
-        self.token_type = nn.Parameter(torch.tensor(held["token_type"].astype("f4")))
-        self.norm = Norm(held, "norm")
-        self.layers = nn.ModuleList(Layer(held, f"layers.{n}") for n in range(LAYERS))
-        for module in self.modules():
-            if FREE and isinstance(module, Matrix):
-                module.free()
-        self.k1, self.k2 = nn.Linear(2 * WIDTH, HIDDEN), nn.Linear(HIDDEN, KINDS)
-        self.span = nn.Linear(WIDTH, 3)
+        self.trunk = trunk
+        self.k1, self.k2 = nn.Linear(2 * trunk.width, HIDDEN), nn.Linear(HIDDEN, KINDS)
+        self.span = nn.Linear(trunk.width, 3)
 
     def forward(self, ids: Any, kinds: Any, mask: Any) -> tuple[Any, Any]:
-        x = self.norm(self.words[ids] + self.position[: ids.shape[1]] + self.token_type[kinds])
-        x = functional.dropout(x, DROP, self.training)
-        hidden = torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill(mask == 0, -1e4)[:, None, None]
-        if torch.is_autocast_enabled(DEVICE):
-            hidden = hidden.to(torch.bfloat16)
-        for layer in self.layers:
-            x = layer(x, hidden)
-        x = x.float()
+        x = self.trunk(ids, kinds, mask).float()
         real = mask[..., None].to(x.dtype)
         with torch.autocast(DEVICE, enabled=False):
             spans = self.span(functional.dropout(x, DROP, self.training))
@@ -198,13 +183,13 @@ def fit(out: Path) -> None:
     if limit:
         dice.shuffle(pool)
         pool = pool[:limit]
-    net = AnswerNet().to(DEVICE)
+    net = AnswerNet(make_trunk(None, HERE / "embedder.npz", LAYERS, LARGE)).to(DEVICE)
     if START:
         load_learned(net, Path(START))
     named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name.startswith(("k1", "k2", "span"))]
     body = [value for name, value in named if not name.startswith(("k1", "k2", "span"))]
-    training = Training(partial(loss, net, [_teacher(path) for path in TEACHERS]), body, heads)
+    training = Training(partial(loss, net, [_teacher(path) for path in TEACHERS]), body, heads, net.trunk.rate)
     steps, step, began = int(EPOCHS * len(pool) / BATCH), 0, time.time()
     tracked, mean = training.learning, list[Any]()
     shown = torch.zeros((), device=DEVICE)
@@ -231,20 +216,15 @@ def fit(out: Path) -> None:
     with torch.no_grad():
         for mine, better in zip(tracked, mean, strict=True):
             mine.copy_(better)
-    save(net, out / "learned.npz")
+    np.savez(out / "learned.npz", **learned_of(net))
     for size in READ_TOKENS:
         (out / f"read-{size}.json").write_text(json.dumps(read(net, held, size)))
 
 
 def _teacher(path: Path) -> AnswerNet:
-    net = AnswerNet().to(DEVICE)
+    net = AnswerNet(make_trunk(path, HERE / "embedder.npz", LAYERS, LARGE)).to(DEVICE)
     load_learned(net, path)
     return net.eval().requires_grad_(False)
-
-
-def save(net: AnswerNet, path: Path) -> None:
-    learned = {n: v.detach().cpu().numpy().astype("f2") for n, v in net.named_parameters() if v.requires_grad}
-    np.savez(path, **learned)
 
 
 def read(net: AnswerNet, lives: list[Any], size: int) -> list[dict[str, Any]]:

@@ -1,14 +1,15 @@
 """Messages beside the statements that were current before them: what the reader learns about endings from.
 
 Every message of the annotated conversations (`training-*`, `tuning-*`, `talks-*`; never `unread*`), of lives and of
-timelines meets the statements that it may end, as in the product: the extractor draws statements, the small network of
-`text/supersession.py` ranks those that are current, and the annotation says which of them end, and which parts.
+timelines meets the statements that it may end, as in the product: the extractor draws statements, the weights of
+`text/supersession.py` rank those that are current by the whole message, and the annotation says which of them end, and
+which parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -176,22 +177,26 @@ class Packer:
     def _query(
         self, text: str, drafts: list[Known], each: Said, current: list[Known], expected: list[dict[str, Any]]
     ) -> dict[str, Any]:
-        best: dict[int, tuple[float, Any]] = {}
         vectors = np.array([known.vector for known in current])
-        for draft in drafts:
-            cosines = vectors @ draft.vector
-            near = np.argsort(-cosines, kind="stable")[:NEAREST]
-            rows = supersession.features(draft.statement, [current[n].statement for n in near], list(cosines[near]))
-            for n, odds, row in zip(near, supersession.supersession_probabilities(rows), rows, strict=True):
-                if float(odds) > best.get(int(n), (-1.0, None))[0]:
-                    best[int(n)] = float(odds), row
-        order = sorted(best, key=lambda n: -best[n][0])
+        cosines = vectors @ np.array([draft.vector for draft in drafts]).T
+        near = np.unique(np.argsort(-cosines, axis=0, kind="stable")[:NEAREST])
+        known = [current[n].statement for n in near]
+        whole = replace(drafts[0].statement, text=text, key=None)
+        rows = supersession.features(whole, known, list(cosines[near].max(1)))
+        odds = dict(zip(near.tolist(), supersession.message_log_odds(rows).tolist(), strict=True))
+        best: dict[int, tuple[float, Any]] = {}
+        for draft, column in zip(drafts, cosines.T, strict=True):
+            rows = supersession.features(draft.statement, known, list(column[near]))
+            for n, chance, row in zip(near.tolist(), supersession.supersession_probabilities(rows), rows, strict=True):
+                if float(chance) > best.get(n, (-1.0, None))[0]:
+                    best[n] = float(chance), row
+        order = sorted(odds, key=lambda n: -odds[n])
         right = {n: says_what_ends(current[n], each) for n in range(len(current))}
         lost = [n for n, ends in right.items() if ends and n not in order[:KEPT]]
         kept = order[:KEPT]
         return self._packed(text, each.said.before, [current[n] for n in kept], each, expected) | {
             "right": [right[n] for n in kept],
-            "odds": [round(best[n][0], 4) for n in kept],
+            "odds": [round(odds[n], 3) for n in kept],
             "features": [best[n][1].round(4).tolist() for n in kept],
             "known": len(current),
             "lost": len(lost),
@@ -220,7 +225,7 @@ class Packer:
             new = Known(ComparedStatement("fact", text, "s1", ("m1",)), text, set())
             await self._embed([new])
             row = supersession.features(new.statement, [whole.statement], [float(new.vector @ whole.vector)])
-            odds = supersession.supersession_probabilities(row)
+            odds = supersession.message_log_odds(row)
             query = self._packed(text, "", [whole], None, []) | {
                 "right": [int(bool(ends))],
                 "odds": odds.round(4).tolist(),

@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.ingest.reconcile.endings import MIN_READ_PROBABILITY
+from holdfast.ingest.reconcile.endings import MIN_CANDIDATE_LOG_ODDS
 from holdfast.models import onnx_file, reader_network, statement_reader
 from holdfast.models.local import ArcticEmbedder
 from holdfast.text.statement_parts import MAX_PART_LOG_ODDS_GAP, MIN_PART_LOG_ODDS
 from holdfast.text.static_vectors import weights_path
-from holdfast.text.supersession import log_odds
 from holdfast.text.wordpiece import WordPiece
 
 from ..paths import CACHE
@@ -99,9 +98,8 @@ def _report_endings(talks: dict[str, list[dict[str, Any]]]) -> None:
         for query in queries:
             candidates = query["candidates"]
             ends[source] += query["lost"] + sum(each["right"] == 1 for each in candidates)
-            if max((each["odds"] for each in candidates), default=0.0) < MIN_READ_PROBABILITY:
-                continue
-            rows += [(source, e["right"], (e["read"], log_odds(e["odds"]), 1.0)) for e in candidates if e["right"] >= 0]
+            read = [each for each in candidates if each["odds"] >= MIN_CANDIDATE_LOG_ODDS]
+            rows += [(source, e["right"], (e["read"], e["odds"], 1.0)) for e in read if e["right"] >= 0]
             told = [each["parts"] for each in candidates if each["right"] == 1]
             parts += [([odds for odds, _ in some], [right for _, right in some]) for some in told]
     source, right = np.array([row[0] for row in rows]), np.array([row[1] for row in rows], float)

@@ -3,9 +3,9 @@
     python evals/train/reader_network.py FOLDER
 
 It reads evals/.cache/reader, which `python -m evals.train.reader pack` writes, and leaves in FOLDER what was learned
-and what it says of a tenth of the conversations, from which it learns nothing. The embedder's layers stay as they are
-but for a difference of low rank in each matrix, and for biases. Two heads learn together: which known statements, and
-which parts of them, a message ends, read with all of them at once; and whether a sentence is worth keeping, as what.
+and what it says of a tenth of the conversations, from which it learns nothing. Two heads learn together: which known
+statements, and which parts of them, a message ends, read with all of them at once; and whether a sentence is worth
+keeping, as what.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ import torch
 from life_split import CALIBRATES, EVERY, is_held
 from torch import nn
 from torch.nn import functional
+from trunks import DEVICE, DROP, MAX_TOKENS, learned_of, load_learned, make_trunk
 
 HERE = Path(__file__).resolve().parents[1] / ".cache" / "reader"
-HEADS, WIDTH, HIDDEN, CLASSES = 12, 384, 128, 5
+HIDDEN, CLASSES = 128, 5
 LAYERS = int(os.environ.get("LAYERS", "12"))
-RANK, RATE, HEAD_RATE, DROP, SMOOTH = 64, 8e-4, 1e-3, 0.1, 0.99
+LARGE = os.environ.get("LARGE", "") != ""
+"""Whether a teacher is trained: the larger network of trunks.py."""
+HEAD_RATE, SMOOTH = 1e-3, 0.99
 SECONDS = float(os.environ.get("SECONDS", "600"))
 """How long it learns."""
 START = os.environ.get("START", "")
@@ -42,17 +45,15 @@ WORKERS = int(os.environ.get("WORKERS", "12"))
 """Processes that prepare what is learned."""
 QUERIES, SENTENCES = 64, 64
 """Of each step."""
-CANDIDATES, PARTS, MAX_TOKENS = 8, 12, 288
-"""The most candidates, and parts of them, that are read with a message, and the most tokens in all."""
+CANDIDATES, PARTS = 8, 12
+"""The most candidates, and parts of them, that are read with a message."""
 SIZES = (128, 160, 192, 224, 256, MAX_TOKENS)
 """The lengths that batches are padded to."""
-DENSE = ("q", "k", "v", "o", "up", "down")
 SHARES = {"contrast": 0.1, "life": 0.06, "conversation": 0.2, "timeline": 0.06, "compound": 0.06, "lives": 0.52}
 SAID = {"told": 0.65, "part": 0.12, "line": 0.23}
 """Where the messages, and the sentences, of a step come from."""
 HELD = ("timelines-life-i", "timelines-life-j", "contrasts-held", "compounds-held")
 """What nothing about endings is learned from: how well it does is measured on it."""
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Row = tuple[list[int], int, Any]
 """Ids, how many of them are of the first text, and what the head is shown besides."""
 
@@ -75,89 +76,25 @@ def load_packed(name: str) -> Any:
         return json.load(file)
 
 
-class Matrix(nn.Module):
-    """One of the embedder's matrices, and what is learned on top."""
-
-    def __init__(self, held: dict[str, Any], name: str) -> None:
-        super().__init__()
-        own = torch.tensor(values(held, f"{name}.weight"))
-        self.register_buffer("own", own)
-        self.a = nn.Parameter(torch.randn(RANK, own.shape[1]) / own.shape[1] ** 0.5)
-        self.b = nn.Parameter(torch.zeros(own.shape[0], RANK))
-        self.bias = nn.Parameter(torch.tensor(held[f"{name}.bias"].astype("f4")))
-
-    def free(self) -> None:
-        """Let every weight learn."""
-        own = self.own
-        del self.own
-        self.own = nn.Parameter(own)
-        self.a = self.b = None
-
-    def forward(self, x: Any) -> Any:
-        if self.a is None:
-            return functional.linear(x, self.own, self.bias)
-        return functional.linear(x, self.own + self.b @ self.a, self.bias)
-
-
-class Norm(nn.Module):
-    def __init__(self, held: dict[str, Any], name: str) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.tensor(held[f"{name}.weight"].astype("f4")))
-        self.bias = nn.Parameter(torch.tensor(held[f"{name}.bias"].astype("f4")))
-
-    def forward(self, x: Any) -> Any:
-        return functional.layer_norm(x, (WIDTH,), self.weight, self.bias, 1e-12)
-
-
-class Layer(nn.Module):
-    def __init__(self, held: dict[str, Any], name: str) -> None:
-        super().__init__()
-        for part in DENSE:
-            setattr(self, part, Matrix(held, f"{name}.{part}"))
-        self.n1, self.n2 = Norm(held, f"{name}.n1"), Norm(held, f"{name}.n2")
-
-    def forward(self, x: Any, mask: Any) -> Any:
-        rows, long, _ = x.shape
-        apart = [part(x).view(rows, long, HEADS, -1).transpose(1, 2) for part in (self.q, self.k, self.v)]
-        seen = functional.scaled_dot_product_attention(*apart, attn_mask=mask, dropout_p=DROP if self.training else 0.0)
-        x = self.n1(x + functional.dropout(self.o(seen.transpose(1, 2).reshape(x.shape)), DROP, self.training))
-        return self.n2(x + functional.dropout(self.down(functional.gelu(self.up(x))), DROP, self.training))
-
-
 class Net(nn.Module):
     """p1 and p2 are the head for endings (of a whole statement, of a part), k1 and k2 the one for sentences."""
 
-    def __init__(self, features: int, layers: int) -> None:
+    def __init__(self, trunk: Any, features: int) -> None:
         super().__init__()
-        held = dict(np.load(HERE / "embedder.npz"))
-        self.register_buffer("words", torch.tensor(values(held, "table")))
-        self.register_buffer("position", torch.tensor(held["position"].astype("f4")))
-        self.token_type = nn.Parameter(torch.tensor(held["token_type"].astype("f4")))
-        self.norm = Norm(held, "norm")
-        self.layers = nn.ModuleList(Layer(held, f"layers.{n}") for n in range(layers))
-        self.p1, self.p2 = nn.Linear(2 * WIDTH + features, HIDDEN), nn.Linear(HIDDEN, 2)
-        self.k1, self.k2 = nn.Linear(2 * WIDTH + CLASSES, HIDDEN), nn.Linear(HIDDEN, CLASSES)
+        self.trunk = trunk
+        self.p1, self.p2 = nn.Linear(2 * trunk.width + features, HIDDEN), nn.Linear(HIDDEN, 2)
+        self.k1, self.k2 = nn.Linear(2 * trunk.width + CLASSES, HIDDEN), nn.Linear(HIDDEN, CLASSES)
         nn.init.constant_(self.p2.bias, -2.0)
         nn.init.zeros_(self.k2.bias)
 
-    def forward(self, ids: Any, kinds: Any, mask: Any) -> Any:
-        """The state of each token."""
-        x = self.norm(self.words[ids] + self.position[: ids.shape[1]] + self.token_type[kinds])
-        x = functional.dropout(x, DROP, self.training)
-        hidden = torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill(mask == 0, -1e4)[:, None, None]
-        hidden = hidden.to(torch.bfloat16) if torch.is_autocast_enabled(DEVICE) else hidden
-        for layer in self.layers:
-            x = layer(x, hidden)
-        return x
-
     def classes(self, ids: Any, kinds: Any, mask: Any, shown: Any) -> Any:
-        x = self(ids, kinds, mask)
+        x = self.trunk(ids, kinds, mask)
         real = mask[..., None].to(x.dtype)
         return self._head(self.k1, self.k2, torch.cat([x[:, 0], (x * real).sum(1) / real.sum(1)], 1), shown)
 
     def endings(self, ids: Any, kinds: Any, mask: Any, places: Any, shown: Any) -> Any:
         """For each place the log odds as a whole statement and as a part. `places` has the share of each token."""
-        x = self(ids, kinds, mask)
+        x = self.trunk(ids, kinds, mask)
         state = torch.cat([torch.bmm(places.to(x.dtype), x), x[:, :1].expand(-1, places.shape[1], -1)], 2)
         return self._head(self.p1, self.p2, state, shown)
 
@@ -165,21 +102,6 @@ class Net(nn.Module):
         state = torch.cat([state, functional.dropout(shown, DROP, self.training)], -1)
         hidden = functional.relu(first(functional.dropout(state, DROP, self.training)))
         return last(functional.dropout(hidden, DROP, self.training)).float()
-
-
-def values(held: dict[str, Any], name: str) -> Any:
-    """A table or matrix that is kept in small numbers."""
-    return ((held[name].astype("f4") - held[f"{name}.zero"]) * held[f"{name}.scale"]).astype("f4")
-
-
-def load_learned(net: nn.Module, path: Path, parts: tuple[str, ...] = ("",)) -> None:
-    """What an earlier network learned; or some parts of it, by how their names begin."""
-    held = {name: each.astype("f4") for name, each in np.load(path).items()}
-    learned = dict(net.named_parameters())
-    with torch.no_grad():
-        for name, each in held.items():
-            if name in learned and name.startswith(parts):
-                learned[name].copy_(torch.tensor(each * held.get(f"{name}.scale", 1)))
 
 
 def reading(query: dict[str, Any], dice: random.Random | None) -> Reading:
@@ -281,9 +203,10 @@ class Shelf:
 class Reader:
     """The network, and what it makes of a shelf."""
 
-    def __init__(self, shelf: Shelf, layers: int) -> None:
+    def __init__(self, shelf: Shelf, learned: Path | None = None) -> None:
         self.shelf = shelf
-        self.net = Net(len(shelf.scaling[0][0]), layers).to(DEVICE)
+        trunk = make_trunk(learned, HERE / "embedder.npz", LAYERS, LARGE)
+        self.net = Net(trunk, len(shelf.scaling[0][0])).to(DEVICE)
 
     def read_sentences(self, rows: list[Row]) -> list[Any]:
         return self._all(rows, lambda some: self.net.classes(*self._moved(self.shelf.sentences(some))).tolist())
@@ -314,13 +237,13 @@ class Reader:
         return [found[n] for n in np.argsort(order)]
 
     def saved(self) -> dict[str, Any]:
-        learned = {
-            name: value.detach().cpu().numpy().astype("f2")
-            for name, value in self.net.named_parameters()
-            if value.requires_grad
-        }
         (mean, spread), (mean_said, spread_said) = self.shelf.scaling
-        return learned | {"mean": mean, "spread": spread, "mean_said": mean_said, "spread_said": spread_said}
+        return learned_of(self.net) | {
+            "mean": mean,
+            "spread": spread,
+            "mean_said": mean_said,
+            "spread_said": spread_said,
+        }
 
 
 def padded(rows: list[tuple[list[int], int]], size: int) -> list[Any]:
@@ -366,10 +289,10 @@ class Training:
     """Training steps. On a GPU each is captured as a graph, one for each key, that is for tensors of the same shapes:
     launching its kernels one by one takes several times as long as computing them."""
 
-    def __init__(self, loss: Any, body: list[Any], heads: list[Any]) -> None:
+    def __init__(self, loss: Any, body: list[Any], heads: list[Any], rate: float) -> None:
         self.loss = loss
         self.learning: list[Any] = [*body, *heads]
-        groups = [{"params": body, "rate": RATE}, {"params": heads, "rate": HEAD_RATE}]
+        groups = [{"params": body, "rate": rate}, {"params": heads, "rate": min(HEAD_RATE, 10 * rate)}]
         for group in groups:
             group["lr"] = torch.tensor(0.0, device=DEVICE)
         self.steady = torch.optim.AdamW(groups, weight_decay=0.01, capturable=DEVICE == "cuda")
@@ -441,14 +364,14 @@ def fit(out: Path) -> None:
     shelf = Shelf(queries, told)
     lessons = shelf.lessons(WORKERS)
     next(lessons)  # the processes start before the GPU is used
-    reader = Reader(shelf, LAYERS)
+    reader = Reader(shelf)
     if START:
         load_learned(reader.net, Path(START), ("layers.", "norm.", "token_type"))
     teachers = [_teacher(shelf, path) for path in TEACHERS]
     named = [(name, value) for name, value in reader.net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name[0] in "pk" and name[1] in "12"]
     body = [value for name, value in named if not (name[0] in "pk" and name[1] in "12")]
-    training = Training(Lesson(reader.net, teachers).loss, body, heads)
+    training = Training(Lesson(reader.net, teachers).loss, body, heads, reader.net.trunk.rate)
     tracked, mean = training.learning, list[Any]()
     began, step, progress = time.time(), 0, 0.0
     shown = torch.zeros((), device=DEVICE)
@@ -473,8 +396,7 @@ def fit(out: Path) -> None:
 
 
 def _teacher(shelf: Shelf, path: Path) -> Net:
-    layers = 1 + max(int(name.split(".")[1]) for name in np.load(path).files if name.startswith("layers."))
-    reader = Reader(shelf, layers)
+    reader = Reader(shelf, path)
     load_learned(reader.net, path)
     return reader.net.eval().requires_grad_(False)
 

@@ -21,7 +21,7 @@ from holdfast.recall.answer import reading
 from holdfast.recall.answer.second_reading import SecondReading, read_again
 
 from ..data.life import FOLDER, Life, parse_lives
-from ..measure.lives import live
+from ..measure.lives import ask_life, ingest_life
 from ..paths import CACHE
 from ..profiles import cached_embedder, open_memory
 from .life_split import MEASURES, is_held
@@ -74,17 +74,17 @@ async def gather() -> list[Case]:
     made = []
     reading.MIN_SURE = 1.1  # every question is read twice
     async with open_memory(cached_embedder(ArcticEmbedder())) as memory:
-        for form in FORMS:
-            recorder = Recorder(form)
-            reading.read_again = recorder  # type: ignore[assignment]
-            reading.chance_of_one, reading.chance_of_together = (recorder.chance(each) for each in FORMS)
-            for name, life in calibrating_lives():
-                recorder.read.clear()
-                asked, _, _ = await live(memory.profile("lives", f"{name}-{form}"), life, name)
-                for each in asked:
+        for name, life in calibrating_lives():
+            profile = memory.profile("lives", name)
+            await ingest_life(profile, life)
+            for form in FORMS:
+                recorder = Recorder(form)
+                reading.read_again = recorder  # type: ignore[assignment]
+                reading.chance_of_one, reading.chance_of_together = (recorder.chance(each) for each in FORMS)
+                for each in await ask_life(profile, life, name):
                     if each.answer and (found := recorder.read.get(each.question.text)):
                         made.append(Case(form, name, found.several, found.features, each.verdict == "right"))
-                print(form, name, len(made), file=sys.stderr, flush=True)
+            print(name, len(made), file=sys.stderr, flush=True)
     return made
 
 
