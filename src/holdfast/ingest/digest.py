@@ -27,6 +27,7 @@ from holdfast.domain.types import (
     Floats,
     Memory,
     Message,
+    Part,
     Test,
     Vector,
 )
@@ -264,8 +265,9 @@ async def _write_memories(
     if work.judge is None:
         follow_ups = await find_follow_ups(work.store, drafts, messages, work.now)
     drafts = follow_ups.drafts
+    bare = await _bare_parts(work, claimed) if drafts else []
     for attempt in range(MAX_CONFLICT_RETRIES + 1):
-        known = await work.related.find_known(drafts, messages, extraction.by)
+        known = await work.related.find_known(drafts, messages, extraction.by, [text for _, text in bare])
         known.gone |= follow_ups.superseded
         known.said_at = follow_ups.said_at | known.said_at
         if attempt == MAX_CONFLICT_RETRIES:  # other writers always won: both memories stay, marked as a conflict
@@ -273,7 +275,7 @@ async def _write_memories(
         change = reconcile(drafts, known, messages, now=work.now, extractor=extraction.by)
         change = await without_known_remainders(work.store, change)
         change = replace(change, memories=tuple(_with_expiry(work, each) for each in change.memories))
-        change = replace(change, vectors=_known_vectors(change, known.vectors, work.embedder.model))
+        change = replace(change, vectors=_known_vectors(change, bare, known.vectors, work.embedder.model))
         change = replace(change, sources=(*change.sources, *repeated), lease=work.now + work.lease)
         if extraction.failure is None:
             change = replace(change, settle=tuple(each.id for each in claimed))
@@ -289,10 +291,20 @@ async def _write_memories(
                 raise
 
 
-def _known_vectors(change: Change, vectors: Mapping[str, Floats], model: str) -> tuple[Vector, ...]:
-    """The vectors of the memories whose text was embedded already, to compare them with known ones."""
+async def _bare_parts(work: Digestion, claimed: Sequence[Message]) -> list[tuple[Part, str]]:
+    """The parts of the messages that have no vector, each with the text to embed."""
+    messages = {message.id: message for message in claimed}
+    bare = await work.store.unembedded_parts(work.embedder.model, BATCH_SIZE)
+    return [(part, passages.embedded_text(messages[part.item], part)) for part in bare if part.item in messages]
+
+
+def _known_vectors(
+    change: Change, bare: Sequence[tuple[Part, str]], vectors: Mapping[str, Floats], model: str
+) -> tuple[Vector, ...]:
+    """The vectors of the messages' parts, and of the memories whose text was embedded to compare it with known ones."""
     memories = {memory.ref: memory for memory in change.memories}
     texts = [(part, passages.embedded_text(memories[part.item], part)) for part in change.parts if part.embed]
+    texts += bare
     return tuple(Vector(part.item, part.number, model, vectors[text]) for part, text in texts if text in vectors)
 
 

@@ -34,6 +34,13 @@ class Backlog:
     """How long the work that waits longest has waited."""
 
 
+class Round(NamedTuple):
+    """How much a round of work did, and whether it may have left some."""
+
+    done: int
+    left: bool
+
+
 class Digested(NamedTuple):
     """How many messages of a session were digested, and how many memories they became."""
 
