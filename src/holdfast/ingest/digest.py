@@ -265,7 +265,7 @@ async def _write_memories(
     if work.judge is None:
         follow_ups = await find_follow_ups(work.store, drafts, messages, work.now)
     drafts = follow_ups.drafts
-    bare = await _bare_parts(work, claimed) if drafts else []
+    bare = await _bare_parts(work, claimed) if drafts and work.related.compares_meanings else []
     for attempt in range(MAX_CONFLICT_RETRIES + 1):
         known = await work.related.find_known(drafts, messages, extraction.by, [text for _, text in bare])
         known.gone |= follow_ups.superseded
@@ -275,7 +275,7 @@ async def _write_memories(
         change = reconcile(drafts, known, messages, now=work.now, extractor=extraction.by)
         change = await without_known_remainders(work.store, change)
         change = replace(change, memories=tuple(_with_expiry(work, each) for each in change.memories))
-        change = replace(change, vectors=_known_vectors(change, bare, known.vectors, work.embedder.model))
+        change = replace(change, vectors=await _part_vectors(work, change, bare, known.vectors))
         change = replace(change, sources=(*change.sources, *repeated), lease=work.now + work.lease)
         if extraction.failure is None:
             change = replace(change, settle=tuple(each.id for each in claimed))
@@ -298,14 +298,23 @@ async def _bare_parts(work: Digestion, claimed: Sequence[Message]) -> list[tuple
     return [(part, passages.embedded_text(messages[part.item], part)) for part in bare if part.item in messages]
 
 
-def _known_vectors(
-    change: Change, bare: Sequence[tuple[Part, str]], vectors: Mapping[str, Floats], model: str
+async def _part_vectors(
+    work: Digestion, change: Change, bare: Sequence[tuple[Part, str]], vectors: Mapping[str, Floats]
 ) -> tuple[Vector, ...]:
-    """The vectors of the messages' parts, and of the memories whose text was embedded to compare it with known ones."""
+    """The vectors of the memories' parts and of the messages' parts that were embedded with the drafts.
+
+    So they are written with the change. If the embedder fails, `embed_missing_parts` tries again.
+    """
     memories = {memory.ref: memory for memory in change.memories}
     texts = [(part, passages.embedded_text(memories[part.item], part)) for part in change.parts if part.embed]
-    texts += bare
-    return tuple(Vector(part.item, part.number, model, vectors[text]) for part, text in texts if text in vectors)
+    missing = list(dict.fromkeys(text for _, text in texts if text not in vectors))
+    known = dict(vectors)
+    try:
+        known |= zip(missing, await embed_texts(work.embedder, missing) if missing else [], strict=True)
+    except Exception as failure:
+        log.warning("the memories will be embedded later, the embedder failed: %s", failure)
+    model = work.embedder.model
+    return tuple(Vector(part.item, part.number, model, known[text]) for part, text in (*texts, *bare) if text in known)
 
 
 def _record_in_trace(claimed: list[Message], change: Change) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 MAX_BARE_MESSAGES = 16
-"""After so many digested messages their vectors are written. Before, only those of memories must be: the next session
+"""After so many digested messages their vectors are written. Those of memories are written with them: the next session
 compares its statements with them by meaning. Chosen so that one step of embedding takes them all."""
 
 
@@ -39,10 +39,3 @@ class Round(NamedTuple):
 
     done: int
     left: bool
-
-
-class Digested(NamedTuple):
-    """How many messages of a session were digested, and how many memories they became."""
-
-    messages: int
-    memories: int

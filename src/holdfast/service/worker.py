@@ -25,7 +25,7 @@ from holdfast.domain.types import Json
 from holdfast.domain.usage import Tariff
 from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.activity import Activity
-from holdfast.service.backlog import MAX_BARE_MESSAGES, Backlog, Digested, PendingProfile, Round
+from holdfast.service.backlog import MAX_BARE_MESSAGES, Backlog, PendingProfile, Round
 from holdfast.service.recorder import Recorder
 
 Who = tuple[str, str]
@@ -253,11 +253,11 @@ class Worker:
         most = BATCH_SIZE if self._thinking is None else 1  # a language model is slow, and others wait for their turn
         while done < most:  # one session after the other
             digested = await self._digest(who, store, now)
-            if not (waiting := digested.messages > 0):
+            if not (waiting := digested > 0):
                 break
-            done, bare = done + digested.messages, bare + digested.messages
+            done, bare = done + digested, bare + digested
             await self._roll_up(who, store, now)
-            if digested.memories or bare >= MAX_BARE_MESSAGES:
+            if bare >= MAX_BARE_MESSAGES:
                 embedded, bare = await embed_missing_parts(store, self._embedder), 0
         if done or due.drained != asked:
             if bare or not done:
@@ -274,7 +274,7 @@ class Worker:
         due.drained = -1 if rolled else asked
         return Round(done + rolled, left=rolled > 0)
 
-    async def _digest(self, who: Who, store: Store, now: datetime) -> Digested:
+    async def _digest(self, who: Who, store: Store, now: datetime) -> int:
         from holdfast.ingest.digest import Digestion, digest_batch
         from holdfast.lifecycle.retention import SETTING, parse_policy
 
@@ -288,7 +288,7 @@ class Worker:
         self.activity.note_digestion(digested, failed=len(work.deferred))
         if digested and self._recorder is not None:
             self._recorder.add(who, done)
-        return Digested(digested, len(done.details.get("drawn", ())))
+        return digested
 
     async def _roll_up(self, who: Who, store: Store, now: datetime, *, memories_only: bool = False) -> int:
         """Write the summaries that are due, or only those of memories; return how many."""

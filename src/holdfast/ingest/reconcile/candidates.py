@@ -109,6 +109,11 @@ class CandidateFinder:
     now: datetime
     judge: Judge | None = None
 
+    @property
+    def compares_meanings(self) -> bool:
+        """Whether a judge or the network that compares statements can use the vectors of drafts."""
+        return self.judge is not None or self.embedder.model == supersession.trained_embedder()
+
     async def find_known(
         self, drafts: Sequence[Draft], messages: dict[str, Message], extractor: str, other_texts: Sequence[str] = ()
     ) -> KnownMemories:
@@ -129,7 +134,7 @@ class CandidateFinder:
             for draft in drafts
             if draft.key not in taken and fingerprint(draft.kind, draft.content) not in known.equivalents
         ]
-        known.vectors = await self._meanings(drafts, other_texts) if loose else {}
+        known.vectors = await self._meanings(drafts, other_texts) if loose and self.compares_meanings else {}
         meanings = [known.vectors.get(draft.content) for draft in drafts]
         sayings = supersession.statement_sources(messages.values())
         homes = await self._homes() if any(MOVED.fullmatch(draft.content) for draft in loose) else []
@@ -186,10 +191,8 @@ class CandidateFinder:
         return [texts.get(id, "") for id in ids]
 
     async def _meanings(self, drafts: Sequence[Draft], other_texts: Sequence[str]) -> dict[str, Floats]:
-        """Embed the drafts if a judge or the network that compares statements can use the vectors. The embedder may
-        reject one of the other texts, which must not matter to the drafts."""
-        if self.judge is None and self.embedder.model != supersession.trained_embedder():
-            return {}
+        """Embed the drafts and the other texts. The embedder may reject one of these, which must not matter to the
+        drafts."""
         contents = [draft.content for draft in drafts]
         for some in ([*contents, *other_texts], contents) if other_texts else (contents,):
             texts = list(dict.fromkeys(some))
