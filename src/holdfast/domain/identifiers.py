@@ -27,6 +27,7 @@ KIND_PATTERN = re.compile(r"[a-z][a-z0-9_-]*")
 LAST_EVENT = 2**63 - 1
 """No event has this number: a listener that asks for events after it gets a `reset` event."""
 
+_MESSAGE_ID = re.compile(r"[0-9a-f]{32}(?:\.\d+)?")
 _VERSION_REFERENCE = re.compile(r"(.+)@([1-9][0-9]{0,8})", re.S)
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -125,6 +126,11 @@ def repeated_id(id: str, number: int) -> str:
 def unrepeated_id(id: str) -> str:
     """The id that a message and its repetitions share: the hash of session, role and content."""
     return id.partition(".")[0]
+
+
+def is_message_id(id: str) -> bool:
+    """Whether an id has the form of a message's, which no memory's has: a ULID is shorter, and has no point."""
+    return _MESSAGE_ID.fullmatch(id) is not None
 
 
 DOCUMENT_SESSIONS = f"doc-{'_' * 32}.%"

@@ -27,6 +27,7 @@ from holdfast.domain.types import (
     Floats,
     Memory,
     Message,
+    Part,
     Test,
     Vector,
 )
@@ -264,8 +265,9 @@ async def _write_memories(
     if work.judge is None:
         follow_ups = await find_follow_ups(work.store, drafts, messages, work.now)
     drafts = follow_ups.drafts
+    bare = await _bare_parts(work, claimed) if drafts and work.related.compares_meanings else []
     for attempt in range(MAX_CONFLICT_RETRIES + 1):
-        known = await work.related.find_known(drafts, messages, extraction.by)
+        known = await work.related.find_known(drafts, messages, extraction.by, [text for _, text in bare])
         known.gone |= follow_ups.superseded
         known.said_at = follow_ups.said_at | known.said_at
         if attempt == MAX_CONFLICT_RETRIES:  # other writers always won: both memories stay, marked as a conflict
@@ -273,7 +275,7 @@ async def _write_memories(
         change = reconcile(drafts, known, messages, now=work.now, extractor=extraction.by)
         change = await without_known_remainders(work.store, change)
         change = replace(change, memories=tuple(_with_expiry(work, each) for each in change.memories))
-        change = replace(change, vectors=_known_vectors(change, known.vectors, work.embedder.model))
+        change = replace(change, vectors=await _part_vectors(work, change, bare, known.vectors))
         change = replace(change, sources=(*change.sources, *repeated), lease=work.now + work.lease)
         if extraction.failure is None:
             change = replace(change, settle=tuple(each.id for each in claimed))
@@ -289,11 +291,30 @@ async def _write_memories(
                 raise
 
 
-def _known_vectors(change: Change, vectors: Mapping[str, Floats], model: str) -> tuple[Vector, ...]:
-    """The vectors of the memories whose text was embedded already, to compare them with known ones."""
+async def _bare_parts(work: Digestion, claimed: Sequence[Message]) -> list[tuple[Part, str]]:
+    """The parts of the messages that have no vector, each with the text to embed."""
+    messages = {message.id: message for message in claimed}
+    bare = await work.store.unembedded_parts(work.embedder.model, BATCH_SIZE)
+    return [(part, passages.embedded_text(messages[part.item], part)) for part in bare if part.item in messages]
+
+
+async def _part_vectors(
+    work: Digestion, change: Change, bare: Sequence[tuple[Part, str]], vectors: Mapping[str, Floats]
+) -> tuple[Vector, ...]:
+    """The vectors of the memories' parts and of the messages' parts that were embedded with the drafts.
+
+    So they are written with the change. If the embedder fails, `embed_missing_parts` tries again.
+    """
     memories = {memory.ref: memory for memory in change.memories}
     texts = [(part, passages.embedded_text(memories[part.item], part)) for part in change.parts if part.embed]
-    return tuple(Vector(part.item, part.number, model, vectors[text]) for part, text in texts if text in vectors)
+    missing = list(dict.fromkeys(text for _, text in texts if text not in vectors))
+    known = dict(vectors)
+    try:
+        known |= zip(missing, await embed_texts(work.embedder, missing) if missing else [], strict=True)
+    except Exception as failure:
+        log.warning("the memories will be embedded later, the embedder failed: %s", failure)
+    model = work.embedder.model
+    return tuple(Vector(part.item, part.number, model, known[text]) for part, text in (*texts, *bare) if text in known)
 
 
 def _record_in_trace(claimed: list[Message], change: Change) -> None:

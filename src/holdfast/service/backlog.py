@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 MAX_BARE_MESSAGES = 16
-"""After so many digested messages their vectors are written. Before, only those of memories must be: the next session
+"""After so many digested messages their vectors are written. Those of memories are written with them: the next session
 compares its statements with them by meaning. Chosen so that one step of embedding takes them all."""
 
 
@@ -34,8 +34,8 @@ class Backlog:
     """How long the work that waits longest has waited."""
 
 
-class Digested(NamedTuple):
-    """How many messages of a session were digested, and how many memories they became."""
+class Round(NamedTuple):
+    """How much a round of work did, and whether it may have left some."""
 
-    messages: int
-    memories: int
+    done: int
+    left: bool

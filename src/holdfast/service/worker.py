@@ -25,7 +25,7 @@ from holdfast.domain.types import Json
 from holdfast.domain.usage import Tariff
 from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.activity import Activity
-from holdfast.service.backlog import MAX_BARE_MESSAGES, Backlog, Digested, PendingProfile
+from holdfast.service.backlog import MAX_BARE_MESSAGES, Backlog, PendingProfile, Round
 from holdfast.service.recorder import Recorder
 
 Who = tuple[str, str]
@@ -225,22 +225,20 @@ class Worker:
             await self._rest_quiet()
 
     async def _work(self, who: Who) -> None:
-        due = self._due[who]
-        asked = due.asked
+        asked = (due := self._due[who]).asked
         try:
-            more = await self._round(who, due)
+            done, left = await self._round(who, due)
         except Exception as failure:
-            known = isinstance(failure, HoldfastError)
-            log.warning("digesting %s/%s stopped: %s", *who, failure, exc_info=not known)
+            log.warning("digesting %s/%s stopped: %s", *who, failure, exc_info=not isinstance(failure, HoldfastError))
             self.activity.failures["digestion"] += 1
-            more = 0
-        self._warm = self._warm or more > 0
-        due.since = due.since if more else time.monotonic()
-        if not more and due.asked == asked and self._due.get(who) is due:
+            done, left = 0, False
+        self._warm = self._warm or done > 0
+        due.since = due.since if left else time.monotonic()
+        if not left and due.asked == asked and self._due.get(who) is due:
             self._finish(who)
 
-    async def _round(self, who: Who, due: PendingProfile) -> int:
-        """Do a batch of each kind of work; return how much there was. Digestion is first: its memories need vectors."""
+    async def _round(self, who: Who, due: PendingProfile) -> Round:
+        """Do a batch of each kind of work. Digestion is first: its memories need vectors."""
         from holdfast.graph.queries import BATCH_MEMORIES, learn_batch
         from holdfast.ingest.digest import BATCH_SIZE, embed_missing_parts
         from holdfast.lifecycle.forget import sweep
@@ -249,14 +247,17 @@ class Worker:
         try:
             store = await self._vault.open(*who, create=False)
         except NotFound:
-            return 0
+            return Round(0, left=False)
         now = self._clock()
-        done = embedded = bare = 0
+        done, embedded, bare, waiting = 0, 0, 0, True
         most = BATCH_SIZE if self._thinking is None else 1  # a language model is slow, and others wait for their turn
-        while done < most and (digested := await self._digest(who, store, now)).messages:  # one session after the other
-            done, bare = done + digested.messages, bare + digested.messages
+        while done < most:  # one session after the other
+            digested = await self._digest(who, store, now)
+            if not (waiting := digested > 0):
+                break
+            done, bare = done + digested, bare + digested
             await self._roll_up(who, store, now)
-            if digested.memories or bare >= MAX_BARE_MESSAGES:
+            if bare >= MAX_BARE_MESSAGES:
                 embedded, bare = await embed_missing_parts(store, self._embedder), 0
         if done or due.drained != asked:
             if bare or not done:
@@ -266,13 +267,14 @@ class Worker:
             due.drained = asked if embedded < BATCH_SIZE and learned < BATCH_MEMORIES and not swept else -1
             done += embedded + learned + swept
         await asyncio.sleep(0)
-        if not done:
-            # Memories of a kind of one's own are written without digestion, so they are rolled up when all is done.
-            done = await self._roll_up(who, store, now, memories_only=True)
-            due.drained = -1 if done else due.drained
-        return done
+        if waiting or due.drained != asked:
+            return Round(done, left=True)
+        # Memories of a kind of one's own are written without digestion, so they are rolled up when all is done.
+        rolled = await self._roll_up(who, store, now, memories_only=True)
+        due.drained = -1 if rolled else asked
+        return Round(done + rolled, left=rolled > 0)
 
-    async def _digest(self, who: Who, store: Store, now: datetime) -> Digested:
+    async def _digest(self, who: Who, store: Store, now: datetime) -> int:
         from holdfast.ingest.digest import Digestion, digest_batch
         from holdfast.lifecycle.retention import SETTING, parse_policy
 
@@ -286,7 +288,7 @@ class Worker:
         self.activity.note_digestion(digested, failed=len(work.deferred))
         if digested and self._recorder is not None:
             self._recorder.add(who, done)
-        return Digested(digested, len(done.details.get("drawn", ())))
+        return digested
 
     async def _roll_up(self, who: Who, store: Store, now: datetime, *, memories_only: bool = False) -> int:
         """Write the summaries that are due, or only those of memories; return how many."""
@@ -295,11 +297,9 @@ class Worker:
             return 0
         from holdfast.lifecycle import summaries
 
-        wanted = rules.get(summaries.SETTING)
-        if wanted is None:
+        if (wanted := rules.get(summaries.SETTING)) is None:
             return 0
-        cadence = summaries.parse_cadence(wanted)
-        if cadence is None or (memories_only and cadence.kind is None):
+        if (cadence := summaries.parse_cadence(wanted)) is None or (memories_only and cadence.kind is None):
             return 0
         with usage.charged_to(self.account(store)):
             try:

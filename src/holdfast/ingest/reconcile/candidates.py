@@ -109,8 +109,16 @@ class CandidateFinder:
     now: datetime
     judge: Judge | None = None
 
-    async def find_known(self, drafts: Sequence[Draft], messages: dict[str, Message], extractor: str) -> KnownMemories:
-        """Load the memories that the drafts may affect, and decide how each draft relates to them."""
+    @property
+    def compares_meanings(self) -> bool:
+        """Whether a judge or the network that compares statements can use the vectors of drafts."""
+        return self.judge is not None or self.embedder.model == supersession.trained_embedder()
+
+    async def find_known(
+        self, drafts: Sequence[Draft], messages: dict[str, Message], extractor: str, other_texts: Sequence[str] = ()
+    ) -> KnownMemories:
+        """Load the memories that the drafts may affect, and decide how each draft relates to them. If the drafts are
+        embedded, so are the other texts: together they take fewer runs of the model."""
         known = KnownMemories(said_at={id: message.said_at for id, message in messages.items()})
         keys = tuple({draft.key for draft in drafts if draft.key is not None})
         if keys:
@@ -126,9 +134,8 @@ class CandidateFinder:
             for draft in drafts
             if draft.key not in taken and fingerprint(draft.kind, draft.content) not in known.equivalents
         ]
-        meanings = await self._meanings(drafts) if loose else [None] * len(drafts)
-        contents = (draft.content for draft in drafts)
-        known.vectors = {text: vector for text, vector in zip(contents, meanings, strict=True) if vector is not None}
+        known.vectors = await self._meanings(drafts, other_texts) if loose and self.compares_meanings else {}
+        meanings = [known.vectors.get(draft.content) for draft in drafts]
         sayings = supersession.statement_sources(messages.values())
         homes = await self._homes() if any(MOVED.fullmatch(draft.content) for draft in loose) else []
         tasks = await self._tasks() if loose else []
@@ -183,15 +190,17 @@ class CandidateFinder:
         texts = {item.id: item.content for item in (*messages.values(), *stored) if isinstance(item, Message)}
         return [texts.get(id, "") for id in ids]
 
-    async def _meanings(self, drafts: Sequence[Draft]) -> list[Floats | None]:
-        """Embed the drafts if a judge or the network that compares statements can use the vectors."""
-        if not drafts or (self.judge is None and self.embedder.model != supersession.trained_embedder()):
-            return [None] * len(drafts)
-        try:
-            return [*await embed_texts(self.embedder, [draft.content for draft in drafts])]
-        except Exception as failure:
-            log.warning("relating by words alone, the embedder failed: %s", failure)
-            return [None] * len(drafts)
+    async def _meanings(self, drafts: Sequence[Draft], other_texts: Sequence[str]) -> dict[str, Floats]:
+        """Embed the drafts and the other texts. The embedder may reject one of these, which must not matter to the
+        drafts."""
+        contents = [draft.content for draft in drafts]
+        for some in ([*contents, *other_texts], contents) if other_texts else (contents,):
+            texts = list(dict.fromkeys(some))
+            try:
+                return dict(zip(texts, await embed_texts(self.embedder, texts), strict=True))
+            except Exception as failure:
+                log.warning("the embedder failed: %s", failure)
+        return {}
 
     async def _tasks(self) -> list[Memory]:
         """Load the newest open tasks. They have no vectors, and a report of completion may share no word with one."""

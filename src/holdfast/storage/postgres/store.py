@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from holdfast.domain.identifiers import DOCUMENT_SESSIONS
+from holdfast.domain.identifiers import DOCUMENT_SESSIONS, is_message_id
 from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.results import MessagePage, Page, Stats
 from holdfast.domain.timestamps import day_of, to_micros
@@ -90,9 +90,10 @@ class PostgresStore:
         versions = [id for id in ids if "@" in id]
         messages = f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE profile = %s AND id = ANY(%s)"
         memories = f"SELECT {rows.MEMORY}, {rows.SOURCES} FROM memory WHERE profile = %s AND"
+        others = [id for id in ids if not is_message_id(id)]
         (said, current, named), cache = await self._cached.read(
             NO_ROWS if memories_only else (messages, bound),
-            (f"{memories} id = ANY(%s) AND superseded_by IS NULL", bound),
+            (f"{memories} id = ANY(%s) AND superseded_by IS NULL", (self.profile, others)) if others else NO_ROWS,
             (memories.replace("SELECT", "SELECT ref,", 1) + " ref = ANY(%s)", (self.profile, versions))
             if versions
             else NO_ROWS,
@@ -101,7 +102,7 @@ class PostgresStore:
         found |= {row[0]: (True, row[1:]) for row in named}
         if cache is not None:
             cache.add_items(found)
-        left = [id for id in ids if id not in found]
+        left = [id for id in others if id not in found]
         if left:
             (named,) = await self._database.read_rows(self.profile, self._version_statement(left))
             found |= {row[0]: (True, row[1:]) for row in named}

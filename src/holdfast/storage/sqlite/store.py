@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from holdfast.domain.errors import StorageFull
-from holdfast.domain.identifiers import DOCUMENT_SESSIONS, split_reference
+from holdfast.domain.identifiers import DOCUMENT_SESSIONS, is_message_id, split_reference
 from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.results import Facets, MessagePage, Page, Stats
 from holdfast.domain.timestamps import day_of, to_micros
@@ -325,12 +325,15 @@ def _load_items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, ItemMaker]
     found: dict[str, ItemMaker] = {}
     for row in db.execute(f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE id {within}", listed):
         found[row[0]] = rows.message_maker(row)
-    for row in db.execute(f"{memories} id {within} AND superseded_by IS NULL", listed):
-        found[row[0]] = rows.memory_maker(row)
-    if any(id not in found for id in ids):
+    others = [id for id in ids if id not in found and not is_message_id(id)]
+    if others:
+        listed = (rows.compact_json(others),)
+        for row in db.execute(f"{memories} id {within} AND superseded_by IS NULL", listed):
+            found[row[0]] = rows.memory_maker(row)
+    if any(id not in found for id in others):
         for row in db.execute(f"{memories} ref {within}", listed):
             found[rows.memory(row).ref] = rows.memory_maker(row)
-    for id, n in memory_numbers(db, [id for id in ids if id not in found]).items():
+    for id, n in memory_numbers(db, [id for id in others if id not in found]).items():
         for row in query(db, f"{memories} n = ?", (n,)):
             found[id] = rows.memory_maker(row)
     return found

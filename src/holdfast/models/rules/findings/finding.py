@@ -10,7 +10,7 @@ from holdfast.models.rules.patterns.vocabulary import STOP
 from holdfast.models.rules.people.third_person import USER_NAME, Subject, without_others
 from holdfast.models.rules.sentences.quotations import quotation_with_dates
 from holdfast.text.dates import OPEN_START, OPEN_STOP, Window, window_phrase
-from holdfast.text.redaction import redacted_text
+from holdfast.text.redaction import SurroundingTopics, redacted_among, surrounding_topics
 
 MIN_CONFIDENCE = 0.6
 """Minimum confidence of the judge; anything below is kept only as a message. In the unread part of
@@ -110,17 +110,18 @@ def memory_questions(finding: RuleFinding, words: tuple[str, ...]) -> tuple[str,
     return tuple(dict.fromkeys((*finding.queries, *generic)))[: max(3, min(5, len(finding.queries) + 1))]
 
 
-def _redacted_content(content: str, around: str) -> str:
+def _redacted_content(content: str, around: SurroundingTopics) -> str:
     """The content without secrets. Its frame is left out of the search: "user" also labels logins."""
     frame = f"{USER_NAME} "
     if not content.startswith(frame):
-        return redacted_text(content, around)
-    return frame + redacted_text(content.removeprefix(frame), around)
+        return redacted_among(content, around)
+    return frame + redacted_among(content.removeprefix(frame), around)
 
 
 def finding_draft(finding: RuleFinding, sources: tuple[str, ...], trust: str, around: str = "") -> Draft:
     """The draft of a finding; `around` is the text around it, which may show that a word is a password."""
-    content = _redacted_content(finding.content, around)
+    topics = surrounding_topics(around)
+    content = _redacted_content(finding.content, topics)
     key = f"{finding.subject.prefix}{finding.topic}" if finding.topic else None
     words = keywords(content, finding.topic)
     w = finding.window
@@ -129,9 +130,9 @@ def finding_draft(finding: RuleFinding, sources: tuple[str, ...], trust: str, ar
         content=content,
         sources=sources,
         summary=short_summary(content),
-        key=key if key and redacted_text(key, around) == key else None,
+        key=key if key and redacted_among(key, topics) == key else None,
         keywords=words,
-        queries=tuple(redacted_text(each, around) for each in memory_questions(finding, words)),
+        queries=tuple(redacted_among(each, topics) for each in memory_questions(finding, words)),
         trust=trust,
         occurred_at=w.start if w and w.start.year != OPEN_START else None,
         occurred_until=w.stop if w and w.stop.year != OPEN_STOP else None,
