@@ -85,7 +85,7 @@ def people_in(hits: Sequence[Hit]) -> People:
     told: set[str] = set()
     """Of whom people say themselves what they are to each other: no document or tool can say otherwise."""
     for hit in sorted(hits, key=_is_second_hand):
-        mentioned = _people_mentioned(_start(hit))
+        mentioned = _people_mentioned(_start(hit.content))
         names |= mentioned.names
         for kin, name in mentioned.relations:
             if not _is_second_hand(hit):
@@ -121,8 +121,15 @@ def _related_people(text: str) -> Iterator[re.Match[str]]:
     yield from _THE.finditer(text)
 
 
-def _start(hit: Hit) -> str:
-    return hit.content[:MAX_CHARACTERS].replace("’", "'")
+def is_related(name: str, text: str) -> bool:
+    """Whether the text says what somebody of this name is to somebody: "my sister Priya"."""
+    if name not in KIN and name not in text.casefold():
+        return False
+    return any(name in relation for relation in _people_mentioned(_start(text)).relations)
+
+
+def _start(text: str) -> str:
+    return text[:MAX_CHARACTERS].replace("’", "'")
 
 
 def _is_second_hand(hit: Hit) -> bool:
@@ -134,7 +141,7 @@ def clauses_of(hit: Hit, known: People) -> list[Clause]:
     mine = _speaker(hit, known)
     last: frozenset[str] = frozenset()
     found = []
-    for text, subject in _clauses_read(_start(hit)):
+    for text, subject in _clauses_read(_start(hit.content)):
         owners = _owners(subject, known, last, mine)
         last = owners - mine - {SELF} or last
         found.append(Clause(text, owners))
