@@ -29,10 +29,11 @@ _SUBJECT = (
     r"(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|he|she|they|he's|she's|they're|my|our|his|her|their|it's|the user)\b"
 )
 _CLAUSE = re.compile(
-    rf"(?:[,;–—] ?|[,;]? )(?:(?:and|so|but|because|while|though) )?(?<= )(?={_SUBJECT} )"
-    r"|[,;] (?:(?:and|so|but|while) )?(?=(?-i:[A-ZÀ-Þ])\w+ (?:is|was|has|will|\w+s)\b)",
+    rf"[,;–— ](?:(?:(?<! ) )?(?:(?:and|so|but|because|while|though) )?(?<= )(?={_SUBJECT} )"
+    r"|(?<=[,;]) (?:(?:and|so|but|while) )?(?=(?-i:[A-ZÀ-Þ])\w+ (?:is|was|has|will|\w+s)\b))",
     re.I,
 )
+"""It begins with a set of characters: `re` skips all others at once."""
 _NEEDS_JOINT = re.compile(r"(?:[,;–—]|\b(?:and|so|but|because|while|though)) *$", re.I)
 _KIN = "|".join(sorted(KIN, key=len, reverse=True))
 _RELATED = re.compile(
@@ -223,7 +224,7 @@ def _split(text: str) -> list[str]:
     found = []
     for sentence in _SENTENCE.split(text):
         cuts = [0, *(m.end() for m in _CLAUSE.finditer(sentence) if _joint(sentence, m)), len(sentence)]
-        found += [sentence[a:b].strip() for a, b in pairwise(cuts) if sentence[a:b].strip()]
+        found += [clause for a, b in pairwise(cuts) if (clause := sentence[a:b].strip())]
     return found
 
 

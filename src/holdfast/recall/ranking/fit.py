@@ -269,7 +269,7 @@ class ReadHit(NamedTuple):
 @cached_by_text
 def _has_value(text: str, value: str) -> bool:
     if value == "number":
-        return NUMBER.search(_CALENDAR.sub("", text)) is not None
+        return NUMBER.search(text) is not None and NUMBER.search(_CALENDAR.sub("", text)) is not None
     return (_TIME if value == "time" else _PLACE).search(text) is not None
 
 

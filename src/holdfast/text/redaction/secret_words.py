@@ -131,7 +131,7 @@ class SecretWordModel:
         if new:
             said, starts = said_places([*new.values()])
             known |= zip(new, np.add.reduceat(self._table[said], starts, axis=0), strict=True)
-        return np.array([known[key] for key in keys])
+        return np.concatenate([known[key] for key in keys]).reshape(len(keys), -1)
 
     def secret_spans(self, words: list[TextWord], text: str) -> Iterator[Span]:
         """Words that are secrets, neighbours as one."""
