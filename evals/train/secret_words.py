@@ -22,11 +22,12 @@ from holdfast.text.redaction.secret_nouns import may_tell_secret
 from holdfast.text.redaction.secret_words import WEIGHTS, SecretWordModel, stretches_of
 from holdfast.text.redaction.word_features import (
     TABLE_BITS,
-    Features,
     KnownWords,
+    Rings,
     TextWord,
-    features_of,
     own_places,
+    rings_around,
+    said_places,
     shape_of,
 )
 
@@ -66,12 +67,12 @@ def secret_words_of(words: Sequence[TextWord], text: str, secrets: Sequence[str]
     return right
 
 
-def heard_places(features: Features, n: int) -> NDArray[np.int64]:
-    """Every place in the table that the neighbours of a word count at."""
-    rows = np.append(features.said_starts, len(features.said))
+def heard_places(said: NDArray[np.int64], rows: NDArray[np.int64], rings: Rings, n: int) -> NDArray[np.int64]:
+    """Every place in the table that the neighbours of a word count at; `rows` are where each word's begin."""
+    rows = np.append(rows, len(said))
     heard = [
-        features.said[rows[first] : rows[stop], column]
-        for first, stop, column in zip(features.first[n], features.stop[n], features.columns[n], strict=True)
+        said[rows[first] : rows[stop], column]
+        for first, stop, column in zip(rings.first[n], rings.stop[n], rings.columns[n], strict=True)
         if stop > first
     ]
     return np.concatenate(heard) if heard else np.zeros(0, dtype=np.int64)
@@ -94,9 +95,9 @@ def samples_of(case: SecretCase, dice: np.random.Generator, known: KnownWords) -
         ]
         if not kept:
             continue
-        features = features_of(words)
+        (said, rows), rings = said_places(words), rings_around(words)
         own, starts = own_places(words, kept, known)
-        pairs = [*zip(np.split(own, starts[1:]), (heard_places(features, n) for n in kept), strict=True)]
+        pairs = [*zip(np.split(own, starts[1:]), (heard_places(said, rows, rings, n) for n in kept), strict=True)]
         places = np.concatenate([part for pair in pairs for part in pair]).astype(np.int32)
         marks = np.concatenate([np.full(len(part), n == 0) for pair in pairs for n, part in enumerate(pair)])
         yield Sample(places, np.array([len(one) + len(other) for one, other in pairs]), marks, right[kept])

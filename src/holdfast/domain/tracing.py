@@ -120,21 +120,31 @@ def traced_operation(operation: str) -> Iterator[Operation]:
         _operation.reset(token)
 
 
-@contextmanager
-def stage(name: str) -> Iterator[None]:
-    """Count the time spent inside the block as this stage of the current operation."""
-    trail = _operation.get()
-    if trail is None:
-        yield
-        return
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
+class Stage:
+    """Counts the time spent inside the block as one stage of the current operation. A class: a search enters several,
+    and a generator takes three times as long."""
+
+    __slots__ = ("_name", "_start", "_trail")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._trail, self._start = _operation.get(), time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        trail, name, start = self._trail, self._name, self._start
+        if trail is None:
+            return
         spent = (time.perf_counter() - start) * 1000
         trail.stages[name] = round(trail.stages.get(name, 0.0) + spent, 3)
         if len(trail.spans) < MAX_SPANS:
             trail.spans.append((name, round((start - trail.started) * 1000, 3), round(spent, 3)))
+
+
+def stage(name: str) -> Stage:
+    """Count the time spent inside the block as this stage of the current operation."""
+    return Stage(name)
 
 
 def is_traced() -> bool:

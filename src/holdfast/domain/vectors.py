@@ -162,7 +162,7 @@ def best_rows(scores: NDArray[np.floating], limit: int) -> NDArray[np.int64]:
             rows = rows[best >= np.partition(best, len(best) - limit)[len(best) - limit]]
     else:
         rows = np.arange(len(scores))
-    return rows[np.lexsort((rows, -scores[rows]))][:limit]
+    return rows[np.argsort(-scores[rows], kind="stable")][:limit]  # the rows ascend
 
 
 def _lower_bound(scores: NDArray[np.floating], count: int) -> float:

@@ -48,7 +48,7 @@ class Searcher:
             found = await self.store.propose(probe)
             question, found, about = await self._by_agents(probe, question, found)
         with stage("rank"):
-            apart = lead(best_cosines(found).tolist(), self.models.embedder.model)
+            apart = lead(best_cosines(found), self.models.embedder.model)
             ranking = Ranking(self.store, self.models, question, self.where, self.now, limit, apart)
             order = scored_items(ranking, found)
         with stage("read"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
+import struct
 import threading
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -32,7 +33,8 @@ def token_ids(text: str) -> tuple[bytes, int]:
     """The ids of a passage's distinct known tokens as little-endian 16-bit numbers, and its count of all tokens."""
     pieces = vocabulary()
     ids = pieces.ids(text)
-    return np.array(sorted({*ids} - {pieces.unknown}), "<u2").tobytes(), len(ids)
+    known = sorted({*ids} - {pieces.unknown})
+    return struct.pack(f"<{len(known)}H", *known), len(ids)
 
 
 def maxsim(words: Sequence[tuple[str, float]], texts: Sequence[bytes]) -> NDArray[np.float64]:

@@ -43,6 +43,8 @@ STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905
 )
 
+_MAX_KNOWN_CHARACTERS = 8192
+"""More than the texts of one language use. Chosen by hand."""
 _local = threading.local()
 
 
@@ -122,15 +124,21 @@ def selective_words(frequency: Sequence[int]) -> tuple[bool, ...]:
 def _folded_text(text: str) -> str:
     """The text without compatibility forms, case and diacritics; Hangul and Kana marks survive recomposition."""
     apart = unicodedata.normalize("NFKD", text.replace("\u2019", "'").casefold())
-    kept = "".join(c for c in apart if not unicodedata.combining(c) or "\u3099" <= c <= "\u309a" or _is_vowel_sign(c))
-    return unicodedata.normalize("NFKC", kept)
+    return unicodedata.normalize("NFKC", apart.translate(_kept_characters))
 
 
-@lru_cache(maxsize=4096)
-def _is_vowel_sign(mark: str) -> bool:
-    """Whether the mark represents a sound, like marks outside the Latin, Greek, Cyrillic and Hebrew blocks: dropping it
-    would merge different words."""
-    return ord(mark) >= 0x0600
+class _KeptCharacters(dict[int, str]):
+    """Character → itself, or nothing for a diacritic. A mark outside the Latin, Greek, Cyrillic and Hebrew blocks
+    represents a sound: dropping it would merge different words."""
+
+    def __missing__(self, code: int) -> str:
+        kept = "" if code < 0x0600 and unicodedata.combining(chr(code)) else chr(code)
+        if len(self) < _MAX_KNOWN_CHARACTERS:
+            self[code] = kept
+        return kept
+
+
+_kept_characters = _KeptCharacters()
 
 
 def _spaced_tokens(text: str) -> list[str]:

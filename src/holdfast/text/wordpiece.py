@@ -13,6 +13,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 _MAX_WORD_CHARS = 100
+_MAX_KNOWN_CHARACTERS = 8192
+"""More than the texts of one language use. Chosen by hand."""
 _PLAIN = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 _WITHOUT_CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
 
@@ -60,19 +62,28 @@ class WordPiece:
 def _words(text: str) -> list[str]:
     if text.isascii():
         return _PLAIN.findall(text.lower().translate(_WITHOUT_CONTROLS))
-    spaced = []
-    for c in unicodedata.normalize("NFD", text.lower()):
-        category = unicodedata.category(c)
+    return unicodedata.normalize("NFD", text.lower()).translate(_spaced_characters).split()
+
+
+class _SpacedCharacters(dict[int, str]):
+    """Character → what becomes of it: a blank, nothing, or itself, with blanks around it where it is a word."""
+
+    def __missing__(self, code: int) -> str:
+        c, category = chr(code), unicodedata.category(chr(code))
         if c.isspace() or category == "Zs":
-            spaced.append(" ")
-        elif category == "Mn" or category in ("Cc", "Cf", "Cn", "Co", "Cs") or c == "\ufffd":
-            continue
+            spaced = " "
+        elif category in ("Mn", "Cc", "Cf", "Cn", "Co", "Cs") or c == "\ufffd":
+            spaced = ""
         else:
-            spaced.append(f" {c} " if _stands_alone(c) else c)
-    return "".join(spaced).split()
+            spaced = f" {c} " if _stands_alone(c) else c
+        if len(self) < _MAX_KNOWN_CHARACTERS:
+            self[code] = spaced
+        return spaced
 
 
-@lru_cache(maxsize=8192)
+_spaced_characters = _SpacedCharacters()
+
+
 def _stands_alone(c: str) -> bool:
     """Whether the character is a separate word: punctuation (every ASCII symbol counts) and Han characters."""
     code = ord(c)

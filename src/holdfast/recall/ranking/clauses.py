@@ -29,10 +29,11 @@ _SUBJECT = (
     r"(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|he|she|they|he's|she's|they're|my|our|his|her|their|it's|the user)\b"
 )
 _CLAUSE = re.compile(
-    rf"(?:[,;–—] ?|[,;]? )(?:(?:and|so|but|because|while|though) )?(?<= )(?={_SUBJECT} )"
-    r"|[,;] (?:(?:and|so|but|while) )?(?=(?-i:[A-ZÀ-Þ])\w+ (?:is|was|has|will|\w+s)\b)",
+    rf"[,;–— ](?:(?:(?<! ) )?(?:(?:and|so|but|because|while|though) )?(?<= )(?={_SUBJECT} )"
+    r"|(?<=[,;]) (?:(?:and|so|but|while) )?(?=(?-i:[A-ZÀ-Þ])\w+ (?:is|was|has|will|\w+s)\b))",
     re.I,
 )
+"""It begins with a set of characters: `re` skips all others at once."""
 _NEEDS_JOINT = re.compile(r"(?:[,;–—]|\b(?:and|so|but|because|while|though)) *$", re.I)
 _KIN = "|".join(sorted(KIN, key=len, reverse=True))
 _RELATED = re.compile(
@@ -85,7 +86,7 @@ def people_in(hits: Sequence[Hit]) -> People:
     told: set[str] = set()
     """Of whom people say themselves what they are to each other: no document or tool can say otherwise."""
     for hit in sorted(hits, key=_is_second_hand):
-        mentioned = _people_mentioned(_start(hit))
+        mentioned = _people_mentioned(_start(hit.content))
         names |= mentioned.names
         for kin, name in mentioned.relations:
             if not _is_second_hand(hit):
@@ -121,8 +122,15 @@ def _related_people(text: str) -> Iterator[re.Match[str]]:
     yield from _THE.finditer(text)
 
 
-def _start(hit: Hit) -> str:
-    return hit.content[:MAX_CHARACTERS].replace("’", "'")
+def is_related(name: str, text: str) -> bool:
+    """Whether the text says what somebody of this name is to somebody: "my sister Priya"."""
+    if name not in KIN and name not in text.casefold():
+        return False
+    return any(name in relation for relation in _people_mentioned(_start(text)).relations)
+
+
+def _start(text: str) -> str:
+    return text[:MAX_CHARACTERS].replace("’", "'")
 
 
 def _is_second_hand(hit: Hit) -> bool:
@@ -134,7 +142,7 @@ def clauses_of(hit: Hit, known: People) -> list[Clause]:
     mine = _speaker(hit, known)
     last: frozenset[str] = frozenset()
     found = []
-    for text, subject in _clauses_read(_start(hit)):
+    for text, subject in _clauses_read(_start(hit.content)):
         owners = _owners(subject, known, last, mine)
         last = owners - mine - {SELF} or last
         found.append(Clause(text, owners))
@@ -216,7 +224,7 @@ def _split(text: str) -> list[str]:
     found = []
     for sentence in _SENTENCE.split(text):
         cuts = [0, *(m.end() for m in _CLAUSE.finditer(sentence) if _joint(sentence, m)), len(sentence)]
-        found += [sentence[a:b].strip() for a, b in pairwise(cuts) if sentence[a:b].strip()]
+        found += [clause for a, b in pairwise(cuts) if (clause := sentence[a:b].strip())]
     return found
 
 

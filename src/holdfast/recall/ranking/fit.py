@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -93,7 +94,8 @@ def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: Near
     stems = frozenset(stem for word, _ in sought.about for stem in tokens.tokens(word))
     read = [(n, clause) for n, hit in enumerate(hits) for clause in _likely_clauses(stems, clauses_of(hit, known))]
     keys = [_key_words(hit) for hit in hits]
-    near = _nearness(sought, [f"{clause.text} {keys[n]}" for n, clause in read], {} if compared is None else compared)
+    texts = [f"{clause.text} {keys[n]}" if keys[n] else clause.text for n, clause in read]
+    near = _nearness(sought, texts, {} if compared is None else compared)
     whole: dict[int, list[float]] = {}
     around: dict[int, str] = {}
     owned = [_ownership(sought, clause, known) for _, clause in read]
@@ -106,6 +108,8 @@ def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: Near
     read_hits = [ReadHit.of(sought, hit, known) for hit in hits]
     for (n, clause), row, own in zip(read, near, owned, strict=True):
         lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
+        if n in best and wanted.highest_worth(lent, own) <= best[n].worth:
+            continue
         fit = _clause_fit(wanted, read_hits[n], clause, own, lent, around.get(n, ""))
         if n not in best or fit.worth > best[n].worth:
             best[n] = fit
@@ -135,12 +139,19 @@ class Wanted(NamedTuple):
         counted = words.index(sought.counted) if sought.counted in words else None
         return cls(weights, sum(weights) or 1.0, traits, counted)
 
+    def highest_worth(self, near: list[float], owned: float) -> float:
+        """What a clause of this nearness is worth at most: its words and values are not looked at for this."""
+        if self.traits or not self.weights:
+            return math.inf
+        about: float = sum(map(mul, near, self.weights)) / self.total
+        return max(about, 0.0) + OWNED * min(owned, 0.0)
+
 
 def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
     """The few clauses that share most words with the question: comparing all of a long text would take too long."""
     if len(found) <= MAX_CLAUSES:
         return found
-    shared = [len(stems & _read_words(clause.text).stems) for clause in found]
+    shared = [len(stems & _stems(clause.text)) for clause in found]
     kept = sorted(range(len(found)), key=lambda n: (-shared[n], n))[:MAX_CLAUSES]
     return [found[n] for n in sorted(kept)]
 
@@ -156,23 +167,23 @@ def _nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) ->
     new = [text for text in dict.fromkeys(texts) if text not in compared]
     if new:
         words = [word for word, _ in sought.about]
-        read = [_read_words(text) for text in new]
-        near = static_vectors.nearness(words, [each.tokens for each in read]).tolist()
+        near = static_vectors.nearness(words, [_token_ids(text) for text in new]).tolist()
         stems = [tokens.tokens(word)[0] for word in words]
-        for text, said, row in zip(new, read, near, strict=True):
-            compared[text] = [1.0 if stem in said.stems else value for stem, value in zip(stems, row, strict=True)]
+        for text, row in zip(new, near, strict=True):
+            said = _stems(text)
+            compared[text] = [1.0 if stem in said else value for stem, value in zip(stems, row, strict=True)]
     return [compared[text] for text in texts]
 
 
-class ReadWords(NamedTuple):
-    stems: frozenset[str]
-    tokens: bytes
-    """The ids of the tokens whose vectors are compared."""
+@cached_by_text
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(tokens.tokens(text))
 
 
 @cached_by_text
-def _read_words(text: str) -> ReadWords:
-    return ReadWords(frozenset(tokens.tokens(text)), static_vectors.token_ids(text)[0])
+def _token_ids(text: str) -> bytes:
+    """The ids of the tokens whose vectors are compared."""
+    return static_vectors.token_ids(text)[0]
 
 
 def _clause_fit(wanted: Wanted, read: ReadHit, clause: Clause, owned: float, near: list[float], around: str) -> Fit:
@@ -258,7 +269,7 @@ class ReadHit(NamedTuple):
 @cached_by_text
 def _has_value(text: str, value: str) -> bool:
     if value == "number":
-        return NUMBER.search(_CALENDAR.sub("", text)) is not None
+        return NUMBER.search(text) is not None and NUMBER.search(_CALENDAR.sub("", text)) is not None
     return (_TIME if value == "time" else _PLACE).search(text) is not None
 
 

@@ -32,11 +32,17 @@ class RankedItem:
     item: Candidate
     channels: dict[str, int]
     score: float
-    features: dict[str, float]
+    feature_names: Sequence[str]
+    feature_values: Sequence[float]
     inputs: NDArray[np.float64]
     """The scaled inputs of the networks."""
     marks: float = 0.0
     """How much users' right and wrong marks moved the score."""
+
+    @property
+    def features(self) -> dict[str, float]:
+        """Made when asked for: most ranked items do not become a hit."""
+        return dict(zip(self.feature_names, self.feature_values, strict=True))
 
 
 def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[RankedItem]:
@@ -56,7 +62,8 @@ def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[R
             item=proposals.items[proposed[n]],
             channels=proposals.channels[proposed[n]],
             score=float(scores[n]),
-            features=dict(zip(names, row, strict=True)),
+            feature_names=names,
+            feature_values=row,
             inputs=inputs[n],
         )
         for n, row in zip(order, told, strict=True)

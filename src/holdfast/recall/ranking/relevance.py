@@ -7,6 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from operator import mul
 
+import numpy as np
+from numpy.typing import NDArray
+
 from holdfast.domain.results import Hit
 from holdfast.text.courtesies import is_courtesy
 
@@ -35,17 +38,17 @@ USUAL_ITEMS = 10
 items that are beside the point to compare with."""
 
 
-def lead(cosines: Sequence[float], model: str) -> float | None:
+def lead(cosines: NDArray[np.float64], model: str) -> float | None:
     """By how much the nearest item stands out from the others. A question that nothing is known about finds many items
     equally far away. None for an embedder without calibration."""
     if model not in USUAL_COSINE:
         return None
-    known = sorted(cosine for cosine in cosines if cosine > 0)
-    if not known:
+    known = np.sort(cosines[cosines > 0])
+    if not len(known):
         return 0.0
-    *others, top = known
-    middle = others[len(others) // 2] if others else 0.0
-    usual = (middle * len(others) + USUAL_COSINE[model] * USUAL_ITEMS) / (len(others) + USUAL_ITEMS)
+    others, top = len(known) - 1, float(known[-1])
+    middle = float(known[others // 2]) if others else 0.0
+    usual = (middle * others + USUAL_COSINE[model] * USUAL_ITEMS) / (others + USUAL_ITEMS)
     return max(top - usual, 0.0)
 
 

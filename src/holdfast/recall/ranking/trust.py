@@ -20,7 +20,7 @@ from holdfast.domain.types import SECOND_HAND_TRUST, Item, Message
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.question.target import Target, names_in
 from holdfast.recall.question.traits import NUMBER
-from holdfast.recall.ranking.clauses import SELF, People, clauses_of, people_in
+from holdfast.recall.ranking.clauses import SELF, People, clauses_of, is_related, people_in
 from holdfast.recall.ranking.fit import Fit, NearnessByText, best_fits
 from holdfast.recall.ranking.relevance import relevance
 
@@ -65,7 +65,25 @@ def _item_standing(item: Item) -> int:
 
 def may_have_hearsay(question: Question, items: Sequence[Item]) -> bool:
     """Whether some of these may have to stand after others: False where `with_hearsay` would leave their hits alone."""
-    return _may_have_hearsay(question, set(map(_item_standing, items)))
+    standings = [_item_standing(item) for item in items]
+    if not _may_have_hearsay(question, set(standings)):
+        return False
+    own = [item for item, whose in zip(items, standings, strict=True) if whose == OWN]
+    return SECOND_HAND in standings or _asks_about_author(question, own)
+
+
+def _asks_about_author(question: Question, own: Sequence[Item]) -> bool:
+    """The same as `is_about_user` for the hits of these items."""
+    if question.asks_about_user or _is_bare_trait(question):
+        return True
+    names = question.target.names
+    if any(isinstance(item, Message) and item.role == "user" and _is_named(item.speaker, names) for item in own):
+        return True
+    return any(is_related(name, item.content) for name in names for item in own)
+
+
+def _is_named(speaker: str | None, names: Set[str]) -> bool:
+    return speaker is not None and not names.isdisjoint(speaker.casefold().split())
 
 
 def _may_have_hearsay(question: Question, standings: Set[int]) -> bool:
@@ -97,8 +115,9 @@ def is_about_user(question: Question, known: People, user: Sequence[Hit]) -> boo
         return True
     if _is_bare_trait(question):
         return True
-    speakers = {part for hit in user if hit.speaker and hit.role == "user" for part in hit.speaker.casefold().split()}
-    return any(name in speakers or known.also.get(name) for name in question.target.names)
+    names = question.target.names
+    spoken = any(hit.role == "user" and _is_named(hit.speaker, names) for hit in user)
+    return spoken or any(known.also.get(name) for name in names)
 
 
 def _is_bare_trait(question: Question) -> bool:

@@ -307,17 +307,17 @@ def _proposals(db: apsw.Connection | None, cache: VectorCache, probe: Probe, row
     postings, cosines, by_meaning, channels = rows_found
     leading = {row for ranks in channels.values() for row, rank in ranks.items() if rank <= probe.with_neighbours}
     proposed = sorted({*chain(*channels.values()), *_neighbours(db, cache, probe, leading)})
-    listed = _load_parts(db, cache, proposed)
-    found, rows = cache.parts.found(listed), np.array(listed, np.int64)
+    rows = _load_parts(db, cache, np.array(proposed, np.int64))
+    found = cache.parts.found(rows)
     ranks_of: list[dict[str, int]] = [{} for _ in found.items]
-    place_of = dict(zip(listed, found.of.tolist(), strict=True))
+    of_row = dict(zip(rows.tolist(), map(ranks_of.__getitem__, found.of.tolist()), strict=True))
     for name, channel in channels.items():
         for row, rank in channel.items():
-            place = place_of.get(row)
-            if place is not None and ranks_of[place].get(name, rank) >= rank:
-                ranks_of[place][name] = rank
+            ranks = of_row.get(row)
+            if ranks is not None and ranks.get(name, rank) >= rank:
+                ranks[name] = rank
     if cosines is not None and cache.rescores_all:
-        _rescore(db, cache, probe, cosines, np.array([row for row in listed if row not in by_meaning], np.int64))
+        _rescore(db, cache, probe, cosines, rows[~np.isin(rows, list(by_meaning))])
     cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
     return Proposals(
         items=found.items,
@@ -349,18 +349,18 @@ def _neighbours(db: apsw.Connection | None, cache: VectorCache, probe: Probe, ro
     return chain.from_iterable([known[row] for row in rows])
 
 
-def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: list[int]) -> list[int]:
+def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: Ints) -> Ints:
     """Read the details of the parts in these rows that the cache lacks. Returns the rows of those that exist."""
-    missing = [row for row in rows if row not in cache.parts]
-    if missing:
-        if len(cache.parts) > MAX_CACHED_PARTS:
-            cache.parts, missing = PartTable(), rows
-        listed, memory = np.array(missing, np.int64), cache.memory[missing]
-        for statement, some in ((_PARTS_OF_MESSAGES, listed[~memory]), (_PARTS_OF_MEMORIES, listed[memory])):
-            found = read(db, statement, (_json_array(cache.n[some]),)) if len(some) else []
-            cache.parts.add(cache.rows(np.array([n for n, *_ in found], np.int64)).tolist(), found)
-        return [row for row in rows if row in cache.parts]
-    return rows
+    missing = rows[~cache.parts.has(rows)]
+    if not len(missing):
+        return rows
+    if len(cache.parts) > MAX_CACHED_PARTS:
+        cache.parts, missing = PartTable(), rows
+    memory = cache.memory[missing]
+    for statement, some in ((_PARTS_OF_MESSAGES, missing[~memory]), (_PARTS_OF_MEMORIES, missing[memory])):
+        found = read(db, statement, (_json_array(cache.n[some]),)) if len(some) else []
+        cache.parts.add(cache.rows(np.array([n for n, *_ in found], np.int64)), found)
+    return rows[cache.parts.has(rows)]
 
 
 def _word_counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from holdfast.text.redaction.normalised_text import ReadableText, Span
 from holdfast.text.redaction.secret_nouns import ALWAYS, STRONG, noun_sort
-from holdfast.text.redaction.word_features import KnownWords, TextWord, features_of, own_places, shape_of, words_of
+from holdfast.text.redaction.word_features import (
+    KnownWords,
+    TextWord,
+    own_places,
+    rings_around,
+    said_places,
+    shape_of,
+    words_of,
+)
 
 WEIGHTS = Path(__file__).with_name("secret_words.npz")
 MAX_WORDS = 400
@@ -31,6 +39,8 @@ UNNAMED = 1.5
 """So much surer the model must be where nothing names a secret or what it opens; on lists left out in
 turn this halved false alarms and lost no secret."""
 MAX_LINE = 300
+MAX_REMEMBERED_WORDS = 8_192
+"""How many words' weights are held: 2 MB. Chosen by hand."""
 
 
 _CODE_LINE = re.compile(
@@ -75,6 +85,8 @@ class SecretWordModel:
         self._table = table
         self._known = known
         self._bias = bias
+        self._said: dict[tuple[str, str], NDArray[np.float32]] = {}
+        """Word and the marks after it → the weights of what it tells."""
         self.begins = begins
         self.goes_on = goes_on
 
@@ -97,10 +109,9 @@ class SecretWordModel:
         """How surely each word is a secret, in logits."""
         if not words:
             return np.zeros(0, dtype=np.float32)
-        features = features_of(words)
-        said = np.add.reduceat(self._table[features.said], features.said_starts, axis=0)
+        rings, said = rings_around(words), self._weights_said(words)
         heard = np.concatenate([np.zeros((1, said.shape[1]), dtype=np.float32), said.cumsum(axis=0)])
-        told = heard[features.stop, features.columns] - heard[features.first, features.columns]
+        told = heard[rings.stop, rings.columns] - heard[rings.first, rings.columns]
         scores = told.sum(axis=1) + self._bias
         likely = np.flatnonzero(scores >= self.goes_on - MARGIN)
         if len(likely):
@@ -108,6 +119,19 @@ class SecretWordModel:
             scores[likely] += np.add.reduceat(self._table[own], starts)
         scores[scores < self.goes_on - MARGIN] = -np.inf
         return np.asarray(scores, dtype=np.float32)
+
+    def _weights_said(self, words: list[TextWord]) -> NDArray[np.float32]:
+        """The weight of what each word tells its neighbours, one column for each distance and shape. It follows from
+        the word and the mark after it, and most words come again."""
+        if len(self._said) > MAX_REMEMBERED_WORDS:
+            self._said = {}
+        known = self._said  # another thread may begin a new one
+        keys = [(word.text, word.closing) for word in words]
+        new = {key: word for key, word in zip(keys, words, strict=True) if key not in known}
+        if new:
+            said, starts = said_places([*new.values()])
+            known |= zip(new, np.add.reduceat(self._table[said], starts, axis=0), strict=True)
+        return np.concatenate([known[key] for key in keys]).reshape(len(keys), -1)
 
     def secret_spans(self, words: list[TextWord], text: str) -> Iterator[Span]:
         """Words that are secrets, neighbours as one."""

@@ -10,6 +10,7 @@ from holdfast.text.redaction.normalised_text import word_set
 from holdfast.text.redaction.secret_nouns import BORDERLESS
 
 SENTENCE_ENDS = ".!?。！？\n"
+_ENDS = frozenset(SENTENCE_ENDS)
 
 
 class MarkedWord(Protocol):
@@ -43,6 +44,11 @@ _TELLING = word_set(
 """Words by which people tell what to type."""
 
 
+def ends_sentence(closing: str) -> bool:
+    """Whether the punctuation after a word ends its sentence."""
+    return not _ENDS.isdisjoint(closing)
+
+
 def role_of(said: str) -> str:
     """What the word before does: it equates, or it tells what to type."""
     return "is" if said in _COPULAS else "tell" if said in _TELLING else ""
@@ -54,7 +60,7 @@ def key_of(text: str) -> str:
 
 
 _BORDERLESS = re.compile(f"[{BORDERLESS}]")
-_QUOTES = "\"'`“”‘’„«»「」『』"
+_QUOTES = frozenset("\"'`“”‘’„«»「」『』")
 
 
 class Surroundings(NamedTuple):
@@ -72,15 +78,14 @@ def surroundings_of(words: Sequence[MarkedWord], odd: Sequence[bool]) -> list[Su
     quoted = False
     begins = 0
     for stop, word in enumerate(words):
-        if not any(mark in SENTENCE_ENDS for mark in word.closing) and stop + 1 < len(words):
+        if not ends_sentence(word.closing) and stop + 1 < len(words):
             continue
         total, before = sum(odd[begins : stop + 1]), 0
         for n in range(begins, stop + 1):
-            opens = any(mark in _QUOTES for mark in words[n].opening)
-            quoted = quoted or opens
+            quoted = quoted or not _QUOTES.isdisjoint(words[n].opening)
             found.append(Surroundings(quoted, before, total - before - odd[n], n - begins))
             before += odd[n]
-            if quoted and any(mark in _QUOTES for mark in words[n].closing):
+            if quoted and not _QUOTES.isdisjoint(words[n].closing):
                 quoted = False
         quoted = False
         begins = stop + 1

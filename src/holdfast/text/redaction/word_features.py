@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from holdfast.text.redaction import values
 from holdfast.text.redaction.secret_nouns import BORDERLESS, STRONG, noun_sort
-from holdfast.text.redaction.sentence_context import SENTENCE_ENDS, Surroundings, key_of, role_of, surroundings_of
+from holdfast.text.redaction.sentence_context import (
+    SENTENCE_ENDS,
+    Surroundings,
+    ends_sentence,
+    key_of,
+    role_of,
+    surroundings_of,
+)
 
 TABLE_BITS = 17
 _WORD = re.compile(
@@ -159,15 +166,14 @@ def _nouns_near(words: list[TextWord]) -> list[list[tuple[str, int]]]:
     """For each word, the nearest noun before it and after it that speaks of secrets, and how far it is."""
     sorts = [noun_sort(word.text.lower()) for word in words]
     strong = [sort in STRONG for sort in sorts]
-    near: list[list[tuple[str, int]]] = []
+    near: list[list[tuple[str, int]]] = [[] for _ in words]
     for order in (range(len(words)), range(len(words) - 1, -1, -1)):
-        last, at, found = "", -99, {}
+        last, at = "", -99
         for n in order:
-            found[n] = (last, abs(n - at))
-            if strong[n] or (sorts[n] and (not last or abs(n - at) > 6)):
+            near[n].append((last, abs(n - at)))
+            if sorts[n] and (strong[n] or not last or abs(n - at) > 6):
                 last, at = sorts[n], n
-        near.append([found[n] for n in range(len(words))])
-    return [list(pair) for pair in zip(*near, strict=True)]
+    return near
 
 
 def _far(distance: int) -> str:
@@ -316,34 +322,35 @@ def places(hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
     return ((mixed ^ (mixed >> np.uint32(15))) >> np.uint32(32 - TABLE_BITS)).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What words tell each other, before any weights: places in the table."""
-
-    said: NDArray[np.int64]
-    """One row for each thing that a word says, one column for each distance and shape."""
-    said_starts: NDArray[np.int64]
-    """The first row of each word; every word says something."""
-    first: NDArray[np.int64]
-    """For each word and ring around it, the first word heard."""
-    stop: NDArray[np.int64]
-    """And the one after the last."""
-    columns: NDArray[np.int64]
-    """For each word and ring, the column that counts for the word's shape."""
-
-
-def features_of(words: list[TextWord]) -> Features:
+def said_places(words: Sequence[TextWord]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What words tell their neighbours, before any weights: one row of places in the table for each thing said, one
+    column for each distance and shape. And the first row of each word; every word says something."""
     told = [_said(word.text) + _marks(word.closing) for word in words]
     bases = np.array([each for one in told for each in one], dtype=np.uint32)
-    said = places(bases[:, None] ^ _SALTS[None, :])
-    gaps = [1 + _BREAK * any(mark in SENTENCE_ENDS for mark in word.closing) for word in words]
+    return places(bases[:, None] ^ _SALTS[None, :]), _starts(told)
+
+
+@dataclass(frozen=True, slots=True)
+class Rings:
+    """Which words each word hears, one column for each ring around it."""
+
+    first: NDArray[np.int64]
+    """The first word heard."""
+    stop: NDArray[np.int64]
+    """The one after the last."""
+    columns: NDArray[np.int64]
+    """The column of what is said that counts for the word's shape."""
+
+
+def rings_around(words: Sequence[TextWord]) -> Rings:
+    gaps = [1 + _BREAK * ends_sentence(word.closing) for word in words]
     at = np.cumsum([0, *gaps[:-1]])
     before = np.searchsorted(at, at[:, None] - _EDGES, "left")
     after = np.searchsorted(at, at[:, None] + _EDGES, "right")
     edges = np.concatenate([before, after], axis=1)
     kinds = np.array([_NUMBERS_OF_KINDS[_KINDS[shape_of(word.text)]] for word in words])
     columns = _COLUMNS + kinds[:, None] * _BY_KIND
-    return Features(said, _starts(told), edges[:, _FIRST_EDGES], edges[:, _LAST_EDGES], columns)
+    return Rings(edges[:, _FIRST_EDGES], edges[:, _LAST_EDGES], columns)
 
 
 def own_places(

@@ -26,7 +26,7 @@ def scores(inputs: Column) -> Column:
 @pytest.mark.parametrize("count", [0, 1, REASONS_AT_ONCE, 3 * REASONS_AT_ONCE + 1])
 def test_a_reason_is_what_the_score_loses_with_an_average_value(count: int) -> None:
     inputs = np.clip(np.random.default_rng(1).normal(size=(count, len(NAMES))), -3, 3)
-    found = reasons([RankedItem(ITEM, {}, 0.0, {}, row) for row in inputs])
+    found = reasons([RankedItem(ITEM, {}, 0.0, (), (), row) for row in inputs])
     assert len(found) == count
     for row, why in zip(inputs, found, strict=True):
         without = np.where(np.eye(len(NAMES), dtype=bool), 0.0, row)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.domain.ports.search import Candidate, CandidateColumns
 from holdfast.domain.types import Ints
@@ -29,7 +30,8 @@ class PartTable:
     """The details of the parts that searches returned, as columns. Parts are named by their rows in the cache."""
 
     def __init__(self) -> None:
-        self._places: dict[int, int] = {}
+        self._places = np.zeros(0, np.int32)
+        """Row → the place of its part; -1 where the table has none."""
         self._numbers = np.zeros((64, _AT + 1), np.int64)
         self._tokens: list[bytes] = []
         self._candidates: list[Candidate] = []
@@ -37,16 +39,19 @@ class PartTable:
         self._speakers: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._tokens)
 
-    def __contains__(self, row: int) -> bool:
-        return row in self._places
+    def has(self, rows: Ints) -> NDArray[np.bool_]:
+        """Which of these rows have their part in the table."""
+        self._grow(rows)
+        return self._places.take(rows) >= 0
 
-    def add(self, rows: Sequence[int], parts: Sequence[Row]) -> None:
+    def add(self, rows: Ints, parts: Sequence[Row]) -> None:
         """Add the parts of these rows: item, number and tokens of each after its own number, then the fields of its
         item as a candidate has them."""
-        first, stop = len(self._places), len(self._places) + len(rows)
-        self._places.update(zip(rows, range(first, stop), strict=True))
+        first, stop = len(self), len(self) + len(rows)
+        self._grow(rows)
+        self._places[rows] = np.arange(first, stop)
         while stop > len(self._numbers):
             self._numbers = np.concatenate([self._numbers, np.zeros_like(self._numbers)])
         numbers = []
@@ -60,10 +65,16 @@ class PartTable:
         if numbers:
             self._numbers[first:stop] = numbers
 
-    def found(self, rows: Sequence[int]) -> FoundParts:
+    def _grow(self, rows: Ints) -> None:
+        """Make room for the places of these rows."""
+        missing = int(rows.max(initial=-1)) + 1 - len(self._places)
+        if missing > 0:
+            self._places = np.append(self._places, np.full(max(missing, len(self._places) // 2), -1, np.int32))
+
+    def found(self, rows: Ints) -> FoundParts:
         """The parts of these rows, all of which are in the table."""
-        places = list(map(self._places.__getitem__, rows))
-        numbers = self._numbers.take(np.array(places, np.intp), axis=0)
+        in_order = self._places.take(rows)
+        numbers, places = self._numbers.take(in_order, axis=0), in_order.tolist()
         items, leading, about = numbers[:, _ITEM], places, numbers.T
         of = np.zeros(len(places), np.int64)
         np.cumsum(items[1:] != items[:-1], out=of[1:])
