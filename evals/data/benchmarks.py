@@ -80,6 +80,11 @@ def longmemeval_s48() -> list[Case]:
     return cases
 
 
+def haystacks() -> dict[str, tuple[str, ...]]:
+    """Id of a question of LongMemEval → the sessions among which its answer is looked for."""
+    return {q["id"]: tuple(q["haystack"]) for q in _bench("longmemeval-dev.json.gz")["questions"]}
+
+
 def _bench(name: str) -> Any:
     path = BENCH / name
     if not path.exists():

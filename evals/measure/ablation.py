@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from holdfast.models.local import ArcticEmbedder
@@ -69,4 +71,4 @@ async def measure_diversity(names: list[str], rows: list[Row], others: list[Row]
 
 
 def _only(row: Row, keep: list[int]) -> Row:
-    return Row(row.set, row.group, row.category, row.inputs[:, keep], row.right, row.quotes, row.evidence, row.sessions)
+    return replace(row, inputs=row.inputs[:, keep])

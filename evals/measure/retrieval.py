@@ -124,7 +124,8 @@ def weights(held: Weights | None) -> Iterator[None]:
     if held is None:
         yield
         return
-    shipped, ranker._weights = ranker._weights, lambda: held  # type: ignore[assignment]
+    stacked = ranker.stacked_weights(held)
+    shipped, ranker._weights = ranker._weights, lambda: stacked  # type: ignore[assignment]
     try:
         yield
     finally:

@@ -1,8 +1,8 @@
 """Train the ranker: `python -m evals.train.ranker`. Writes recall/ranking/ranker.json and prints the cross-validation.
 
-Small networks (one hidden layer beside a direct path), each pulled towards ranking every piece of evidence above all
-that is none; plain NumPy, deterministic. Trains on LongMemEval-dev (MIT) and evals/data/conversations
-(Apache-2.0) only.
+Small networks (one hidden layer beside a direct path), each pulled towards ranking, for every piece of evidence, one of
+the hits that quote it above all that quote none; plain NumPy, deterministic. Trains on LongMemEval-dev (MIT) and
+evals/data/conversations (Apache-2.0) only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from holdfast.models.local import ArcticEmbedder, PotionEmbedder
 
 from ..data import benchmarks
 from ..paths import PACKAGE
-from .ranker_rows import Array, Row, gather_proposals, rows_of
+from .ranker_rows import MAX_QUOTES, Array, Row, gather_proposals, rows_of
 
 OUT = PACKAGE / "recall" / "ranking" / "ranker.json"
 HIDDEN, EPOCHS, NETWORKS, BATCH, RATE, DECAY = 16, 20, 4, 16, 3e-3, 1e-2
@@ -38,17 +38,18 @@ class Network:
         hidden = np.tanh(inputs @ self.weights["in"] + self.weights["bias"])
         return hidden, hidden @ self.weights["out"] + inputs @ self.weights["direct"]
 
-    def gradient(self, inputs: Array, right: Array) -> dict[str, Array]:
-        """Of the mean, over the evidence, of -log P(it is chosen among itself and all that is none)."""
+    def gradient(self, inputs: Array, quoting: Array) -> dict[str, Array]:
+        """Of the mean, over the evidence, of -log P(one that quotes it is chosen among those and all that quote none).
+
+        A message is often quoted by several memories, of which most say something else than what is asked for: they are
+        not pulled up one by one.
+        """
         hidden, scores = self(inputs)
         strength = np.exp(scores - scores.max())
-        wrong = strength * (1 - right)
-        pull = np.zeros(len(scores))
-        for n in np.flatnonzero(right):
-            total = wrong.sum() + strength[n]
-            pull += wrong / total
-            pull[n] += strength[n] / total - 1
-        pull /= right.sum()
+        wrong = strength * (1 - quoting.max(0))
+        chosen = strength * quoting
+        total = chosen.sum(1, keepdims=True)
+        pull = ((wrong + chosen) / (wrong.sum() + total) - chosen / total).mean(0)
         back = np.outer(pull, self.weights["out"]) * (1 - hidden**2)
         return {"in": inputs.T @ back, "bias": back.sum(0), "out": hidden.T @ pull, "direct": inputs.T @ pull}
 
@@ -56,7 +57,7 @@ class Network:
 def train_network(rows: list[Row], seed: int, mean: Array, spread: Array) -> Network:
     network = Network(len(mean), seed)
     noise = np.random.default_rng(seed)
-    usable = [(np.clip((r.inputs - mean) / spread, -4, 4), r.right) for r in rows if 0 < r.right.sum() < len(r.right)]
+    usable = [(np.clip((r.inputs - mean) / spread, -4, 4), r.quoting) for r in rows if _can_teach(r)]
     first = {name: np.zeros_like(w) for name, w in network.weights.items()}
     second = {name: np.zeros_like(w) for name, w in network.weights.items()}
     step = 0
@@ -73,6 +74,11 @@ def train_network(rows: list[Row], seed: int, mean: Array, spread: Array) -> Net
                 rise = first[name] / (1 - 0.9**step)
                 weight -= rate * rise / (np.sqrt(second[name] / (1 - 0.999**step)) + 1e-8)
     return network
+
+
+def _can_teach(row: Row) -> bool:
+    """Whether some candidate quotes evidence and another does not."""
+    return len(row.quoting) > 0 and not row.quoting.max(0).all()
 
 
 def model_of(names: list[str], rows: list[Row], networks: int = NETWORKS) -> dict[str, Any]:
@@ -94,7 +100,7 @@ def found_at(model: dict[str, Any], row: Row, k: int, spread: float = 0.0) -> fl
     for _ in range(len(left)):
         n = int(np.argmax(left))
         left[n] = -np.inf
-        quotes = set(row.quotes[n][:2])
+        quotes = set(row.quotes[n][:MAX_QUOTES])
         if quotes and quotes <= told:
             continue
         told |= quotes
@@ -141,18 +147,17 @@ async def training_rows() -> tuple[list[str], list[Row], list[Row]]:
     """The features' names, the rows under the default embedder, and those under others."""
     cases = benchmarks.own() + benchmarks.longmemeval_pool()
     assert all(case.trainable for case in cases)
-    arctic = await gather_proposals(cases + benchmarks.longmemeval_s48(), ArcticEmbedder(), "arctic")
-    potion = await gather_proposals(cases, PotionEmbedder(), "potion")
+    arctic = await gather_proposals(cases, ArcticEmbedder(), "arctic")
+    own = await gather_proposals(benchmarks.own(), PotionEmbedder(), "potion")
     names, rows = rows_of(arctic)
-    own = [each for each in potion if each.set == "own"]
     known = [each for each in own if each.question.category == "known-item"]
-    return names, rows, rows_of(potion)[1] + rows_of(own, blind=True)[1] + rows_of(known, noisy=True)[1]
+    return names, rows, rows_of(own)[1] + rows_of(own, blind=True)[1] + rows_of(known, noisy=True)[1]
 
 
 async def main() -> None:
     names, rows, others = await training_rows()
     print("R@10, cross-validated by conversation and question:", cross_validated(names, rows, others))
-    OUT.write_text(model_json(model_of(names, rows + others), "1"))
+    OUT.write_text(model_json(model_of(names, rows + others), "2"))
     print(f"wrote {OUT.name}: {OUT.stat().st_size:,} bytes, {len(names)} features, {len(rows)} questions")
 
 

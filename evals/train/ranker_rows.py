@@ -11,6 +11,7 @@ import random
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from holdfast import AsyncHoldfast, Memory
 from holdfast.domain.ports.models import Embedder
 from holdfast.domain.ports.search import Proposals
 from holdfast.domain.timestamps import parse_moment
+from holdfast.domain.types import Test, Where
 from holdfast.recall.question.analysis import Question, analysed_question
 from holdfast.recall.ranking.features import feature_columns
 from holdfast.recall.ranking.steps import SearchModels
@@ -30,17 +32,20 @@ from ..data import benchmarks
 from ..profiles import CACHE, cached_embedder, filled_profile, open_memory
 
 Array = NDArray[np.float64]
+MAX_QUOTES = 2
+"""How many of the messages that a hit quotes count, as in `measure.metrics`."""
 
 
 @dataclass
 class Row:
-    """One question: a row of features per candidate, which candidates are evidence, and what each quotes."""
+    """One question: a row of features per candidate, and what each quotes."""
 
     set: str
     group: str
     category: str
     inputs: Array
-    right: Array
+    quoting: Array
+    """For each piece of evidence that some candidate quotes, which candidates do: 1 or 0."""
     quotes: list[tuple[str, ...]]
     evidence: tuple[str, ...]
     sessions: list[str | None]
@@ -79,19 +84,31 @@ async def _of_case(memory: AsyncHoldfast, case: benchmarks.Case) -> list[Questio
     _, ids = await filled_profile(memory, case)
     store = await memory.runtime.vault.open(case.set, case.id, create=False)
     found = []
-    for question in (*case.questions, *known_items(case)):
+    for set_, question, where in _questions_asked(case):
         if not question.scored:
             continue
         at = parse_moment(question.asked_at or case.sessions[-1]["date"], "asked_at")
         asked = analysed_question(question.text, at)
-        searcher = Searcher(store, SearchModels(memory.runtime.embedder), None, memory.runtime.clock())
+        searcher = Searcher(store, SearchModels(memory.runtime.embedder), where, memory.runtime.clock())
         proposals = await searcher.proposals(asked)
         items = await store.get([item.id for item in proposals.items])
         quotes = {item.id: item.sources if isinstance(item, Memory) else (item.id,) for item in items}
         told = [tuple(ids[source] for source in quotes[item.id]) for item in proposals.items]
         group = case.groups.get(question.id, case.id)
-        found.append(QuestionProposals(case.set, question, group, asked, proposals, told))
+        found.append(QuestionProposals(set_, question, group, asked, proposals, told))
     return found
+
+
+def _questions_asked(case: benchmarks.Case) -> Iterator[tuple[str, benchmarks.Question, Where | None]]:
+    """The questions of a case, with their sets and filters. The pool's are also asked among the sessions of their own
+    haystacks: nearly what `s48` asks, without a profile for each question, which takes hours to fill."""
+    for question in (*case.questions, *known_items(case)):
+        yield case.set, question, None
+    if case.set == "pool":
+        haystacks = benchmarks.haystacks()
+        for question in case.questions:
+            sessions = tuple(id[:64] for id in haystacks[question.id])
+            yield "s48", question, Test("session_id", "in", sessions)
 
 
 def known_items(case: benchmarks.Case, most: int = 12) -> list[benchmarks.Question]:
@@ -127,11 +144,17 @@ def rows_of(found: list[QuestionProposals], blind: bool = False, noisy: bool = F
         columns = feature_columns(each.asked, proposals)
         names = list(columns)
         evidence = set(each.question.evidence)
-        right = np.array([float(bool(q) and set(q) <= evidence) for q in each.quotes])
         shown = np.array([bool(ranks) for ranks in proposals.channels])
         inputs = np.stack([columns[name] for name in names], 1)[shown]
         quotes = [q for q, s in zip(each.quotes, shown, strict=True) if s]
         sessions = [item.session_id for item, ranks in zip(proposals.items, proposals.channels, strict=True) if ranks]
-        row = Row(each.set, each.group, each.question.category, inputs, right[shown], quotes, tuple(evidence), sessions)
+        quoting = _quoting(each.question.evidence, quotes)
+        row = Row(each.set, each.group, each.question.category, inputs, quoting, quotes, tuple(evidence), sessions)
         rows.append(row)
     return names, rows
+
+
+def _quoting(evidence: Sequence[str], quotes: Sequence[tuple[str, ...]]) -> Array:
+    told = [[float(message in each[:MAX_QUOTES]) for each in quotes] for message in sorted(set(evidence))]
+    found = np.array(told).reshape(-1, len(quotes))
+    return found[found.any(1)]

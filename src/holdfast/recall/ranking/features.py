@@ -1,8 +1,8 @@
 """Pure: turns the channels' proposals into one row of features per item, the same on every backend.
 
 Features do not depend on the size of the corpus: BM25 is relative to the best candidate's, cosines are distances to the
-best (this model's lie in a narrow band), ranks are reciprocal. A short message also gets features of its neighbours,
-every item those of its session.
+best (this model's lie in a narrow band), ranks are reciprocal. Ranks and sessions do not depend on how many memories
+were extracted, either. A short message also gets features of its neighbours, every item those of its session.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def feature_columns(question: Question, proposals: Proposals) -> dict[str, Colum
     of_before, of_after = beside.take(before, axis=1, mode="wrap"), beside[:3].take(after, axis=1, mode="wrap")
     return {
         **lexical,
-        "words_rank": _reciprocal_rank(words),
+        "words_rank": _rank_in_kind(words, items.memory),
         "meaning": gap,
-        "meaning_rank": _reciprocal_rank(cosine),
+        "meaning_rank": _rank_in_kind(cosine, items.memory),
         "near": near,
         "near_top": near_top,
         "before_words": of_before[0],
@@ -147,19 +147,20 @@ def _speaker_column(items: CandidateColumns, named: list[int]) -> Column:
 
 
 def _session_columns(items: CandidateColumns, best: Column, gap: Column, together: Column) -> dict[str, Column]:
-    """How good an item's session is: its best item by words and by meaning, and the sum of its items
-    relative to the best session's."""
+    """How good an item's session is: its best message by words and by meaning, or the item itself, and the sum of its
+    messages relative to the best session's. Memories do not count: a session is not better for having more of them."""
     of = items.session + 1
     alone = of == 0
-    total: Column = np.asarray(np.bincount(of, together), float)
-    lexical, meaning = np.zeros(len(total)), np.full(len(total), FAR)
-    np.maximum.at(lexical, of, best)
-    np.maximum.at(meaning, of, gap)
-    share = _relative(total)
+    said = np.flatnonzero(~items.memory)
+    count = int(of.max(initial=0)) + 1
+    total: Column = np.asarray(np.bincount(of[said], together[said], count), float)
+    lexical, meaning = np.zeros(count), np.full(count, FAR)
+    np.maximum.at(lexical, of[said], best[said])
+    np.maximum.at(meaning, of[said], gap[said])
     return {
-        "session_words": np.where(alone, best, lexical[of]),
-        "session_meaning": np.where(alone, gap, meaning[of]),
-        "session_share": np.where(alone, 0.0, share[of]),
+        "session_words": np.where(alone, best, np.maximum(best, lexical[of])),
+        "session_meaning": np.where(alone, gap, np.maximum(gap, meaning[of])),
+        "session_share": np.where(alone, 0.0, _relative(total)[of]),
     }
 
 
@@ -203,9 +204,13 @@ class _PartsOfItems:
         return best
 
 
-def _reciprocal_rank(column: Column) -> Column:
+def _rank_in_kind(column: Column, memory: NDArray[np.bool_]) -> Column:
+    """Reciprocal ranks, of messages among messages and of memories among memories: a message does not lose ranks to the
+    memories that quote it."""
     ranks = np.empty(len(column))
-    ranks[np.argsort(-column, kind="stable")] = np.arange(1, len(column) + 1)
+    order = np.argsort(-column, kind="stable")
+    of_memory = memory[order]
+    ranks[order] = np.where(of_memory, np.cumsum(of_memory), np.cumsum(~of_memory))
     return np.where(column > 0, 1 / ranks, 0.0)
 
 

@@ -117,7 +117,11 @@ def ranker_version() -> str:
 
 @cache
 def _weights() -> dict[str, Any]:
-    held: dict[str, Any] = json.loads(Path(__file__).with_name("ranker.json").read_text("utf-8"))
+    return stacked_weights(json.loads(Path(__file__).with_name("ranker.json").read_text("utf-8")))
+
+
+def stacked_weights(held: dict[str, Any]) -> dict[str, Any]:
+    """The weights of all networks side by side, as arrays."""
     networks = held["networks"]
     into = np.concatenate([network["in"] for network in networks], axis=1)
     out = np.concatenate([network["out"] for network in networks]) / len(networks)
