@@ -42,15 +42,13 @@ if _typing.TYPE_CHECKING:
     from holdfast.domain.credentials import Grant
     from holdfast.domain.graph import Entity, EntityChange, Graph, Link
     from holdfast.domain.records import Edit, Event, JobStatus, Trace, TracePage
-    from holdfast.domain.reports import KindInfo, Migrated
+    from holdfast.domain.reports import Audit, Finding, KindInfo, Migrated
     from holdfast.domain.results import (
         Answer,
-        Audit,
         Citation,
         Context,
         Document,
         Edited,
-        Finding,
         Hit,
         Namespace,
         Origin,
@@ -79,9 +77,9 @@ else:
         "service.facades.notes": ("AsyncNotes", "Briefing", "Note"),
         "service.profile.local": ("LocalProfile",),
         "domain.records": ("Edit", "Event", "JobStatus", "Trace", "TracePage"),
-        "domain.reports": ("KindInfo", "Migrated"),
+        "domain.reports": ("Audit", "Finding", "KindInfo", "Migrated"),
         "domain.results": (
-            "Answer", "Audit", "Citation", "Context", "Document", "Edited", "Finding", "Hit",
+            "Answer", "Citation", "Context", "Document", "Edited", "Hit",
             "Namespace", "Origin", "Page", "ProfileInfo", "Receipt", "Review", "Session", "Stats", "Undone",
         ),
         "service.holdfast": ("AsyncHoldfast",),

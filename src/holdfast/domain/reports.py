@@ -1,9 +1,10 @@
-"""Reports of maintenance operations: retention, migration, redigestion, kinds, export and import."""
+"""Reports of maintenance operations: retention, migration, redigestion, kinds, export and import, audit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from holdfast.domain.results import Edited
 from holdfast.domain.types import Json
 
 
@@ -136,3 +137,29 @@ class Exported:
     bytes: int
     """Size before any compression."""
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One type of problem that an audit found: how many memories have it, examples, and the command that fixes it."""
+
+    name: str
+    count: int
+    """How many memories are affected."""
+    share: float
+    """Their share of all current memories."""
+    examples: tuple[tuple[str, ...], ...]
+    """Groups of ids of memories that belong together, a few examples."""
+    texts: tuple[str, ...]
+    """The texts of the examples."""
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    memories: int
+    findings: tuple[Finding, ...]
+    fixed: Edited | None = None
+
+    def __getitem__(self, name: str) -> Finding:
+        return next(finding for finding in self.findings if finding.name == name)

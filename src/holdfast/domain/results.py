@@ -191,6 +191,11 @@ class Citation:
     """The hit's origin: the same message has the same id in several profiles."""
 
 
+MAX_NEAREST, NEAREST_MIN_RELEVANCE = 3, 0.1
+"""How many hits are shown where there is no answer, and their least relevance, which is that of hooks. The number was
+chosen by hand."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The response to a recall. `answer` is empty when no hit supports one."""
@@ -205,6 +210,12 @@ class Answer:
 
     def __bool__(self) -> bool:
         return bool(self.answer)
+
+    @property
+    def nearest(self) -> tuple[Hit, ...]:
+        """Without an answer, the few hits that come nearest to the question; they may be about something else."""
+        near = () if self.answer else (hit for hit in self.hits if hit.relevance >= NEAREST_MIN_RELEVANCE)
+        return tuple(near)[:MAX_NEAREST]
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,29 +383,3 @@ class Review:
     answers: tuple[str, ...]
     other: Memory | None = None
     """The memory that it conflicts with, or that contradicts it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One type of problem that an audit found: how many memories have it, examples, and the command that fixes it."""
-
-    name: str
-    count: int
-    """How many memories are affected."""
-    share: float
-    """Their share of all current memories."""
-    examples: tuple[tuple[str, ...], ...]
-    """Groups of ids of memories that belong together, a few examples."""
-    texts: tuple[str, ...]
-    """The texts of the examples."""
-    fix: str
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    memories: int
-    findings: tuple[Finding, ...]
-    fixed: Edited | None = None
-
-    def __getitem__(self, name: str) -> Finding:
-        return next(finding for finding in self.findings if finding.name == name)

@@ -34,6 +34,7 @@ from holdfast.domain.types import (
 from holdfast.ingest.reconcile.candidates import CandidateFinder, embed_texts
 from holdfast.ingest.reconcile.change import KnownMemories, reconcile
 from holdfast.ingest.reconcile.follow_ups import FollowUps, find_follow_ups
+from holdfast.ingest.reconcile.owner_keys import with_owner_keys
 from holdfast.ingest.reconcile.remainder import without_known_remainders
 from holdfast.ingest.reconcile.wrong_statements import find_repeated_wrong
 from holdfast.text import passages
@@ -263,7 +264,8 @@ async def _write_memories(
     drafts = [draft for n, draft in enumerate(drafts) if n not in wrong]
     follow_ups = FollowUps(drafts)
     if work.judge is None:
-        follow_ups = await find_follow_ups(work.store, drafts, messages, work.now)
+        named = await with_owner_keys(work.store, drafts)
+        follow_ups = await find_follow_ups(work.store, named, messages, work.now)
     drafts = follow_ups.drafts
     bare = await _bare_parts(work, claimed) if drafts and work.related.compares_meanings else []
     for attempt in range(MAX_CONFLICT_RETRIES + 1):

@@ -17,6 +17,7 @@ from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY
 from holdfast.text.lexicon.patterns import ASIDE
 
 DEATH, SALE, PARTING, RESIGNATION, STOP = "death", "sale", "parting", "resignation", "stop"
+CANCELLATION = "cancellation"
 _NAME = r"(?-i:(?:(?:Mr|Mrs|Ms|Dr|Sir|Ma'am|Aunt|Uncle)\.? )?[A-ZÀ-Þ][\w'-]*[a-zà-ÿ](?: [A-ZÀ-Þ][\w-]+)?)"
 _OWN = r"(?:my|our|the|their|his|her|user's)"
 _THING = rf"{_OWN} (?:old |new |other )?(?P<x>[\w-]+(?: [\w-]+){{0,2}}?)"
@@ -32,6 +33,7 @@ _PLACE_LEFT = (
     r"(?: (?:the|our|us|my)\b(?: (?:company|team|firm|project|group|band|practice|shop|office|department))?)?"
     r"(?: (?:last|this|on|in|at|since|today|yesterday|for good)\b[^,.;]*)?(?=$|[,.;!\")])"
 )
+_CANCELLED_THING = rf"(?:^|[\s\"(])(?:{_OWN} )?(?P<x>(?:[\w'’-]+ ){{0,3}}?[\w'’-]+?)"
 _PATTERNS = tuple(
     (sort, re.compile(pattern, re.I))
     for sort, pattern in (
@@ -57,6 +59,23 @@ _PATTERNS = tuple(
         ),
         (SALE, r"(?:^|[\"(] ?|\. )(?P<x>[a-z-]{3,20})(?:'s| has| is)(?: finally)?(?: been)? sold\b"),
         (
+            CANCELLATION,
+            rf"{_CANCELLED_THING}(?:'s| is| was| got| has been| had to be)(?: now| sadly)? "
+            r"(?:cancelled|canceled|called off|not happening)\b",
+        ),
+        (CANCELLATION, rf"{_CANCELLED_THING} (?:has |have )?(?:fell|fallen) through\b"),
+        (
+            CANCELLATION,
+            rf"(?:^|[\s\"(])(?:{_OWN} )?(?P<x>(?:[\w'’-]+ ){{0,2}}?(?:trip|move|visit|match|game|dinner|party|wedding|"
+            rf"meeting|holiday|concert|deal|sale|race))(?: (?:to|with|of) (?P<y>{_NAME}))?(?:'s| is| was) off"
+            r"(?=$|[,.;!\"])",
+        ),
+        (
+            STOP,
+            rf"\b(?:cancel|cancelled|canceled|called off|call off) (?:{_OWN} )?(?P<x>[\w'’-]+(?: [\w'’-]+){{0,2}}?)"
+            rf"(?: (?:to|with|for|of) (?P<y>(?-i:{_NAME})))?{_THING_END}",
+        ),
+        (
             PARTING,
             rf"\b(?:me (?:n|and|&) )?(?P<x>{_NAME})(?: and (?:i|me))? (?:have |has )?(?:broke|broken|split) up\b",
         ),
@@ -80,11 +99,24 @@ _PATTERNS = tuple(
         ),
         (
             STOP,
-            r"\b(?:packed in|jacked in|gave up|given up|stopped taking|cancelled|canceled|dropped out of|finished|"
+            r"\b(?:packed in|jacked in|gave up|given up|stopped taking|dropped out of|finished|"
             rf"completed) {_THING}{_THING_END}",
         ),
     )
 )
+_PLAN_VERBS: dict[str, frozenset[str]] = {
+    noun: frozenset(tokens.tokens(verbs))
+    for noun, verbs in {
+        "wedding": "marry married marrying", "move": "moving relocating", "purchase": "buy buying",
+        "sale": "sell selling", "hire": "hire hiring", "visit": "visit visiting come coming stay staying",
+        "trip": "go going visit visiting fly flying travelling", "holiday": "go going", "vacation": "go going",
+        "flight": "fly flying", "meeting": "meet meeting", "race": "run running",
+    }.items()
+}  # fmt: skip
+"""What is cancelled → verbs with which the plan may have been told."""
+_NAMELESS_PLANS = frozenset({"wedding", "purchase"})
+"""Those of which people have one at a time."""
+_PLANNED = re.compile(r"\b(?:will|plans?|booked|\w+ing)\b", re.I)
 _GENERIC = frozenset(
     tokens.tokens("one two day days week weeks time thing things work job lot bit stuff first last all it them")
 )
@@ -103,6 +135,15 @@ _NEGATED = re.compile(
 
 
 HOME_KEYS = ("home-city", "address", "dwelling")
+ARRIVED = re.compile(
+    r"\b(?:settled in(?:to)?\b|(?:the )?move(?:'s| is| was) (?:done|over|finished|complete|behind us)|"
+    r"(?:the )?move went|"
+    r"moved in(?:to)? (?:the|our|my) new|(?:first|second) (?:night|day|week|weekend|month) in (?:the|our|my) new|"
+    r"(?:living|live|sleeping|unpack\w*|unpacking boxes) in (?:the|our|my) new) ?"
+    r"(?:(?:house|home|flat|apartment|place|city|town)\b)?",
+    re.I,
+)
+"""Words of somebody who has moved, without where to."""
 MOVED = re.compile(
     r"(?P<who>.+?)(?: and others)? (?:have |has )?(?:finally |just )?moved(?: house| in| flat)?"
     r"(?: (?:yesterday|today|on \w+|last \w+|this \w+|at last|finally))*(?: \([^()]*\))?[.!]?"
@@ -125,7 +166,7 @@ def ending(text: str) -> Ending | None:
     for sort, pattern in _PATTERNS:
         for m in pattern.finditer(text):
             clause = re.split(r"[,.;!?\"]", text[: m.start("x")])[-1] + text[m.start("x") : m.end()]
-            thing = m["x"].strip()
+            thing = " ".join(filter(None, (m["x"].strip(), m.groupdict().get("y"))))
             if _NEGATED.search(clause) or thing.lower() in ("the user", "user", "they", "we", "i", "it"):
                 continue
             if set(tokens.question_words(thing)) - _GENERIC:
@@ -146,7 +187,7 @@ def ends(draft: Draft, said_at: datetime, memory: Memory) -> bool:
     if {draft.trust, memory.trust} & set(SECOND_HAND_TRUST) or not memory.sources:
         return False
     over = memory.occurred_until or memory.occurred_at
-    if memory.kind == "event" and (over is None or over <= said_at):
+    if memory.kind == "event" and (over <= said_at if over is not None else not _PLANNED.search(memory.content)):
         return False
     if memory.key in HOME_KEYS and (moved := MOVED.fullmatch(draft.content)):
         return memory.content.startswith(moved["who"])
@@ -159,6 +200,8 @@ def ends(draft: Draft, said_at: datetime, memory: Memory) -> bool:
 
 def _rests_on(text: str, gone: Ending) -> bool:
     words = set(tokens.question_words(gone.thing)) - _GENERIC
+    if gone.sort in (CANCELLATION, STOP) and _is_plan_for(text, gone.thing):
+        return True
     if not words <= set(tokens.tokens(text)) or ending(text) is not None:
         return False
     if gone.sort == RESIGNATION:
@@ -168,3 +211,12 @@ def _rests_on(text: str, gone: Ending) -> bool:
     if gone.sort == DEATH and re.search(r"\b(?:was|were|used to|born|birthday)\b", text, re.I):
         return False
     return not _OVER.search(text)
+
+
+def _is_plan_for(text: str, thing: str) -> bool:
+    """Whether the text tells of the plan that a noun names: "going to Lisbon" of "the Lisbon trip"."""
+    noun = next((word for word in thing.lower().split() if word in _PLAN_VERBS), "")
+    said, others = set(tokens.tokens(text)), set(tokens.question_words(thing)) - set(tokens.tokens(noun))
+    if not noun or not _PLANNED.search(text) or not (others or noun in _NAMELESS_PLANS):
+        return False
+    return others <= said and not said.isdisjoint(_PLAN_VERBS[noun])

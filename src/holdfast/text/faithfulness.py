@@ -16,6 +16,7 @@ from holdfast.text.content_words import NEGATIONS, TEMPLATE_WORDS, ContentWord, 
 from holdfast.text.elided_subject import may_speak_of_another
 from holdfast.text.lexicon import word_list
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY, MONTHS
+from holdfast.text.lexicon.sentences import BUT_OF_ANOTHER_CLAUSE
 from holdfast.text.values import AMOUNT, NAME, NUMBER, Value, values
 
 _QUOTED = re.compile(r'[^"]{1,80}? said: "(?P<said>.*)"(?P<dates>(?: \([^()]*\))*)\.?', re.S)
@@ -146,7 +147,7 @@ def quotation(author: str, memory: str, sentence: str, message: str, *, exact: b
 
 
 _CLAUSE_BORDER = re.compile(
-    r"\s*;\s+|\s+[–—-]+\s+|,?\s+but\s+|,?\s+(?:and|so|because|although|though|while)\s+"
+    rf"\s*;\s+|\s+[–—-]+\s+|,?\s+{BUT_OF_ANOTHER_CLAUSE}|,?\s+(?:and|so|because|although|though|while)\s+"
     r"(?=(?:i|i'm|im|i've|we|we're|my|our|he|she|it|they|the|please)\b)|"
     r",\s+(?=(?:i|i'm|i've|we|we're|my|our|she|he|please)\b)",
     re.I,

@@ -69,6 +69,24 @@ def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
     return same_subject and bool(names[0] - names[1]) and bool(names[1] - names[0])
 
 
+_UPGRADE = re.compile(
+    r"\b(?:upgraded|updated|bumped|migrated|moved|switched|are|is|now)\b(?: [\w.-]+){0,3}? (?:to|on) (?:v(?:ersion )?)?"
+    r"(?P<tool>[a-z][\w+#.-]*) v?(?P<version>\d[\w.]*)|"
+    r"\b(?:upgraded|updated|bumped) (?:the |our )?(?P<it>[a-z][\w+#-]*)(?: from \S+)? to v?(?P<number>\d[\w.]*)",
+    re.I,
+)
+
+
+def upgrades(new: str, old: str) -> bool:
+    """Whether the new statement gives another version of a tool than the old one has: "upgraded to python 3.13"."""
+    m = _UPGRADE.search(ASIDE.sub("", new))
+    if m is None:
+        return False
+    tool, version = m["tool"] or m["it"], (m["version"] or m["number"]).rstrip(".")
+    had = re.search(rf"\b{re.escape(tool)} v?(\d[\w.]*)", ASIDE.sub("", old), re.I)
+    return had is not None and had[1].rstrip(".") != version
+
+
 def _stems(text: str) -> set[str]:
     return {stem for stem in tokens.question_words(text) if not stem.isdigit()} - UNSPECIFIC_STEMS
 

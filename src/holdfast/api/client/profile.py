@@ -23,8 +23,8 @@ from holdfast.domain.json_codec import decode
 from holdfast.domain.ports.profile import AsyncProfile
 from holdfast.domain.ports.profile.journal import HEARTBEAT_SECONDS
 from holdfast.domain.records import Event
-from holdfast.domain.reports import Exported, Imported
-from holdfast.domain.results import Answer, Audit, Document
+from holdfast.domain.reports import Audit, Exported, Imported
+from holdfast.domain.results import Answer, Document
 from holdfast.domain.timestamps import iso_text
 from holdfast.domain.types import Forgotten, Memory
 from holdfast.domain.visibility import Reads

@@ -91,7 +91,8 @@ async def _recall(place: ToolPlace, given: Query) -> dict[str, Any]:
     answer = await place.ask(given, lambda known: known.recall(given.query, exclude_session=given.exclude_session))
     cited = {each.hit for each in answer.citations}  # without an answer there are no sources
     sources = [hit for hit in answer.hits if hit.id in cited] or answer.hits[: len(cited)]
-    return {"answer": answer.answer, "sources": [_item(hit) for hit in sources]}
+    nearest = [_item(hit) for hit in answer.nearest]
+    return {"answer": answer.answer, "sources": [_item(hit) for hit in sources], "nearest": nearest}
 
 
 async def _search(place: ToolPlace, given: SearchArguments) -> dict[str, Any]:
@@ -255,7 +256,7 @@ COUNT: dict[str, Any] = {"type": "integer"}
 
 TOOLS = (
     Tool(
-        "recall", "Answer a question from memory, with sources; empty when nothing supports an answer.",
+        "recall", "Answer a question from memory, with sources; empty when nothing supports it: see nearest.",
         Query, "read", _recall, _object(answer=TEXT, sources=MANY),
     ),
     Tool(

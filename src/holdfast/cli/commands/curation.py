@@ -34,7 +34,8 @@ from holdfast.domain.identifiers import version_reference
 
 if TYPE_CHECKING:
     from holdfast.domain.records import Edit
-    from holdfast.domain.results import Audit, Edited, Finding, Review
+    from holdfast.domain.reports import Audit, Finding
+    from holdfast.domain.results import Edited, Review
     from holdfast.service.sync import Profile
 
 Content = Annotated[str | None, Option("--content", metavar="TEXT", help="The new text.")]

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from holdfast.domain.usage import Spent
 
 NOTHING_KNOWN = "Nothing known about that."
-NOTHING_KNOWN_YET = "Nothing known about that yet. Some messages are still being digested."
+STILL_DIGESTING = "Some messages are still being digested."
+NOTHING_KNOWN_YET = f"Nothing known about that yet. {STILL_DIGESTING}"
+UNSURE = "No sure answer."
+NEAREST = "The nearest that is known, which may not answer the question:"
 MAX_SHOWN = 20
 """How many results are shown where a command has no --limit. Chosen by hand; not measured."""
 NO_MODEL_CALLS = "No language model has been called yet."
@@ -149,7 +152,10 @@ def document_details(document: Document) -> str:
 
 
 def answer_blocks(found: Answer, *, explain: bool = False) -> tuple[Block, ...]:
-    """The answer, then the hits that it cites."""
+    """The answer, then the hits that it cites; without one, the hits that come nearest."""
+    if not found.answer and found.nearest:
+        unsure = f"{UNSURE} {STILL_DIGESTING}" if found.pending else UNSURE
+        return (Remark(unsure), Remark(NEAREST), *hit_blocks(found.nearest, explain=explain))
     if not found.answer:
         return (Remark(NOTHING_KNOWN_YET if found.pending else NOTHING_KNOWN),)
     by_id = {(hit.id, hit.origin): hit for hit in found.hits}

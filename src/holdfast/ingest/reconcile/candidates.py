@@ -28,7 +28,7 @@ from holdfast.ingest.reconcile.endings import (
 )
 from holdfast.text import supersession, tokens
 from holdfast.text.endings import HOME_KEYS, MOVED, ends
-from holdfast.text.similarity import adds_details, restates, updates
+from holdfast.text.similarity import adds_details, restates, updates, upgrades
 from holdfast.text.task_completion import finishes, leaves_open
 
 log = logging.getLogger("holdfast")
@@ -337,7 +337,9 @@ def _relate_by_rules(near: DraftNeighbourhood, known: KnownMemories) -> bool:
         for memory in memories
         if not near.cosines.get(memory.id, np.nan) < supersession.GATE_WITH_CHANGE_WORD.near
     ]
-    if replaced := [memory for memory in close if updates(draft, memory, near.rare)]:
+    outdated = near.outdatable_memories
+    replaced = [memory for memory in close if updates(draft, memory, near.rare)]
+    if replaced := replaced or [memory for memory in outdated if upgrades(draft.content, memory.content)]:
         about = set(tokens.question_words(draft.content))
         known.outdated[near.mark] = max(replaced, key=lambda memory: len(about & set(tokens.tokens(memory.content))))
         return True

@@ -25,7 +25,7 @@ from holdfast.domain.types import (
     Supersede,
     fingerprint,
 )
-from holdfast.ingest.reconcile.remainder import remaining_memories
+from holdfast.ingest.reconcile.remainder import PartialEnding, remaining_memories
 from holdfast.text import passages
 from holdfast.text.similarity import restates
 from holdfast.text.statement_parts import Span
@@ -61,6 +61,10 @@ class KnownMemories:
         """Whether a draft becomes a memory: a tentative one does if it ends another."""
         return not draft.tentative or memory.fingerprint in {*self.outdated, *self.gone}
 
+    def ending_by(self, memory: Memory, old: Memory) -> PartialEnding:
+        """What the memory ends of an old one."""
+        return PartialEnding(memory.content, self.ended_parts.get((memory.fingerprint, old.draft_id), ()))
+
 
 def reconcile(
     drafts: Sequence[Draft], known: KnownMemories, messages: Mapping[str, Message], *, now: datetime, extractor: str
@@ -71,7 +75,7 @@ def reconcile(
     sources: list[tuple[str, str]] = []
     heads, equivalents = dict(known.heads), dict(known.equivalents)
     replaced: dict[str, Memory] = {}
-    ended: dict[str, list[tuple[Span, ...]]] = {}
+    ended: dict[str, list[PartialEnding]] = {}
     keyed = [
         replace(draft, key=None) if fingerprint(draft.kind, draft.content) in known.keyless else draft
         for draft in drafts
@@ -88,7 +92,7 @@ def reconcile(
         head = next((each for each in found if each is not None and each.ref not in replaced), None)
         for each in found:
             if each is not None and each.ref in replaced:
-                ended[each.ref].append(known.ended_parts.get((mark, each.draft_id), ()))
+                ended[each.ref].append(known.ending_by(memory, each))
         if head is not None and (head is same or head.fingerprint == mark or restates(draft, head)):
             if _is_first_hand(head) or not _is_first_hand(memory):
                 sources += [
@@ -102,7 +106,7 @@ def reconcile(
             if memory.key is not None and (memory.kind, memory.key) == (head.kind, head.key):
                 memory = memory.next_of(head)
             supersede.append(Supersede(head.ref, memory.ref))
-            replaced[head.ref], ended[head.ref] = head, [known.ended_parts.get((mark, head.draft_id), ())]
+            replaced[head.ref], ended[head.ref] = head, [known.ending_by(memory, head)]
         if memory.key is not None:
             heads[memory.kind, memory.key] = memory
         else:
@@ -112,7 +116,7 @@ def reconcile(
         for resting in _resting_memories(memory, known, became, replaced):
             supersede.append(Supersede(resting.ref, memory.ref))
             replaced[resting.ref] = resting
-            ended[resting.ref] = [known.ended_parts.get((mark, resting.draft_id), ())]
+            ended[resting.ref] = [known.ending_by(memory, resting)]
     left = [each for ref, head in replaced.items() for each in remaining_memories(head, ended[ref], known.texts, now)]
     said = {memory.fingerprint for memory in memories}
     memories += {each.fingerprint: each for each in left if each.fingerprint not in said}.values()

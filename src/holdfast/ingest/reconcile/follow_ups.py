@@ -15,9 +15,10 @@ from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Memory, Message, Test, fingerprint
 from holdfast.text import tokens
 from holdfast.text.dates import written_date
-from holdfast.text.endings import MOVED
+from holdfast.text.endings import ARRIVED, MOVED
 from holdfast.text.faithfulness import is_proved
 from holdfast.text.lexicon.patterns import ASIDE
+from holdfast.text.statement_parts import reported_statement
 from holdfast.text.values import AMOUNT, DATE, NUMBER, Value, values
 
 MAX_CANDIDATES = 200
@@ -26,6 +27,10 @@ _NOT = re.compile(r"[,;]? (?:and |it's |its )?not (?:on |at |in )?(?=\S)", re.I)
 _PLANNED_MOVE = re.compile(
     r"\b(?:moving|move|relocating|relocate) (?:back )?to (?P<place>(?-i:[A-ZÀ-Þ])[\w'-]+(?: (?-i:[A-ZÀ-Þ])[\w'-]+)?)"
 )
+_UNREAL = re.compile(
+    r"\b(?:not|never|if|when|once|until|will|would|might|soon|can't wait|almost|nearly)\b|n't\b|\?", re.I
+)
+_OTHER_SUBJECT = re.compile(r"(?!The (?:user|move)\b|First |Second |Finally |We |All )[A-ZÀ-Þ][\w'-]+ ")
 _NUMERIC = {NUMBER, AMOUNT}
 
 
@@ -65,7 +70,15 @@ async def find_follow_ups(
 
 def _may_follow_up(draft: Draft) -> bool:
     own = draft.key is None and draft.trust not in SECOND_HAND_TRUST
-    return own and bool(" not " in draft.content or MOVED.fullmatch(draft.content))
+    return own and bool(" not " in draft.content or _mover(draft.content))
+
+
+def _mover(content: str) -> str:
+    """Who has moved, where the content says no more than that; otherwise empty."""
+    if moved := MOVED.fullmatch(content):
+        return moved["who"]
+    arrived = ARRIVED.search(content) and not _UNREAL.search(content)
+    return "The user" if arrived and not _OTHER_SUBJECT.match(content) else ""
 
 
 def _corrected(draft: Draft, known: Sequence[Memory], texts: Mapping[str, str]) -> tuple[Draft, Memory] | None:
@@ -105,7 +118,7 @@ def _with_value(draft: Draft, memory: Memory, new: Value, old: Value, texts: Map
             continue
         said = written_date(moved) if moved is not None else _in_place_of(value, new)
         changed = content[: value.start] + said + content[value.end :]
-        changed = _as_reported(changed)
+        changed = reported_statement(changed)
         sources = (memory.sources[-1], draft.sources[-1])
         if not is_proved(changed, [texts[source] for source in sources if source in texts]):
             continue
@@ -115,15 +128,6 @@ def _with_value(draft: Draft, memory: Memory, new: Value, old: Value, texts: Map
         )  # fmt: skip
         return kept if moved is None else replace(kept, occurred_at=moved, occurred_until=moved + timedelta(1))
     return None
-
-
-def _as_reported(content: str) -> str:
-    """A quotation as reported speech: what is quoted may not be changed."""
-    m = re.fullmatch(r'(?P<who>.{1,80}?) said: "(?P<said>.*)"\.?', content, re.S)
-    if not m:
-        return content
-    who = "the" + m["who"][3:] if m["who"].startswith("The user") else m["who"]
-    return f"According to {who}: {m['said']}."
 
 
 def _in_place_of(old: Value, new: Value) -> str:
@@ -155,10 +159,9 @@ def _new_home(
     draft: Draft, known: Iterable[Memory], texts: Mapping[str, str], at: datetime
 ) -> list[tuple[Draft, Memory]]:
     """The new home of somebody who moved without saying where, if a plan says it; and the plan."""
-    moved = MOVED.fullmatch(draft.content)
-    if moved is None or draft.key is not None or (draft.occurred_at is not None and draft.occurred_at > at):
+    who = _mover(draft.content)
+    if not who or draft.key is not None or (draft.occurred_at is not None and draft.occurred_at > at):
         return []
-    who = moved["who"]
     for memory in known:
         plan = _PLANNED_MOVE.search(memory.content)
         if plan is None or not memory.content.startswith(who) or draft.sources[-1] in memory.sources:

@@ -3,41 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.domain import identifiers
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import Change, Memory, Test
+from holdfast.ingest.reconcile.changed_values import changes_date, without_changed_values, without_member
 from holdfast.text import statement_parts
 from holdfast.text.faithfulness import is_proved
 from holdfast.text.statement_parts import Span
 
 
+@dataclass(frozen=True, slots=True)
+class PartialEnding:
+    """What a newer statement ends of a memory."""
+
+    by: str
+    """What the newer statement says."""
+    parts: tuple[Span, ...]
+    """The parts that end; empty when all do."""
+
+
 def remaining_memories(
-    head: Memory, ended: Sequence[tuple[Span, ...]], texts: Mapping[str, str], now: datetime
+    head: Memory, ended: Sequence[PartialEnding], texts: Mapping[str, str], now: datetime
 ) -> list[Memory]:
-    """What stays true of a memory after some of its parts have ended, as new memories; none when no part stays true."""
-    if not all(ended):
+    """What stays true of a memory after some of its parts or values have ended, as new memories; none when nothing
+    does."""
+    if (left := _without_changes(head, ended, texts)) is not None:
+        undated = any(changes_date(head.content, each.by) for each in ended)
+        return [_remaining_memory(head, left, now, undated=undated)]
+    if not all(each.parts for each in ended):
         return []
-    gone = [span for some in ended for span in some]
+    gone = [span for each in ended for span in each.parts]
     undated = not statement_parts.keeps_date(head.content, gone)
-    return [
-        replace(
-            head,
-            id=identifiers.memory_id(head.created_at, head.draft_id, content),
-            origin=None,
-            content=content,
-            summary=content[:80],
-            created_at=now,
-            updated_at=now,
-            key=None,
-            version=1,
-            occurred_at=None if undated else head.occurred_at,
-            occurred_until=None if undated else head.occurred_until,
-        )
-        for content in _remainders(head, gone, texts)
-    ]
+    return [_remaining_memory(head, content, now, undated=undated) for content in _remainders(head, gone, texts)]
+
+
+def _remaining_memory(head: Memory, content: str, now: datetime, *, undated: bool) -> Memory:
+    return replace(
+        head,
+        id=identifiers.memory_id(head.created_at, head.draft_id, content),
+        origin=None,
+        content=content,
+        summary=content[:80],
+        created_at=now,
+        updated_at=now,
+        key=None,
+        version=1,
+        occurred_at=None if undated else head.occurred_at,
+        occurred_until=None if undated else head.occurred_until,
+    )
+
+
+def _without_changes(head: Memory, ended: Sequence[PartialEnding], texts: Mapping[str, str]) -> str | None:
+    """The memory without values that changed and people who left; None where more than these has ended."""
+    content = head.content
+    for each in ended:
+        left = without_changed_values(content, each.by) or without_member(content, each.by)
+        if left is None or not all(_has_changed(content, left, span) for span in each.parts):
+            return None
+        content = left
+    content = statement_parts.reported_statement(content)
+    cited = [texts[source] for source in head.sources if source in texts]
+    return content if is_proved(content, cited, [head.content.split(" said: ")[0]]) else None
+
+
+def _has_changed(content: str, left: str, part: Span) -> bool:
+    return content[slice(*part)] not in left
 
 
 def _remainders(head: Memory, gone: Sequence[Span], texts: Mapping[str, str]) -> list[str]:

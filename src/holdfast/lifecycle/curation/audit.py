@@ -16,7 +16,8 @@ from typing import Any
 
 from holdfast.domain import identifiers
 from holdfast.domain.errors import InvalidInput, quoted_value
-from holdfast.domain.results import Audit, Edited, Finding
+from holdfast.domain.reports import Audit, Finding
+from holdfast.domain.results import Edited
 from holdfast.domain.types import SECOND_HAND_TRUST, Memory, Message
 from holdfast.ingest.remember import MANUAL_EXTRACTOR
 from holdfast.lifecycle.curation import quality

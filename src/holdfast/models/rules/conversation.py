@@ -33,7 +33,7 @@ from holdfast.text.elided_subject import may_speak_of_another
 from holdfast.text.faithfulness import has_words, is_proved, is_well_formed, missing_words, quotation
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
-from holdfast.text.values import ValueMask, mask_values
+from holdfast.text.values import ValueMask, mask_values, values
 
 _FRAME_WORDS = frozenset(("the", "user", "said", "according", "to"))
 _FIRST_PERSON = re.compile(r"(?:i|i'm|i've|we|we're|we've|my|our)\b", re.I)
@@ -277,7 +277,12 @@ def _others_last_sentence(previous: Message | None, message: Message) -> str:
 
 def _correctable(notes: list[SourcedFinding], author: Subject, place: int) -> list[SourcedFinding]:
     """Recent findings that a sentence may correct, latest first: the author's own, and anybody's with a date."""
-    near = (n for n in notes if place - n.place <= MAX_CORRECTION_DISTANCE and (n.found.value or n.found.window))
+    near = (
+        n
+        for n in notes
+        if place - n.place <= MAX_CORRECTION_DISTANCE
+        and (n.found.value or n.found.window or (n is notes[-1] and values(n.found.content)))
+    )
     return [n for n in near if n.author == author or n.found.window][-1:-5:-1]
 
 

@@ -24,10 +24,12 @@ from holdfast.text.dates import (
 )
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY
 from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
+from holdfast.text.shortening import MARK
 
 _NUMBER = re.compile(rf"\b(?:\d[\d,.]*|{A_COMMON_NUMBER})\b", re.I)
 _BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
 _HABIT = re.compile(rf"\b(?:{A_FULL_WEEKDAY}s|every|each)\b", re.I)
+_BEGAN = re.compile(r"\b(?:started|began|joined|took up|signed up|adopted|got engaged|got married)\b", re.I)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)", re.I)
 
 
@@ -64,7 +66,7 @@ def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpa
     if wanted.what == "when":
         return _dated(question, span, when)
     if when is None:
-        return ""
+        return _time_since_told(question, span) if wanted.what in ("ago", "since") else ""
     rest = f": {span.sentence} ({window_phrase(when)})"
     if wanted.what in ("ago", "since"):
         start = when.start if when.start.year != OPEN_START else when.stop
@@ -75,6 +77,16 @@ def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpa
     if wanted.what == "until" and when.start > question.asked_at:
         return f"{duration_between(question.asked_at, when.start, wanted.unit)}{rest}"
     return ""
+
+
+def _time_since_told(question: Question, span: FoundSpan) -> str:
+    """How long ago something was told that began then, with the day; empty for what may have begun before."""
+    wanted = question.computation
+    if wanted is None or span.hit.role == "document" or not _BEGAN.search(span.sentence) or span.at > question.asked_at:
+        return ""
+    ago = " ago" if wanted.what == "ago" else ""
+    told = f"{span.at.day} {span.at:%B %Y}"
+    return f"{duration_between(span.at, question.asked_at, wanted.unit)}{ago}: {span.sentence} (said on {told})"
 
 
 def _count(spans: Sequence[FoundSpan]) -> str:
@@ -96,8 +108,11 @@ def time_of(span: FoundSpan) -> Window | None:
 
 
 def known_day(span: FoundSpan, drawn: Sequence[Memory]) -> str:
-    """The day of a memory drawn from the message where its words only have the number ("no wait, the 15th"), with the
-    memory; empty otherwise."""
+    """The day of a memory drawn from the message where its words only have the number ("no wait, the 15th") or lack
+    what was corrected, with the memory; empty otherwise."""
+    corrected = [memory for memory in drawn if MARK in span.sentence and memory.occurred_at is not None]
+    if len(corrected) == 1 and corrected[0].occurred_at is not None:
+        return f"{written_date(corrected[0].occurred_at)}: {corrected[0].content}"
     when = time_of(span)
     if when is None or not _BARE_DAY.fullmatch(when.text):
         return ""

@@ -1,6 +1,7 @@
-"""Pure: whether words answer a question by the very statement that denies it.
+"""Pure: whether a statement does not answer a question, however well its words fit: it denies it, or is about another.
 
-"I'm not allergic to shellfish after all" answers "Am I allergic to shellfish?", but not "What am I allergic to?".
+"I'm not allergic to shellfish after all" answers "Am I allergic to shellfish?", but not "What am I allergic to?". What
+the husband does is no answer to "What does my wife do?", and "I play the cello" none to "What music do I like?".
 """
 
 from __future__ import annotations
@@ -9,23 +10,72 @@ import re
 
 from holdfast.recall.answer.computed import FoundSpan
 from holdfast.recall.question.analysis import Question
+from holdfast.recall.question.target import KIN, kin_of
 from holdfast.text import tokens
+from holdfast.text.lexicon.kinship import PETS
 from holdfast.text.lexicon.negation import SHORT_NOT
 
 MAX_WORDS_AFTER_NOT = 3
 """How far a denied word may be behind its "not". Chosen by hand."""
 _NOT = re.compile(rf"\b(?:not|never|no longer|cannot)\b|{SHORT_NOT}", re.I)
+_OVER = re.compile(
+    r"\b(?:used to|was|were|if|might|may|maybe|would|stopped|quit|cancelled|canceled|off|without)\b", re.I
+)
+_ALTERNATIVE = re.compile(r"\b(?:or|still|again|only|also|too|yet|all|both|any|every)\b", re.I)
+"""A question with such a word asks for more than whether something is told."""
 _CLAUSE_BORDER = re.compile(r"[,;:.!?–—]\s|\b(?:and|but|so|while|because)\b", re.I)
 _ASKS_FOR_SOMETHING = re.compile(r"\W*(?:(?:and|so|but)\W+)?(?:what|which|who|whom|whose|where)\b", re.I)
 
 
 _LIKES = re.compile(r"\b(?:likes?|loves?|enjoys?|prefers?|favou?rites?|fan of)\b", re.I)
 _DISLIKES = re.compile(r"\b(?:hates?|dislikes?|detests?|loathes?|can(?:no|')t stand|least favou?rites?)\b", re.I)
+_KIN_WORD = "|".join(sorted(map(re.escape, KIN), key=len, reverse=True))
+_PETS = frozenset(PETS)
+_WIDE_KIN = frozenset(
+    {
+        "partner",
+        "child",
+        "children",
+        "parent",
+        "sibling",
+        "family",
+        "friend",
+        "pet",
+        "relative",
+        "colleague",
+        "roommate",
+    }
+)
+"""Words that may mean somebody for whom there is a narrower word."""
+_OWN_KIN = re.compile(
+    rf"\W*(?:and |but |so )?(?:my|our|the user['’]s) (?:\w+ )?(?P<kin>{_KIN_WORD})\b(?P<rest>.*)", re.I | re.S
+)
+_ANOTHER = re.compile(
+    r"\b(?:he|she|they|him|her|his|them|their|with|and)\b|"
+    r"(?<=\s)(?<!\bin )(?<!\bat )(?<!\bfor )(?<!\bfrom )(?<!\bnear )(?-i:[A-ZÀ-Þ])\w+",
+    re.I,
+)
+_KIN_OWNS = re.compile(rf"\b(?:my|our) (?:{_KIN_WORD})['’]s (?P<what>[\w -]+)", re.I)
+_LIKED = re.compile(
+    r"\W*(?:what|which)(?: (?:kind|sort|type)s? of)? (?P<what>\w+)\b.*\b(?:do|does) .*\b(?:like|love|enjoy|prefer)s?\b",
+    re.I,
+)
+_FAVOURITE = re.compile(r"\bfavou?rite (?P<what>\w+)", re.I)
+_TELLS_TASTE = re.compile(
+    r"\b(?:lik|lov|enjoy|prefer|ador|hat|dislik|favou?rit|listen|watch|read|eat|drink|collect|follow|grow|cook|order)\w*|"
+    r"\b(?:fan|into|keen|mad|crazy|obsessed|addicted|can't get enough|allergic)\b",
+    re.I,
+)
+_HOME = re.compile(
+    r"\b(?:live[sd]?|living|home|moved?|moving|based|settled|reside|flat|house|apartment|address)\b", re.I
+)
+_WORK = re.compile(r"\b(?:work(?:s|ed|ing)?|job|employ\w*|compan(?:y|ies))\b", re.I)
 
 
 def is_denied_at(question: Question, span: FoundSpan) -> bool:
-    """Whether the clause with the found words denies a word of the question."""
-    return is_denied(question, _CLAUSE_BORDER.split(span.hit.content[: span.start])[-1] + span.text)
+    """Whether the clause with the found words denies a word of the question, or is about something else."""
+    clause = _CLAUSE_BORDER.split(span.hit.content[: span.start])[-1] + span.text
+    return is_denied(question, clause) or is_off_topic(question, clause)
 
 
 def is_denied(question: Question, statement: str) -> bool:
@@ -41,9 +91,66 @@ def is_denied(question: Question, statement: str) -> bool:
     )
 
 
+def is_affirmed(question: Question, statement: str) -> bool:
+    """Whether the question wants yes or no, and the statement has all its words and no denial."""
+    asked = set(question.words) - {"user"}
+    if not question.target.confirms or not asked or _ALTERNATIVE.search(question.text):
+        return False
+    denied = _NOT.search(question.text) or _NOT.search(statement) or _OVER.search(statement)
+    return not denied and asked <= set(tokens.tokens(statement))
+
+
 def _is_opposite(question: str, statement: str) -> bool:
     """Whether one of the two is about what somebody likes, and the other only about what they dislike."""
     asks, tells = (
         (bool(_LIKES.search(_DISLIKES.sub("", text))), bool(_DISLIKES.search(text))) for text in (question, statement)
     )
     return asks in ((True, False), (False, True)) and tells == (asks[1], asks[0])
+
+
+def is_off_topic(question: Question, statement: str) -> bool:
+    """Whether the statement is surely about something else than what is asked, however well its words fit."""
+    return (
+        _is_of_other_kin(question, statement)
+        or _is_of_the_user(question.text, statement)
+        or _is_no_taste(question.text, statement)
+        or _is_work_not_home(question.text, statement)
+    )
+
+
+def _is_of_other_kin(question: Question, statement: str) -> bool:
+    """Whether the subject of the statement is another relative than those asked about, and nobody else is named."""
+    asked, told = question.target.kin - _PETS, _OWN_KIN.match(statement)
+    if not asked or told is None or question.target.value == "person":
+        return False
+    kin = kin_of(told["kin"].lower())
+    name = re.match(r",? [A-ZÀ-Þ]\w+", told["rest"])
+    rest = told["rest"][name.end() if name else 0 :]
+    wide = kin in _WIDE_KIN or not _WIDE_KIN.isdisjoint(asked)
+    return kin not in asked and not wide and not _ANOTHER.search(rest) and not re.match(r"['’]s\b", told["rest"])
+
+
+def _is_of_the_user(question: str, statement: str) -> bool:
+    """Whether a relative's thing is asked for, and the statement tells the user's."""
+    asked = _KIN_OWNS.search(question)
+    if asked is None:
+        return False
+    what = re.escape(asked["what"].split()[-1])
+    return re.match(rf"\W*(?:my|the user['’]s) (?!(?:{_KIN_WORD})\b)(?:\w+ )?{what}\b", statement, re.I) is not None
+
+
+def _is_no_taste(question: str, statement: str) -> bool:
+    """Whether it is asked which of some things somebody likes, and the statement says nothing of liking them."""
+    asked = _LIKED.match(question)
+    if asked is None or not set(tokens.tokens(asked["what"])).isdisjoint(tokens.tokens(statement)):
+        return False
+    return not _TELLS_TASTE.search(_FAVOURITE.sub("", statement))
+
+
+def _is_work_not_home(question: str, statement: str) -> bool:
+    """Whether it is asked where somebody lives, and the statement tells where they work; or the reverse."""
+    home, work = (pattern.search(question) is not None for pattern in (_HOME, _WORK))
+    if home == work or not re.match(r"\W*where\b", question, re.I):
+        return False
+    wanted, other = (_HOME, _WORK) if home else (_WORK, _HOME)
+    return other.search(statement) is not None and not wanted.search(statement)

@@ -17,7 +17,7 @@ from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.domain.types import Memory
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.computed import FoundSpan, computed_text, known_day
-from holdfast.recall.answer.denial import is_denied_at
+from holdfast.recall.answer.denial import is_affirmed, is_denied_at, is_off_topic
 from holdfast.recall.answer.hit_reading import NOTHING, asks_past, read_hits
 from holdfast.recall.answer.quotations import quotation, quoted_together
 from holdfast.recall.answer.second_reading import read_again
@@ -72,11 +72,12 @@ async def read_answer(
     if not found.spans:
         return Answer("", (), hits, chance)
     drawn = await _drawn_memories(searcher, found.spans[0].hit)
-    if _is_of_somebody_else(question, found.spans, drawn, seen):
+    told = quotation(found.spans, drawn)
+    if is_off_topic(question, told) or _is_of_somebody_else(question, found.spans, drawn, seen):
         return Answer("", (), hits, 0.0)
     text = "" if form == "together" else _computed(question, found, drawn)
     if form == "sentence":
-        text = await _told_by(searcher, question, found.spans[0].hit, text or quotation(found.spans, drawn))
+        text = await _told_by(searcher, question, found.spans[0].hit, text or told)
     text = text or await attributed(searcher.store, found.spans[0].hit, quoted_together(found.spans))
     cited = tuple(Citation(*each) for each in dict.fromkeys((span.hit.id, span.sentence) for span in found.spans))
     known = {hit.id for hit in hits}
@@ -107,6 +108,8 @@ def _computed(question: Question, found: ReadHits, drawn: Sequence[Memory]) -> s
     text = text or computed_text(question, found.kind, found.spans)
     if found.kind in ("yes", "no"):
         return f"{found.kind.capitalize()}: {text or quotation(found.spans, drawn)}"
+    if found.kind == "span" and not text and is_affirmed(question, told := quotation(found.spans, drawn)):
+        return f"Yes: {told}"
     return text
 
 

@@ -11,7 +11,8 @@ from holdfast.domain.errors import InvalidInput
 from holdfast.domain.idempotency import idempotent_request
 from holdfast.domain.ports.profile.curation import ProfileCuration
 from holdfast.domain.records import MAX_EDITS, Edit, Once
-from holdfast.domain.results import Audit, Edited, Review, Undone
+from holdfast.domain.reports import Audit
+from holdfast.domain.results import Edited, Review, Undone
 from holdfast.domain.types import Json
 from holdfast.service.profile.context import ProfileVerbs
 from holdfast.service.recorder import traced

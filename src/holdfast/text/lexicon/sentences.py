@@ -23,3 +23,6 @@ NUMBER_ABBREVIATION = re.compile(r"\b(?:no|nr|tel|ext|ca|incl|excl)\.$", re.I)
 """A text that ends in an abbreviation if a number follows it."""
 NOT_AFTER_ABBREVIATION = r"(?<!\b[A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!Prof\.)"
 """A condition for a pattern on the position after a full stop: the full stop does not belong to an abbreviation."""
+
+BUT_OF_ANOTHER_CLAUSE = r"but\s+(?!(?:(?:only|not) )?(?:on|at|in|from|for|until|except) )"
+"""A "but" that begins a clause, not an exception to what is said before: "at 7 but on Sundays at 8"."""

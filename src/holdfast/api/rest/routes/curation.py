@@ -15,7 +15,8 @@ from holdfast.api.rest.guarded_routes import GuardedRouter
 from holdfast.api.rest.json_response import Body, Json, Once
 from holdfast.api.rest.routes.memories import OF, Match, NarrowedBody, etag_of
 from holdfast.domain.json_codec import encode
-from holdfast.domain.results import Audit, Edited, Undone
+from holdfast.domain.reports import Audit
+from holdfast.domain.results import Edited, Undone
 
 router = GuardedRouter("Native")
 reads, writes = Depends(requires("read")), Depends(requires("write", "read"))

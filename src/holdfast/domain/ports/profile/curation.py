@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol, Unpack
 if TYPE_CHECKING:
     from holdfast.domain.arguments import Narrowed
     from holdfast.domain.records import Edit
-    from holdfast.domain.results import Audit, Edited, Review, Undone
+    from holdfast.domain.reports import Audit
+    from holdfast.domain.results import Edited, Review, Undone
     from holdfast.domain.types import Json
 
 

@@ -30,6 +30,7 @@ from holdfast.text.lexicon.calendar import A_FULL_MONTH, A_FULL_WEEKDAY
 from holdfast.text.lexicon.geography import COUNTRIES
 from holdfast.text.lexicon.kinship import PARTNERS, RELATIONS
 from holdfast.text.lexicon.negation import CANNOT, DO_NOT
+from holdfast.text.lexicon.organisations import is_organisation
 
 _PREDICATE_ROWS = (*people.ROWS, *habits.ROWS)
 _NO_LONGER = re.compile(
@@ -249,7 +250,10 @@ def _row_finding(
 ) -> RuleFinding | None:
     value = m["v"].strip()
     if row.name == "moved" and (
-        value.lower() in TECHNOLOGY or re.search(r"\d|[a-z][A-Z]", value) or _DATE_WORD.match(value)
+        is_organisation(value)
+        or value.lower() in TECHNOLOGY
+        or re.search(r"\d|[a-z][A-Z]", value)
+        or _DATE_WORD.match(value)
     ):
         return None
     if row.name in ("home", "moved", "employer", "origin") and _DATE_WORD.fullmatch(value):

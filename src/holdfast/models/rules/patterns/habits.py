@@ -186,7 +186,7 @@ ROWS = (
     fact_row(
         "hosting",
         r"(?:deploy|deploys|host|hosts|run everything) (?:\w+ )?(?:to|on|with|in) "
-        r"(?P<v>(?-i:[A-Z])[\w. -]{1,40}|AWS|GCP)",
+        rf"(?!{A_FULL_WEEKDAY})(?P<v>(?-i:[A-Z])[\w. -]{{1,40}}|AWS|GCP)",
         "hosting",
         0.78,
         "Where does {s} deploy?|What hosting does {s} use?",

@@ -6,6 +6,7 @@ from holdfast.models.rules.patterns.row import LOWERCASE_NAME, NUMBER, PROPER_NA
 from holdfast.models.rules.patterns.vocabulary import CONDITIONS, COUNTED, JOBS
 from holdfast.text.lexicon.geography import NATIONALITIES
 from holdfast.text.lexicon.kinship import PETS
+from holdfast.text.lexicon.organisations import EMPLOYER
 
 _BELIEFS = "catholic|muslim|christian|jewish|hindu|buddhist|vegan|sorry|fine|back|done|sure|here|late|ready|not"
 _HOME = "Where does {s} live?|Which city does {s} live in?|Where is {s}'s home?"
@@ -113,6 +114,15 @@ ROWS = (
         "employer",
         0.82,
         _WORK,
+    ),
+    fact_row(
+        "employer",
+        r"(?:have |has )?(?:just |recently )?(?:moved|switched|transferred|gone|went)(?: jobs| over| across)? to "
+        rf"(?P<v>(?-i:{EMPLOYER}))",
+        "employer",
+        0.82,
+        _WORK,
+        content="{S} {works} at {V}",
     ),
     fact_row(
         "job",

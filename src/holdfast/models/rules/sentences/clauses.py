@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from holdfast.models.rules.people.pronouns import RELATION
-from holdfast.text.lexicon.sentences import ABBREVIATION, ENDS, NUMBER_ABBREVIATION
+from holdfast.text.lexicon.sentences import ABBREVIATION, BUT_OF_ANOTHER_CLAUSE, ENDS, NUMBER_ABBREVIATION
 
 MAX_MESSAGE_CHARACTERS = 12_000
 MAX_SENTENCES = 120
@@ -102,7 +102,7 @@ _LEADING_FILLER = re.compile(
     re.I,
 )
 _CLAUSE_BORDER = re.compile(
-    r"\s*;\s+|\s+[–—-]\s+|,?\s+but\s+|,?\s+(?:and|so|because|although|though|while|"
+    rf"\s*;\s+|\s+[–—-]\s+|,?\s+{BUT_OF_ANOTHER_CLAUSE}|,?\s+(?:and|so|because|although|though|while|"
     r"whereas)\s+(?=(?:i|i'm|i've|we|we're|we've|my|our|"
     r"he|she|she's|he's)\b)|,\s+(?=(?:i|i'm|i've|we|we're|we've|my|our|she|he|please(?= \w))\b)|"
     r",\s+(?:and\s+)?(?=(?:work|live|moved|"

@@ -55,14 +55,15 @@ def corrected_finding(text: str, earlier: RuleFinding, message: Message) -> Rule
     """The earlier finding with its value replaced; None when the text does not correct it."""
     text = re.sub(r"^((?:oh |ah )?(?:wait|no|oops|sorry)(?: no)?)\. ", r"\1, ", text).strip(" .!")
     m = _NOT_BUT.match(text) or _ITS_NOT.match(text) or _I_MEANT.match(text) or _CORRECTION.match(text)
-    if not m or not earlier.value:
+    if not m:
         return None
     new, old = m["new"].strip(), (m["old"] or "").strip()
     if _SENTENCE_WORD.search(new) or len(new.split()) > 6:
         return None
     content = ASIDE.sub("", earlier.content)
-    target = old if old and re.search(rf"\b{re.escape(old)}\b", content) else earlier.value
-    if target not in content or (old and target != old and (not earlier.topic or earlier.window)):
+    value = earlier.value or _only_value_like(new, content)
+    target = old if old and re.search(rf"\b{re.escape(old)}\b", content) else value
+    if not target or target not in content or (old and target != old and (not earlier.topic or earlier.window)):
         return None
     new = re.sub(r"^(?:on|in|at) ", "", new)
     target, new = _exchanged_values(content, target, new)
@@ -81,6 +82,12 @@ def corrected_finding(text: str, earlier: RuleFinding, message: Message) -> Rule
         window=window,
         confidence=0.82,
     )
+
+
+def _only_value_like(new: str, content: str) -> str:
+    """The value of the content that has the type of the new one, where there is one; a name may be anything."""
+    found = [each.text for each in values(content) if each.type == value_type(new) != NAME]
+    return found[0] if len(found) == 1 else ""
 
 
 _NUMERIC = {NUMBER, AMOUNT}

@@ -32,7 +32,7 @@ from holdfast.models.rules.sentences.clauses import (
     without_leading_fillers,
 )
 from holdfast.text.dates import Window, is_yearly_day, meant_window, window, windows
-from holdfast.text.endings import ending
+from holdfast.text.endings import CANCELLATION, ending
 
 _SUPPOSITION = re.compile(r"\b(?:if|suppose|imagine|pretend|let's say|hypothetically)\b", re.I)
 _CONDITION = re.compile(r"^if\b[^,:]{3,60}[,:] ", re.I)
@@ -182,7 +182,9 @@ def findings_in_clause(
 ) -> list[RuleFinding]:
     """The findings in one clause: a task, facts, events, or else a statement in the author's own words."""
     found = _findings_in_clause(clause, participants, message, lower)
-    if ending(clause) is None or is_hypothetical(clause) or is_reported(clause):
+    gone = ending(clause)
+    alone = clause.strip(" .!") == message.content.strip(" .!")  # else what is done instead stays with it
+    if gone is None or (gone.sort == CANCELLATION and not alone) or is_hypothetical(clause) or is_reported(clause):
         return found
     found = [one for one in found if one.rule != "introduced"]
     if not found:

@@ -1,0 +1,191 @@
+"""What stays of a statement of which one value has changed. Pure.
+
+"The flight is on 3 February at 7:40 with SAS" loses its time when "the flight is now at 9:15"; day and airline stay.
+A value counts as changed if the newer statement has another value of the same type and with the same words next to it.
+In case of doubt nothing stays: what is left out is only forgotten, what is kept in error is untrue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.text import tokens
+from holdfast.text.lexicon.patterns import ASIDE
+from holdfast.text.statement_parts import Span, framed_span
+from holdfast.text.values import AMOUNT, DATE, NAME, NUMBER, TIME, Value, values
+
+_PREPOSITION = "on|at|in|by|from|to|for|around|about|with|until|till|behind|near|under|via|over|during|as|every|each"
+_OVER = re.compile(
+    r"\b(?:cancel\w*|called off|fell through|no longer|not|never|sold|stopped|quit|left|died|ended|gone|gave up|off)\b|"
+    r"n['’]t\b",
+    re.I,
+)
+"""A statement with such a word may end the other as a whole."""
+_BEFORE = re.compile(
+    rf"(?P<cut>(?:\b(?P<prep>{_PREPOSITION}) )?(?:(?:the|an?|my|our|their|her|his|every|each) )?(?P<label>[\w.]+ )?)$",
+    re.I,
+)
+_BETWEEN = re.compile(r"(?:,? (?:and|or|to) |, | ?[–-] ?| )(?:on |at )?", re.I)
+_CLOSED = re.compile(rf"$|[.,;!\")]| (?:{_PREPOSITION}|and|but|so|because|where|which|when|now)\b", re.I)
+_BE = re.compile(r"\b(?:is|are|was|were|be)$", re.I)
+_DANGLING = re.compile(
+    rf"\b(?:is|are|was|were|and|but|or|{_PREPOSITION}|of|the|an?)[\s,.\"]*$|\b(?:and|but|or)\s*[,.]|\b(?:is|are|was|were),",
+    re.I,
+)
+_LAST_ASIDE = re.compile(rf"({ASIDE.pattern})\.?$")
+_PHRASE = re.compile(rf"\S+ \S+ (?:{_PREPOSITION}) (?:the |an? )?\w{{3}}")
+_LEFT = re.compile(
+    r"(?P<what>(?-i:[A-ZÀ-Þ])[\w'’-]+) (?:has |have |is |just |has just )?(?:left|quit|leaving|moved out|dropped out|"
+    r"resigned|is out|stepped down|died|passed away|no longer)\b",
+    re.I,
+)
+"""A person who is no longer one of several."""
+_DROPPED = re.compile(
+    r"\b(?:gave up|given up|stopped (?:taking|playing|doing|using|eating)|quit|dropped|sold|got rid of|gave away|"
+    r"(?:took|taken|came|come|am|is|are) (?:me |him |her |them |the user )?off|"
+    r"no longer (?:take|play|do|use|have|eat)s?) (?:the |my |our |their |his |her )?(?P<what>[\w-]+)",
+    re.I,
+)
+"""A thing that is no longer one of several."""
+_NUMERIC = {NUMBER, AMOUNT}
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A value, or neighbouring values of one type, and what stands beside it."""
+
+    type: str
+    start: int
+    end: int
+    text: str
+    preposition: str
+    labels: frozenset[str]
+    """Stems of the words next to it: "python" of "python 3.11", "replica" of "3 replicas"."""
+
+
+def without_changed_values(old: str, new: str) -> str | None:
+    """The old statement without the values that the new one changes; None when nothing else of it is sure to stay."""
+    dates = _LAST_ASIDE.search(old)
+    old, change = ASIDE.sub("", old), ASIDE.sub("", new)
+    body = framed_span(old)
+    text, change = old[slice(*body)], change[slice(*framed_span(change))]
+    if _OVER.search(change) or not _are_about_one_thing(text, change):
+        return None
+    mine, theirs = _slots(change), _slots(text)
+    said = frozenset(tokens.question_words(change))
+    changed = [slot for slot in theirs if any(_replaces(each, slot, theirs, said) for each in mine)]
+    if not changed or len({slot.type for slot in changed}) < len(changed):
+        return None
+    cuts = [_cut_span(text, slot) for slot in changed]
+    left = _without_spans(text, [cut for cut in cuts if cut is not None])
+    if None in cuts or _DANGLING.search(left) or not _is_telling(left, changed, theirs):
+        return None
+    kept = dates[1] if dates is not None and not any(slot.type == DATE for slot in changed) else ""
+    return old[: body[0]] + left + kept + old[body[1] :]
+
+
+def changes_date(old: str, new: str) -> bool:
+    """Whether both have a date."""
+    return all(any(value.type == DATE for value in values(ASIDE.sub("", text))) for text in (old, new))
+
+
+def _are_about_one_thing(one: str, other: str) -> bool:
+    mine, theirs = ({*tokens.question_words(text)} - {"user", "other"} for text in (one, other))
+    return bool(mine & theirs)
+
+
+def _slots(text: str) -> list[_Slot]:
+    groups: list[list[Value]] = []
+    for value in values(text):
+        last = groups[-1][-1] if groups else None
+        between = text[last.end : value.start] if last is not None else ""
+        if last is not None and last.type == value.type and _BETWEEN.fullmatch(between):
+            groups[-1].append(value)
+        else:
+            groups.append([value])
+    return [_slot(text, group) for group in groups]
+
+
+def _slot(text: str, group: Sequence[Value]) -> _Slot:
+    start, end = group[0].start, group[-1].end
+    before = _BEFORE.search(text, 0, start)
+    preposition = (before["prep"] or "").lower() if before else ""
+    type_ = group[0].type
+    if type_ == NUMBER and preposition == "at" and re.fullmatch(r"[012]?\d", text[start:end]):
+        type_ = TIME
+    after = re.match(r"(?:[-\s](?:of )?)([a-z]\w+)", text[end:])
+    beside = " ".join(filter(None, [before["label"] if before else "", after[1] if after else ""]))
+    unit = re.sub(r"[\d.,:–-]+", " ", text[start:end]) if type_ == AMOUNT else ""
+    labels = frozenset(tokens.question_words(f"{beside} {unit}"))
+    return _Slot(type_, start, end, text[start:end], preposition, labels)
+
+
+def _replaces(new: _Slot, old: _Slot, others: Sequence[_Slot], said: frozenset[str]) -> bool:
+    """Whether the new value, of a statement with the words that are said, stands in the place of the old one."""
+    if new.text.casefold() == old.text.casefold():
+        return False
+    if new.type in (DATE, TIME):
+        return new.type == old.type
+    if new.type == NAME:
+        return old.type == NAME and bool(new.preposition) and new.preposition == old.preposition
+    if not {new.type, old.type} <= _NUMERIC:
+        return False
+    alone = sum(each.type in _NUMERIC for each in others) == 1
+    return bool(said & old.labels) or (alone and not (new.labels and old.labels))
+
+
+def _cut_span(text: str, slot: _Slot) -> Span | None:
+    """The span of the value with the words that make no sense without it; None when there is no such span."""
+    before = _BEFORE.search(text, 0, slot.start)
+    closed = _CLOSED.match(text, slot.end)
+    if of := re.compile(r" of (?=\w)").match(text, slot.end):
+        return (slot.start, of.end()) if slot.type == AMOUNT else None
+    if slot.type == NAME:
+        noun = re.compile(r"(?:['’]s?)?(?: [a-z]+)?").match(text, slot.end)
+        end = noun.end() if noun and not closed else slot.end
+        return _spaced(text, before.start("prep"), end) if before and before["prep"] else None
+    if not closed:  # "the 7:12 train" is still a train, but "is 200 requests" says nothing without its figure
+        return None if _BE.search(text[: slot.start].rstrip()) else (slot.start, slot.end + 1)
+    if before and before["prep"]:
+        return _spaced(text, before.start("prep"), slot.end)
+    start = slot.start - len(before["label"] or "") if before else slot.start
+    return _spaced(text, start if _BE.search(text[:start].rstrip()) else slot.start, slot.end)
+
+
+def _spaced(text: str, start: int, end: int) -> Span:
+    """The span with the space before it."""
+    return (start - 1 if start and text[start - 1] == " " else start), end
+
+
+def _without_spans(text: str, spans: Sequence[Span]) -> str:
+    for start, end in sorted(spans, reverse=True):
+        text = text[:start] + text[end:]
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _is_telling(left: str, changed: Sequence[_Slot], slots: Sequence[_Slot]) -> bool:
+    """Whether another value or a phrase stays apart from the subject. Where a name has changed, only figures and days
+    are sure to stay: a new employer may be in another city."""
+    kept = [slot for slot in slots if slot not in changed and slot.start > 0 and slot.text in left[1:]]
+    if any(slot.type == NAME for slot in changed):
+        return any(slot.type != NAME for slot in kept)
+    return bool(kept) or _PHRASE.search(left) is not None
+
+
+def without_member(old: str, new: str) -> str | None:
+    """The old statement without the one of several people or things that, as the new one says, is no longer among them;
+    None when it is about nothing else, or counts them."""
+    new = ASIDE.sub("", new)
+    gone = _LEFT.search(new) or _DROPPED.search(new)
+    thing = gone["what"] if gone is not None else ""
+    if not thing or any(value.type in _NUMERIC for value in values(ASIDE.sub("", old))):
+        return None
+    member = rf"(?:(?:the|an?|my|our|their) )?{re.escape(thing)}(?!['’\w-])(?! [A-ZÀ-Þ])"
+    first = re.compile(rf"(?<=\w ){member}(?:, (?:and )?| and | & )(?=\w)")
+    later = re.compile(rf"(?:, (?:and )?| and | & ){member}(?=$|[.,;!\"]| (?:and|or|{_PREPOSITION})\b)")
+    found = later.search(old) or first.search(old)
+    if found is None:
+        return None
+    return old[: found.start()] + old[found.end() :]

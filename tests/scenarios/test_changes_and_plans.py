@@ -1,0 +1,136 @@
+"""What one change leaves true; what became of plans; corrections; and who has changed jobs, not homes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast, Profile
+
+Told = Callable[..., Profile]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    """A profile that was told these messages, a month apart."""
+    numbers = count()
+    with Holdfast.open(tmp_path_factory.mktemp("data")) as memory:
+
+        def profile_with(*texts: str) -> Profile:
+            profile = memory.profile("app", f"person-{next(numbers)}")
+            for n, text in enumerate(texts, 1):
+                said = {"role": "user", "content": text, "timestamp": f"2026-0{n}-10T10:00:00Z"}
+                profile.ingest([said], session_id=f"s{n}", wait=True)
+            return profile
+
+        yield profile_with
+
+
+def current(profile: Profile) -> list[str]:
+    return [each.content for each in profile.list(limit=100)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stays", "gone"),
+    [
+        ("our ferry is on 3 July at 8:10 with Stena", "the ferry is now at 9:45", ["3 July", "Stena"], "8:10"),
+        ("we publish to npm on mondays", "we publish on Wednesdays now", ["npm"], "mondays"),
+        ("the worker runs Celery on python 3.10", "we upgraded to python 3.12", ["Celery"], "3.10"),
+        ("the broker is rabbitmq 3 on port 5672", "we're on rabbitmq 4 now", ["5672"], "rabbitmq 3"),
+        ("I share a workshop with Tine and Marek", "Marek left the workshop", ["Tine"], "and Marek"),
+        ("I rent a garden with Lotte, Daan and Pim", "Daan quit the garden", ["Lotte", "Pim"], "Lotte, Daan"),
+    ],
+)
+def test_what_did_not_change_stays(told: Told, before: str, after: str, stays: list[str], gone: str) -> None:
+    held = current(told(before, after))
+    assert all(any(word in each for each in held) for word in stays), held
+    assert not any(gone in each for each in held), held
+
+
+@pytest.mark.parametrize(
+    "arrived",
+    ["we've settled into the new place now", "the move went well, still tired", "second night in our new apartment"],
+)
+def test_arriving_makes_the_planned_place_the_home(told: Told, arrived: str) -> None:
+    held = current(told("I live in Malmö", "we're moving to Aarhus in March", arrived))
+    assert "The user lives in Aarhus." in held
+    assert not any("Malmö" in each for each in held)
+
+
+@pytest.mark.parametrize("said", ["can't wait until we're settled in the new place", "painted the new kitchen"])
+def test_what_is_no_arrival_leaves_the_home(told: Told, said: str) -> None:
+    assert "The user lives in Malmö." in current(told("I live in Malmö", "we're moving to Aarhus in March", said))
+
+
+@pytest.mark.parametrize(
+    ("plan", "end", "gone"),
+    [
+        ("we're going to Malta in August", "our Malta trip got cancelled", "going to Malta"),
+        ("Nils and Ebba are getting married on 20 June", "their wedding is called off", "getting married"),
+        ("we're selling the boat in May", "the boat sale fell through", "selling"),
+        ("I'm visiting Tore in Bergen in July", "had to cancel the visit to Bergen", "visiting"),
+    ],
+)
+def test_a_plan_that_came_to_nothing_ends(told: Told, plan: str, end: str, gone: str) -> None:
+    held = current(told(plan, end))
+    assert held
+    assert not any(gone in each for each in held), held
+
+
+@pytest.mark.parametrize("said", ["the Malta flights were expensive", "we cancelled Spotify"])
+def test_other_news_leave_a_plan(told: Told, said: str) -> None:
+    assert any("going to Malta" in each for each in current(told("we're going to Malta in August", said)))
+
+
+@pytest.mark.parametrize(
+    ("first", "typo", "now", "before"),
+    [
+        ("my landlord is called Janson", "typo: Jansen", "Jansen", "Janson"),
+        ("the choir starts at 20:15", "typo: 20:45", "20:45", "20:15"),
+        ("doors open at 17:00", "sorry, typo, 17:30", "17:30", "17:00"),
+    ],
+)
+def test_a_typo_is_corrected(tmp_path: Path, first: str, typo: str, now: str, before: str) -> None:
+    with Holdfast.open(tmp_path) as memory:
+        profile = memory.profile("app", "ana")
+        for text in (first, typo):
+            profile.ingest([{"role": "user", "content": text}], session_id="s", wait=True)
+        held = current(profile)
+    assert any(now in each for each in held), held
+    assert not any(before in each for each in held), held
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "who"),
+    [
+        ("my cousin Ivo works at Capgemini", "Ivo moved to Siemens in March", "Ivo"),
+        ("my sister Ada works at Roche", "Ada has moved to Novartis", "Ada"),
+    ],
+)
+def test_a_new_employer_is_no_home(told: Told, before: str, after: str, who: str) -> None:
+    profile = told(before, after)
+    held = current(profile)
+    assert any("works at" in each and after.split()[-1 if "has" in after else 3] in each for each in held), held
+    assert not any("lives in" in each or before.split()[-1] in each for each in held), held
+    assert profile.recall(f"Where does {who} live?").answer == ""
+
+
+def test_an_exception_stays_with_its_rule(told: Told) -> None:
+    for text in ("We close at 18 but on Fridays at 16", "the gym opens at 6 but at 9 on weekends"):
+        assert any(text.lower() in each.lower() for each in current(told(text))), text
+
+
+def test_a_trait_of_a_named_relative_has_one_key(told: Told) -> None:
+    held = current(told("my brother Tor lives in Bergen", "Tor lives in Oslo now"))
+    assert any("Oslo" in each for each in held)
+    assert not any("Bergen" in each for each in held)
+
+
+def test_yes_is_said_and_a_beginning_is_counted_from_the_day_it_was_told(told: Told) -> None:
+    profile = told("my uncle is vegetarian", "I started learning Welsh")
+    assert profile.recall("Is my uncle vegetarian?").answer.startswith("Yes: ")
+    asked = profile.recall("How long have I been learning Welsh?", reference_date="2026-08-10T12:00:00Z")
+    assert asked.answer.startswith("6 months: ")
