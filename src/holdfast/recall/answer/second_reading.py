@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from math import log
 
 from holdfast.domain.ports.models import AnswerReader
@@ -58,13 +57,9 @@ async def read_again(
     searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit], first: ReadHits, supported: float
 ) -> SecondReading | None:
     """The second reading; None when it finds no words at all."""
-    order = by_rank_and_relevance(seen)
-    likeliest = _own_hits([order[0], first.ranked[0].hit])
+    likeliest = _own_hits([by_rank_and_relevance(seen)[0], first.ranked[0].hit])
     names = _names_in(likeliest, question)
-    about = await _hits_about(searcher, question, names) if names else []
-    read = {span.hit.id for span in first.ranked}
-    unread = [hit for pair in zip_longest(about, _own_hits(order)) for hit in pair if hit and not _was_read(hit, read)]
-    more = unread or [span.hit for span in first.ranked[:MAX_FOCUS]]
+    more = await _hits_about(searcher, question, names) if names else [span.hit for span in first.ranked[:MAX_FOCUS]]
     second = await read_in_order(searcher, reader, question, [*likeliest, *more])
     if not second.ranked:
         return None
@@ -72,10 +67,6 @@ async def read_again(
     one = _listed(second) if several else second.ranked[:1]
     features = second_features(question, first, second, seen, supported, bool(names))
     return SecondReading(one, _together(question, second), several, features)
-
-
-def _was_read(hit: Hit, read: set[str]) -> bool:
-    return not read.isdisjoint((hit.id, *hit.sources))
 
 
 async def _hits_about(searcher: Searcher, question: Question, names: Sequence[str]) -> list[Hit]:
