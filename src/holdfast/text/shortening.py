@@ -5,7 +5,7 @@ that stays, in every clause with words of it that no other clause has as well. A
 memories goes wholly. One that grounds memories of both sorts is judged clause by clause, and a clause that grounds both
 loses the words that none of those that stay there has. A forgotten memory that is grounded nowhere, because it was
 rewritten or translated, takes everything but the clauses of the memories that stay. In the end every word that is
-distinctive for the forgotten ones goes, wherever it stands. `MARK` stands where something was taken out.
+distinctive for the forgotten ones goes, wherever it stands. `OMISSION` stands where something was taken out.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from holdfast.text.lexicon.everyday_words import EVERYDAY_WORDS, SMALL_WORDS
+from holdfast.text.lexicon.patterns import OMISSION
 from holdfast.text.lexicon.sentences import ABBREVIATION, ENDS, WIDE_ENDS
 from holdfast.text.tokens import tokens
 
 Span = tuple[int, int]
-MARK = "[…]"
 MIN_PREFIX_CHARS = 5
 """A distinctive word of at least so many characters also takes the words that begin with it: inflections, compounds.
 Chosen by hand; not measured."""
@@ -91,7 +91,7 @@ def unmarked_text(text: str) -> str:
     """What a shortened text still states, without its marks: each side of a mark on a line of its own, and without the
     rest of a clause of which words were taken out."""
     lines: list[str] = []
-    for piece in text.split(MARK):
+    for piece in text.split(OMISSION):
         if lines:
             before, rest = _split_last_clause(lines[-1])
             border = _CLAUSE_BORDER.match(piece)
@@ -290,7 +290,7 @@ def _word_spans(text: str, taken: Callable[[str], bool]) -> Iterator[Span]:
 
 def _merged_spans(text: str, spans: Iterable[Span]) -> list[Span]:
     """Join spans between which, and between marks of an earlier time, there are only small words."""
-    earlier = (found.span() for found in re.finditer(re.escape(MARK), text))
+    earlier = (found.span() for found in re.finditer(re.escape(OMISSION), text))
     merged: list[Span] = []
     for start, stop in sorted((*spans, *earlier)):
         if merged and (start <= merged[-1][1] or _is_small_gap(text[merged[-1][1] : start])):
@@ -311,7 +311,7 @@ def _with_marks(text: str, spans: Sequence[Span]) -> str:
         before, after = text[:start][-1:], text[stop:][:1]
         pieces.append(text[at:start])
         pieces.append(" " if _is_spaced_letter(before) or before in (",", ";", ":", ".", "!", "?") else "")
-        pieces.append(MARK)
+        pieces.append(OMISSION)
         pieces.append(" " if _is_spaced_letter(after) else "")
         at = stop
     return "".join((*pieces, text[at:]))

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.text.shortening import MARK, distinctive_words, stating_clauses, unmarked_text, without_memories
+from holdfast.text.lexicon.patterns import OMISSION
+from holdfast.text.shortening import distinctive_words, stating_clauses, unmarked_text, without_memories
 from support.example_counts import example_count
 
 PORTO, PEANUTS = "The user lives in Porto.", "The user is allergic to peanuts."
@@ -208,13 +209,13 @@ def test_no_distinctive_word_is_left_and_no_sibling_loses_its_own(
             assert value not in left
         elif n not in going and not any(value[:2] in known[other][1] for other in going):
             assert value in left, (text, gone, kept, left)
-    assert MARK in left or not left
+    assert OMISSION in left or not left
 
 
 @settings(max_examples=example_count(200), deadline=None)
-@given(st.lists(st.one_of(st.text(max_size=20), st.just(MARK), st.just(" and ")), max_size=8).map("".join))
+@given(st.lists(st.one_of(st.text(max_size=20), st.just(OMISSION), st.just(" and ")), max_size=8).map("".join))
 def test_no_mark_is_left_in_any_text(text: str) -> None:
-    assert MARK not in unmarked_text(text)
+    assert OMISSION not in unmarked_text(text)
 
 
 @settings(max_examples=example_count(200), deadline=None)

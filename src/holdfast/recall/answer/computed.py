@@ -24,7 +24,7 @@ from holdfast.text.dates import (
 )
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY
 from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
-from holdfast.text.shortening import MARK
+from holdfast.text.lexicon.patterns import OMISSION
 
 _NUMBER = re.compile(rf"\b(?:\d[\d,.]*|{A_COMMON_NUMBER})\b", re.I)
 _BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
@@ -110,7 +110,7 @@ def time_of(span: FoundSpan) -> Window | None:
 def known_day(span: FoundSpan, drawn: Sequence[Memory]) -> str:
     """The day of a memory drawn from the message where its words only have the number ("no wait, the 15th") or lack
     what was corrected, with the memory; empty otherwise."""
-    corrected = [memory for memory in drawn if MARK in span.sentence and memory.occurred_at is not None]
+    corrected = [memory for memory in drawn if OMISSION in span.sentence and memory.occurred_at is not None]
     if len(corrected) == 1 and corrected[0].occurred_at is not None:
         return f"{written_date(corrected[0].occurred_at)}: {corrected[0].content}"
     when = time_of(span)

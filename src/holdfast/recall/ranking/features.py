@@ -206,11 +206,11 @@ class _PartsOfItems:
 
 def _rank_in_kind(column: Column, memory: NDArray[np.bool_]) -> Column:
     """Reciprocal ranks, of messages among messages and of memories among memories: a message does not lose ranks to the
-    memories that quote it."""
+    memories that quote it. Equal values have the same rank."""
     ranks = np.empty(len(column))
-    order = np.argsort(-column, kind="stable")
-    of_memory = memory[order]
-    ranks[order] = np.where(of_memory, np.cumsum(of_memory), np.cumsum(~of_memory))
+    for kind in (memory, ~memory):
+        values = column[kind]
+        ranks[kind] = 1 + len(values) - np.sort(values).searchsorted(values, side="right")
     return np.where(column > 0, 1 / ranks, 0.0)
 
 
