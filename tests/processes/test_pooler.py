@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -32,12 +34,17 @@ SOON = 2.0
 
 
 @pytest.fixture(scope="module")
-def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str]]:
+def pgbouncer() -> Iterator[tuple[str, dict[str, str]]]:
     """The program, and the environment it runs in: an installed one, or Debian's unpacked into a folder."""
     installed = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if installed:
-        return installed, {}
-    folder = tmp_path_factory.mktemp("pgbouncer")
+        yield installed, {}
+        return
+    with tempfile.TemporaryDirectory() as path:
+        yield _unpacked(Path(path))
+
+
+def _unpacked(folder: Path) -> tuple[str, dict[str, str]]:
     try:
         got = subprocess.run(["apt-get", "download", *PACKAGES], cwd=folder, capture_output=True, text=True, timeout=60)
         assert got.returncode == 0, got.stderr
@@ -45,8 +52,7 @@ def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, 
             subprocess.run(["dpkg", "-x", str(package), str(folder)], check=True, timeout=60)
     except (OSError, AssertionError, subprocess.SubprocessError) as absent:
         pytest.skip(f"pgbouncer is not installed and cannot be had: {absent}")
-    for each in (folder, *folder.parents[:2]):
-        each.chmod(0o755)  # it refuses to be run by root, and others must reach it
+    folder.chmod(0o755)  # it refuses to be run by root, and others must reach it
     libraries = ":".join({str(found.parent) for found in folder.rglob("*.so.*")})
     return str(next(folder.rglob("sbin/pgbouncer"))), {"LD_LIBRARY_PATH": libraries}
 
