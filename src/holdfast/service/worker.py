@@ -225,7 +225,8 @@ class Worker:
             await self._rest_quiet()
 
     async def _work(self, who: Who) -> None:
-        asked = (due := self._due[who]).asked
+        due = self._due[who]
+        asked = due.asked
         try:
             done, left = await self._round(who, due)
         except Exception as failure:
@@ -312,8 +313,7 @@ class Worker:
         return {} if self._namespace_settings is None else await self._namespace_settings(who)
 
     async def tour(self) -> None:
-        """Visit every profile: sweep expired memories, apply its retention rules, write due summaries and refetch old
-        pages."""
+        """Visit every profile: sweep expired memories, apply retention rules, write due summaries, refetch pages."""
         for namespace in await self._vault.namespaces():
             for info in await self._vault.profiles(namespace.name):
                 await self._visit((info.namespace, info.name))
@@ -342,8 +342,7 @@ class Worker:
             self.activity.failures["maintenance"] += 1
 
     def _finish(self, who: Who) -> None:
-        due = self._due.pop(who, None)
-        if due is not None:
+        if (due := self._due.pop(who, None)) is not None:
             due.done.set()
         if who in self._marked:
             self._quiet_since.pop(who, None)
