@@ -47,19 +47,14 @@ def as_sentence(text: str) -> str:
 
 
 def with_absolute_dates(content: str, dates: list[Window]) -> str:
-    """Adds the absolute date in brackets after each relative one; in a quotation, after the closing quotation mark."""
+    """Adds the absolute dates of the relative ones at the end in brackets: a statement keeps its author's words."""
     absolute = {
         w.text: window_phrase(w).removeprefix("the ") for w in dates[:3] if w.text in content and _is_relative(w)
     }
     phrases = [f"{text}: {date}" for text, date in absolute.items()] if len(absolute) > 1 else [*absolute.values()]
     if (quotation := quotation_with_dates(content, phrases)) is not None:
         return quotation
-    for w in dates[:3]:
-        at = content.find(w.text)
-        after = at + len(w.text)
-        if at >= 0 and _is_relative(w) and not content.startswith("'s", after):
-            content = f"{content[:after]} ({window_phrase(w).removeprefix('the ')}){content[after:]}"
-    return content
+    return f"{content.rstrip(' .')} ({'; '.join(phrases)})" if phrases else content
 
 
 def _is_relative(w: Window) -> bool:

@@ -164,23 +164,14 @@ def _keyed_facts(finding: RuleFinding, clause: str, author: Subject) -> list[Rul
 def sentence_findings(sentence_: str, participants: Participants, dates: list[Window]) -> list[RuleFinding]:
     """A sentence that matches no rule, in its author's words; the judge decides whether it is worth keeping."""
     text = without_fillers(sentence_)
-    if (
-        len(text) < 3
-        or is_question(sentence_)
-        or is_unreal(text)
-        or is_denial(text)
-        or _REQUEST_FOR_HELP.match(text)
-        or is_imperative(text)
-    ):
+    if len(text) < 3 or is_question(sentence_) or _REQUEST_FOR_HELP.match(text):
         return []
-    if (
-        points_back(text)
-        and not participants.previous_sentence
-        and not participants.parse(text)
-        and not _RETRACTION.match(text)
-    ):
-        return []
-    content, subject = _statement(text, participants, participants.previous_sentence)
+    if _needs_company(text, participants):
+        if not specific_signs(text, bool(dates)):
+            return []
+        content, subject = "", participants.author
+    else:
+        content, subject = _statement(text, participants, participants.previous_sentence)
     content = content or f'{participants.author.name} said: "{text}"'
     when = meant_window(dates)
     return [
@@ -188,6 +179,14 @@ def sentence_findings(sentence_: str, participants: Participants, dates: list[Wi
             "fact", "spoken", subject, as_sentence(with_absolute_dates(content, dates)), 0.0, None, "", (), when
         )
     ]
+
+
+def _needs_company(text: str, participants: Participants) -> bool:
+    """Whether a sentence says little by itself: a supposition, a denial, a request, or one about somebody unnamed. With
+    a name, a figure or a day in it, it is quoted: "she wants a guitar for her birthday, 14th of july"."""
+    unnamed = points_back(text) and not participants.previous_sentence and not participants.parse(text)
+    unnamed = unnamed and not _RETRACTION.match(text)
+    return is_unreal(text) or is_denial(text) or is_imperative(text) or unnamed
 
 
 def is_promise(clause: str) -> bool:
