@@ -27,7 +27,8 @@ _FUTURE_CUES = "|".join(
         "must|should|booked|booking|scheduled|reserved|registered|signed up|flying|leaving|starts?|coming|tomorrow",
         "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?(?! of)|appointment|expires",
         "takes? place|begins|opens|closes|launch(?:es)?|leaves?|arrives?|departs?|returns|retires|renews|resumes",
-        "comes|(?:be|come|coming) back|looking forward|is|are|am|(?<=['’])(?:m|re)",
+        "comes|goes|seeing|meeting|visiting|(?:be|come|coming) back|looking forward|(?:is|are|am) (?:called|named)",
+        "is|are|am|(?<=['’])(?:m|re)",
     )
 )
 _PAST_CUES = "|".join(

@@ -16,7 +16,8 @@ from holdfast.text.lazy_pattern import lazy_pattern
 _GAP_OR_EACH = lazy_pattern(r"(?:every|each)\b|.*\b(?:of|in)\s+(?:each|every)\s+month$", re.I | re.S)
 """The texts of windows that stand for the next of many: "every other Monday", "the first Friday of every month"."""
 _AND = rf"(?:{UP_TO}|\s*[,/&]\s*(?:and\s+)?|\s+(?:and|or)\s+)(?:on\s+)?"
-_SEVERAL_DAYS = lazy_pattern(rf"\b(?:from\s+)?{A_WEEKDAY}\b(?:{_AND}{A_WEEKDAY}\b)+", re.I)
+_SEVERAL_DAYS = lazy_pattern(rf"\b(?:from\s+)?{A_WEEKDAY}\b(?:(?:{_AND}|\s+){A_WEEKDAY}\b)+", re.I)
+_DAY = lazy_pattern(rf"{A_WEEKDAY}\b", re.I)
 _WEEKDAYS = lazy_pattern(rf"(?:from\s+)?{A_WEEKDAY}(?:{_AND}{A_WEEKDAY})*", re.I)
 _STANDING = lazy_pattern(
     r"\b(?:open|closed|shut|hours|working days|(?:i|we|you|they) (?:only )?(?:work|teach|train|swim|fast)|"
@@ -32,10 +33,13 @@ _REGULARLY = lazy_pattern(
     r"(?:every|each) (?:week|fortnight|other week|second week|(?:two|2|three|3|four|4) weeks))\b",
     re.I,
 )
-_ONE_WEEK = lazy_pattern(r",?\s+(?:(?:of|in)\s+)?(?:this|next|last|the\s+(?:coming|following)|coming)\b|,?\s+\d", re.I)
+_A_WEEK = r",?\s+(?:(?:of|in)\s+)?(?:this|next|last|the\s+(?:coming|following)|coming)\b"
+_OF_ONE_WEEK, _ONE_WEEK = lazy_pattern(_A_WEEK, re.I), lazy_pattern(rf"{_A_WEEK}|,?\s+\d", re.I)
 _EACH_BEFORE = lazy_pattern(r"\b(?:every|each)\s+$", re.I)
 _PARTS_AFTER = lazy_pattern(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.I)
 _MAX_BEFORE = 60
+MANY_DAYS = 3
+"""So many weekdays in a row are those of every week: "dialysis saturday, monday, wednesday". Chosen by hand."""
 
 
 def is_recurring(text: str, start: int, stop: int) -> bool:
@@ -50,9 +54,10 @@ def is_recurring(text: str, start: int, stop: int) -> bool:
     before, after = text[max(0, first - _MAX_BEFORE) : first], text[last : last + _MAX_BEFORE]
     if _EACH_BEFORE.search(before) or _PARTS_AFTER.match(after) or (days is not None and _HOURS_AFTER.match(after)):
         return True
-    if _ONE_WEEK.match(after) or _ONCE.search(before):
+    many = sum(1 for _ in _DAY.finditer(text, first, last)) >= MANY_DAYS
+    if (_OF_ONE_WEEK if many else _ONE_WEEK).match(after) or _ONCE.search(before):
         return False
-    return _is_regular(text, first, last) or (days is not None and _STANDING.search(before) is not None)
+    return many or _is_regular(text, first, last) or (days is not None and _STANDING.search(before) is not None)
 
 
 def _is_regular(text: str, first: int, last: int) -> bool:

@@ -91,13 +91,10 @@ def fact_findings(clause: str, participants: Participants, dates: list[Window], 
     """The facts in a clause."""
     for row in possessions.ROWS:
         if (not row.lower or lower) and (m := row.pattern.match(clause)):
-            finding = _row_finding(
-                row,
-                m,
-                participants.author,
-                dates,
-                _filled_template(row.content, m, participants.author) or third_person_text(clause),
-            )
+            whole = clause[m.end() :].strip(" ,;.!")  # what is said after the value stays with it
+            content = "" if whole else _filled_template(row.content, m, participants.author)
+            content = content or third_person_text(re.sub(r"^(?:my|our)\b", participants.author.owner, clause))
+            finding = _row_finding(row, m, participants.author, dates, content)
             if finding and row.name == "their-name" and m["k"].lower() in RELATIONS:
                 participants.learn_name(m["v"], m["k"].lower())
             if finding and not (row.name == "measure" and not row.content and _UNCLEAR_PRONOUN.search(clause)):
@@ -116,7 +113,7 @@ def fact_findings(clause: str, participants: Participants, dates: list[Window], 
 
 
 _INTRODUCTION = re.compile(
-    rf"\b(?:my|our|his|her|their) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? "
+    rf"\b(?:my|our) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? "
     rf"(?-i:(?P<name>[A-Z][a-zà-ÿ]+))",
     re.I,
 )
@@ -152,7 +149,7 @@ def _company_facts(subject: Subject, verb: str, people: str) -> list[RuleFinding
     found = []
     queries = (f"Who does {without_others(subject).inline} {verb.split()[-1]} with?",)
     for who in _ANOTHER_ONE.split(people):
-        named = introduction_findings(who, without_others(subject))
+        named = introduction_findings(re.sub(r"^(?:his|her|their)\b", "my", who), without_others(subject))
         said = as_sentence(f'{without_others(subject).name} said: "with {who}"')
         key = f"{_slug(verb)}-with-{_slug(who)}"[:80]
         found += [replace(one, queries=queries) for one in named] or [
@@ -167,7 +164,7 @@ def _listed_findings(row: FactRow, m: re.Match[str], subject: Subject, rest: str
     found = []
     for item in items if len(items) > 1 else ():
         alone = rest[: m.start("v")] + item
-        one = row.pattern.match(alone)
+        one = None if "allergic" in item else row.pattern.match(alone)
         if one and (finding := _row_finding(row, one, subject, [], _row_content(row, one, subject, alone))):
             found.append(finding)
     return found

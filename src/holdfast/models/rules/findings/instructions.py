@@ -63,11 +63,15 @@ _OBJECT_END = re.compile(
 _TASK = re.compile(
     r"(?:please )?(?:(?P<remind>remind (?:me|us) (?:to|about|that)|(?:please )?(?:do not|don't) "
     r"(?:let me )?forget (?:to|about)|"
-    r"remember to|todo:?|to-do:?|task:|action item:|make a note to|note to self:?)|(?P<need>(?:i|"
+    r"remember to|(?:todo|to-do|to do)(?: (?:for|before|after|by|at|in|on|this|next)\b[^:,]{2,40}(?=:))?:?|task:|"
+    r"action item:|make a note to|note to self:?)|(?P<need>(?:i|"
     r"we) (?:still |also |really )?"
     r"(?:need to|have to|must|have got to|gotta|ought to|am supposed to|are supposed to)))\s+(?P<what>.{3,200})",
     re.I,
 )
+_TO_DO_LIST = re.compile(r"(?:todo|to-do|to do|task|action item|note to self)\b", re.I)
+_TASK_BORDER = re.compile(r",? and (?=[a-z]+ )|[,;] ")
+_LISTED_TASK = re.compile(r"(?!the |an? |my |our )[a-z]+ \S")
 _ORDER_SUBJECT = re.compile(
     r"\b(?:(?P<noun>summar|stor(?=y|ies)|prs?\b|pull request|commit|invoice|diagram|comment)|(?P<format>bullet|"
     r"paragraph|"
@@ -173,42 +177,36 @@ def _slug(head: str) -> str | None:
     return topic_key(" ".join(words[:3])) if len(words) >= 2 else None
 
 
-def task_finding(clause: str, author: Subject, dates: list[Window]) -> RuleFinding | None:
+def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[RuleFinding]:
+    """The tasks in a clause; each of a list is one: "todo: call the bank, return the books"."""
     m = _TASK.match(clause)
     if not m or len(m["what"].split()) < 2 or (m["need"] and _NO_TASK.match(m["what"])):
-        return None
+        return []
     if re.match(r"(?:\w+ ){1,2}(?:it|this|that|them|her|him)\b", m["what"]) or (
         m["need"] and m["need"].lower().startswith("we") and not dates
     ):
-        return None
-    what = third_person_text(m["what"].strip())
-    if m["remind"]:
-        about = (
-            "about"
-            if m["remind"].lower().endswith("about")
-            else "that"
-            if m["remind"].lower().endswith("that")
-            else "to"
+        return []
+    frame, confidence = _task_frame(m, author, bool(dates))
+    listed = _TASK_BORDER.split(m["what"].strip()) if _TO_DO_LIST.match(clause) else []
+    several = len(listed) > 1 and all(_LISTED_TASK.match(each) for each in listed)
+    found = []
+    for what in listed if several else [m["what"].strip()]:
+        own = [each for each in dates if each.text in what]
+        window = meant_window(own, bounded=False)
+        content = as_sentence(with_absolute_dates(f"{frame} {third_person_text(what)}", own))
+        found.append(
+            RuleFinding("task", "task", author, content, confidence, value=window.text if window else "", window=window)
         )
-        content, confidence = f"{author.name} wants to be reminded {about} {what}", 0.9
-        content = (
-            content
-            if "remind" in m["remind"].lower() or "forget" in m["remind"].lower()
-            else f"{author.name} needs to {what}"
-        )
-    else:
+    return found
+
+
+def _task_frame(m: re.Match[str], author: Subject, dated: bool) -> tuple[str, float]:
+    """The words before a task, and the confidence in it."""
+    if not m["remind"]:
         we = m["need"].lower().startswith("we")
-        content = f"{author.name} and others need to {what}" if we else f"{author.name} needs to {what}"
-        confidence = 0.8 if dates else 0.6
-    window = meant_window(dates, bounded=False)
-    return RuleFinding(
-        "task",
-        "task",
-        author,
-        as_sentence(with_absolute_dates(content, dates)),
-        confidence,
-        None,
-        window.text if window else "",
-        (),
-        window,
-    )
+        return f"{author.name} and others need to" if we else f"{author.name} needs to", 0.8 if dated else 0.6
+    words = m["remind"].lower()
+    if "remind" not in words and "forget" not in words:
+        return f"{author.name} needs to", 0.9
+    about = next((each for each in ("about", "that") if words.endswith(each)), "to")
+    return f"{author.name} wants to be reminded {about}", 0.9

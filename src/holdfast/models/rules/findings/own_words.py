@@ -32,7 +32,7 @@ from holdfast.models.rules.people.third_person import (
     third_person_predicate,
     third_person_text,
 )
-from holdfast.models.rules.sentences.clauses import is_question, is_unreal
+from holdfast.models.rules.sentences.clauses import is_question, is_reported, is_unreal
 from holdfast.text.dates import Window, meant_window
 from holdfast.text.tokens import tokens
 
@@ -84,6 +84,7 @@ _FIRST_PERSON_START = re.compile(r"(?:i|we|my|our)\b", re.I)
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|us|our|mine|ours)\b", re.I)
 _DIARY_CLAUSE = re.compile(r"(?:just |finally |also |already |recently )*(?P<verb>[a-z]+) ", re.I)
 
+_IF, _DIGIT = re.compile(r"\bif\b", re.I), re.compile(r"\d")
 _RETRACTION = re.compile(r"(?:oops|whoops|sorry|wait)\b", re.I)
 _THING_VERBS = frozenset(
     split_words(
@@ -166,12 +167,11 @@ def sentence_findings(sentence_: str, participants: Participants, dates: list[Wi
     text = without_fillers(sentence_)
     if len(text) < 3 or is_question(sentence_) or _REQUEST_FOR_HELP.match(text):
         return []
-    if _needs_company(text, participants):
-        if not specific_signs(text, bool(dates)):
-            return []
-        content, subject = "", participants.author
-    else:
+    content, subject = "", participants.author
+    if not _needs_company(text, participants):
         content, subject = _statement(text, participants, participants.previous_sentence)
+    elif is_unreal(_IF.sub("", text)) or is_reported(text) or not (dates or _DIGIT.search(text)):
+        return []
     content = content or f'{participants.author.name} said: "{text}"'
     when = meant_window(dates)
     return [
@@ -183,7 +183,7 @@ def sentence_findings(sentence_: str, participants: Participants, dates: list[Wi
 
 def _needs_company(text: str, participants: Participants) -> bool:
     """Whether a sentence says little by itself: a supposition, a denial, a request, or one about somebody unnamed. With
-    a name, a figure or a day in it, it is quoted: "she wants a guitar for her birthday, 14th of july"."""
+    a figure or a day in it, it is quoted: "she wants a guitar for her birthday, 14th of july"."""
     unnamed = points_back(text) and not participants.previous_sentence and not participants.parse(text)
     unnamed = unnamed and not _RETRACTION.match(text)
     return is_unreal(text) or is_denial(text) or is_imperative(text) or unnamed

@@ -242,7 +242,8 @@ ROWS = (
     ),
     fact_row(
         "allergy",
-        r"(?:am|are|is) (?:(?:\w+ly) )?allergic to (?P<v>[\w, -]{2,60}?)(?=,? (?:so|and i|since|which|but)\b|$)",
+        r"(?:am|are|is) (?:(?:\w+ly) )?allergic to (?P<v>[\w, -]{2,60}?)"
+        r"(?=,? (?:so|and i|since|which|but|btw|tho|though)\b|$)",
         "allergy-{v}",
         0.93,
         "What is {s} allergic to?|Does {s} have allergies?|Is {s} allergic to {v}?",

@@ -33,7 +33,7 @@ _CONTRACTIONS = [
     ),
     (
         re.compile(
-            r"(?<!St )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bin )\b([A-ZÀ-Þ][a-zà-ÿ]+)'s "
+            r"(?:^|(?<=[,;:.] )|(?<=\band )|(?<=\bbut )|(?<=\bthat ))((?:(?:Mrs?|Ms|Dr)\.? )?[A-ZÀ-Þ][a-zà-ÿ]+)'s "
             r"(?=(?:back|in|at|on|now|away|out|off|gone|from|an?)\b)"
         ),
         r"\1 is ",

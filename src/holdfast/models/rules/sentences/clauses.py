@@ -169,9 +169,13 @@ def sentences(text: str) -> list[str]:
     return parts
 
 
+_NUMBERED = re.compile(r"[\w/-]*\d")
+"""A number, or a code with one: "policy no. HH-229-8817"."""
+
+
 def _goes_on(sentence: str, piece: str) -> bool:
     """Whether a full stop is that of an abbreviation, and the sentence goes on: "job no. 8862"."""
-    return bool(ABBREVIATION.search(sentence) or (piece[0].isdigit() and NUMBER_ABBREVIATION.search(sentence)))
+    return bool(ABBREVIATION.search(sentence) or (_NUMBERED.match(piece) and NUMBER_ABBREVIATION.search(sentence)))
 
 
 def _breath_parts(sentence: str) -> list[str]:

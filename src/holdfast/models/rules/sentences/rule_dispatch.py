@@ -15,7 +15,7 @@ from holdfast.models.rules.findings.finding import (
     as_sentence,
     with_absolute_dates,
 )
-from holdfast.models.rules.findings.instructions import instruction_finding, system_instruction_finding, task_finding
+from holdfast.models.rules.findings.instructions import instruction_finding, system_instruction_finding, task_findings
 from holdfast.models.rules.findings.own_words import amount_findings, clause_findings, is_promise, sentence_findings
 from holdfast.models.rules.patterns.salience import has_subject_and_verb, points_back, specific_signs
 from holdfast.models.rules.patterns.single_values import participation_topic
@@ -35,6 +35,8 @@ from holdfast.text.dates import Window, is_yearly_day, meant_window, window, win
 from holdfast.text.endings import CANCELLATION, ending
 
 _SUPPOSITION = re.compile(r"\b(?:if|suppose|imagine|pretend|let's say|hypothetically)\b", re.I)
+_IMAGINATION = re.compile(r"\b(?:suppose|imagine|pretend|let's say|hypothetically|if\b.*\bwould|would\b.*\bif)\b", re.I)
+"""A supposition that is nothing but one. "Trust pays half if my manager signs it off" is quoted."""
 _CONDITION = re.compile(r"^if\b[^,:]{3,60}[,:] ", re.I)
 _BEFORE_ORDER = re.compile(r"^.*?\b(?=from now on,? \w|please (?:always|never)\b)", re.I)
 _RELEVANT_WORD = re.compile(
@@ -86,7 +88,7 @@ def findings_in_sentence(sentence: str, participants: Participants, message: Mes
         return []
     before, participants.sentence_mentions = participants.previous_sentence, []
     findings = _rule_findings(sentence, participants, message, lower)
-    if not findings and not _SUPPOSITION.search(sentence):
+    if not findings and not _IMAGINATION.search(sentence):
         participants.previous_sentence = before
         findings = sentence_findings(
             without_leading_fillers(sentence), participants, windows(sentence, message.said_at)
@@ -215,8 +217,8 @@ def _findings_in_clause(
     if (turned := _with_date_last(clause, dates)) != clause:
         clause, dates = turned, windows(turned, message.said_at)
     dates = [each for each in dates if not is_yearly_day(clause, each)]
-    if to_do := task_finding(clause, participants.author, dates):
-        return [to_do]
+    if to_do := task_findings(clause, participants.author, dates):
+        return to_do
     is_relevant = bool(_RELEVANT_WORD.search(clause) or participants.is_about_person(clause) or is_proposal(clause))
     facts = fact_findings(clause, participants, dates, lower) if is_relevant else []
     events = event_findings(clause, participants, dates) if is_relevant else []

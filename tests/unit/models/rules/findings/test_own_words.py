@@ -76,7 +76,7 @@ def test_in_whole_conversations_nobody_is_quoted_with_what_they_did_not_write() 
 
 def test_a_correction_of_a_quotation_is_no_quotation() -> None:
     assert contents("the plumber, Friday 9am", "wait no. thursday") == [
-        "According to the user: the plumber, thursday (11 June 2026) 9am."
+        "According to the user: the plumber, thursday 9am (11 June 2026)."
     ]
 
 
