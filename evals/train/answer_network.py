@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from life_split import is_held
+from life_split import EVERYDAY, is_held
 from reader_network import Training
 from torch import nn
 from torch.nn import functional
@@ -45,6 +45,8 @@ TEACHERS = [Path(each) for each in os.environ.get("TEACHERS", "").split(",") if 
 """What other networks learned, whose answers this one learns besides the authors'."""
 TAUGHT, WARMTH = 0.5, 2.0
 """How much the teachers count, and how far their sureness of the kind is softened."""
+TIMES_EVERYDAY = int(os.environ.get("TIMES_EVERYDAY", "4"))
+"""How often an everyday question is learned for one of another life: those are fewer and harder."""
 SEED = int(os.environ.get("SEED", "0"))
 BATCH = int(os.environ.get("BATCH", "64"))
 MAX_TOKENS = int(os.environ.get("MAX_TOKENS", "256"))
@@ -178,7 +180,9 @@ def fit(out: Path) -> None:
         lives = json.load(file)
     held = [life for life in lives if is_held(life["name"])]
     known = [life for life in lives if not is_held(life["name"])]
-    pool = [(life, question) for life in known for question in life["questions"]]
+    pool = [
+        (life, question) for life in known for question in life["questions"] for _ in range(_times(life["name"]))
+    ]
     limit = int(os.environ.get("LIMIT", "0"))
     if limit:
         dice.shuffle(pool)
@@ -219,6 +223,11 @@ def fit(out: Path) -> None:
     np.savez(out / "learned.npz", **learned_of(net))
     for size in READ_TOKENS:
         (out / f"read-{size}.json").write_text(json.dumps(read(net, held, size)))
+
+
+def _times(life: str) -> int:
+    """How often a question of the life is learned in a round."""
+    return TIMES_EVERYDAY if life.split("-")[0] in EVERYDAY else 1
 
 
 def _teacher(path: Path) -> AnswerNet:

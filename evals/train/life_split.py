@@ -4,6 +4,10 @@ from __future__ import annotations
 
 EVERY, CALIBRATES = 10, 3
 """Every tenth life of each file calibrates."""
+EVERYDAY = ("ak", "al", "am", "an", "ao", "ap", "aq", "ar")
+"""The files with everyday questions, plainly asked."""
+ALL_CALIBRATE = ("am", "an")
+"""Those of them of which every life calibrates."""
 MEASURES = ("held", "held2")
 """The files that measure."""
 
@@ -11,4 +15,4 @@ MEASURES = ("held", "held2")
 def is_held(name: str) -> bool:
     """Whether nothing is learned from the life of this name, such as `a-12`."""
     file, number = name.split("-")
-    return file in MEASURES or int(number) % EVERY == CALIBRATES
+    return file in (*MEASURES, *ALL_CALIBRATE) or int(number) % EVERY == CALIBRATES
