@@ -147,11 +147,23 @@ def _cut_span(text: str, slot: _Slot) -> Span | None:
         end = noun.end() if noun and not closed else slot.end
         return _spaced(text, before.start("prep"), end) if before and before["prep"] else None
     if not closed:  # "the 7:12 train" is still a train, but "is 200 requests" says nothing without its figure
-        return None if _BE.search(text[: slot.start].rstrip()) else (slot.start, slot.end + 1)
+        if _BE.search(text[: slot.start].rstrip()):
+            return None
+        return _phrase_span(text, slot) if slot.type in _NUMERIC else (slot.start, slot.end + 1)
     if before and before["prep"]:
         return _spaced(text, before.start("prep"), slot.end)
     start = slot.start - len(before["label"] or "") if before else slot.start
-    return _spaced(text, start if _BE.search(text[:start].rstrip()) else slot.start, slot.end)
+    if _BE.search(text[:start].rstrip()):
+        return _spaced(text, start, slot.end)
+    return _phrase_span(text, slot) if slot.type in _NUMERIC else _spaced(text, slot.start, slot.end)
+
+
+def _phrase_span(text: str, slot: _Slot) -> Span | None:
+    """The phrase between commas that has the value, with the comma before it: "12 kids" is not "kids" without its
+    figure. None for the first phrase, on which the others depend."""
+    comma = text.rfind(", ", 0, slot.start)
+    end = re.compile(r"[,;](?= )|$").search(text, slot.end)
+    return (comma, end.start()) if comma >= 0 and end else None
 
 
 def _spaced(text: str, start: int, end: int) -> Span:
