@@ -24,7 +24,7 @@ from zlib import crc32
 
 import numpy as np
 import torch
-from life_split import CALIBRATES, EVERY, is_held
+from life_split import CALIBRATES, EVERY, EVERYDAY, is_held
 from torch import nn
 from torch.nn import functional
 from trunks import DEVICE, DROP, MAX_TOKENS, learned_of, load_learned, make_trunk
@@ -49,7 +49,9 @@ CANDIDATES, PARTS = 8, 12
 """The most candidates, and parts of them, that are read with a message."""
 SIZES = (128, 160, 192, 224, 256, MAX_TOKENS)
 """The lengths that batches are padded to."""
-SHARES = {"contrast": 0.1, "life": 0.06, "conversation": 0.2, "timeline": 0.06, "compound": 0.06, "lives": 0.52}
+SHARES = {
+    "contrast": 0.1, "life": 0.06, "conversation": 0.2, "timeline": 0.06, "compound": 0.06, "lives": 0.32, "everyday": 0.2
+}  # fmt: skip
 SAID = {"told": 0.65, "part": 0.12, "line": 0.23}
 """Where the messages, and the sentences, of a step come from."""
 HELD = ("timelines-life-i", "timelines-life-j", "contrasts-held", "compounds-held")
@@ -347,6 +349,11 @@ def is_kept_apart(name: str) -> bool:
     return name.startswith(HELD) or crc32(name.encode()) % EVERY == CALIBRATES
 
 
+def source_of(talk: dict[str, Any]) -> str:
+    everyday = talk["name"].startswith(tuple(f"lives-{file}-" for file in EVERYDAY))
+    return "everyday" if everyday else str(talk["source"])
+
+
 def fit(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
@@ -354,7 +361,7 @@ def fit(out: Path) -> None:
     talks, said = load_packed("endings"), load_packed("said")
     known = [talk for talk in talks if not is_kept_apart(talk["name"])]
     queries = {
-        name: [q for talk in known if talk["source"] == name for q in talk["queries"] if q["ids"]] for name in SHARES
+        name: [q for talk in known if source_of(talk) == name for q in talk["queries"] if q["ids"]] for name in SHARES
     }
     told = {
         name: [each for each in said if each["source"] == name and not is_kept_apart(each["case"])] for name in SAID

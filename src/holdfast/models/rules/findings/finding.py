@@ -12,10 +12,10 @@ from holdfast.models.rules.sentences.quotations import quotation_with_dates
 from holdfast.text.dates import OPEN_START, OPEN_STOP, Window, window_phrase
 from holdfast.text.redaction import SurroundingTopics, redacted_among, surrounding_topics
 
-MIN_CONFIDENCE = 0.6
+MIN_CONFIDENCE = 0.5
 """Minimum confidence of the judge; anything below is kept only as a message. In the unread part of
 evals/data/extraction, precision is 0.85 and recall 0.73; with 0.67, 0.87 and 0.72."""
-UNREAD_CONFIDENCE_SHARE, FOREIGN_CONFIDENCE_SHARE = 0.68, 0.56
+UNREAD_CONFIDENCE_SHARE, FOREIGN_CONFIDENCE_SHARE = 0.82, 0.68
 """The shares of that threshold used where no reader judges, and for scripts of which the judge and the reader know few
 words: there, equally good findings get lower confidence. docs/decisions/0008 has the figures."""
 MAX_SUMMARY_CHARACTERS = 80
