@@ -54,10 +54,21 @@ MEMORY_DISK = Path("/dev/shm")
 MIN_FREE_BYTES = 4 * 1024**3
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Tests' folders lie in memory where there is room: what is written and synced there is the same as on a disk."""
     if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > MIN_FREE_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
+    if not hasattr(config, "workerinput"):
+        from support.postgres_run import prepare_run  # not before its asserts are registered
+
+        prepare_run()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        from support.postgres_run import end_run
+
+        end_run()
 
 
 @pytest.fixture(autouse=True)
