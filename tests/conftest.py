@@ -54,10 +54,21 @@ MEMORY_DISK = Path("/dev/shm")
 MIN_FREE_BYTES = 4 * 1024**3
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Tests' folders lie in memory where there is room: what is written and synced there is the same as on a disk."""
     if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > MIN_FREE_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
+    if not hasattr(config, "workerinput"):
+        from support.postgres_run import prepare_run  # not before its asserts are registered
+
+        prepare_run()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        from support.postgres_run import end_run
+
+        end_run()
 
 
 @pytest.fixture(autouse=True)
@@ -102,3 +113,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next(slow, len(SLOW_FOLDERS))
 
     items.sort(key=rank)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """File by file, but the browser tests as one: they share a browser and a server, which take seconds to start."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
+
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None

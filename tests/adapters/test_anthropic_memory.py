@@ -1,4 +1,7 @@
-"""The memory tool does what the SDK's own does on a file system: same answers, refusals and files left."""
+"""The memory tool does what the SDK's own does on a file system: same answers, refusals and files left.
+
+The SDK takes a second to load, so only the process that runs these tests loads it.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,21 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from anthropic.lib.tools import ToolError
-from anthropic.tools.memory import BetaAbstractMemoryTool, BetaLocalFilesystemMemoryTool
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast import AsyncHoldfast, Holdfast, Notes
-from holdfast.integrations.anthropic_memory import AsyncHoldfastMemoryTool, HoldfastMemoryTool
+from holdfast import AsyncHoldfast, Holdfast, Notes, Profile
 from holdfast.integrations.memory_files import size_text
 from holdfast.testing import HashingEmbedder
 from support.example_counts import example_count
+
+if TYPE_CHECKING:
+    from anthropic.tools.memory import BetaAbstractMemoryTool
+
+    from holdfast.integrations.anthropic_memory import HoldfastMemoryTool
 
 TEXTS = st.one_of(
     st.sampled_from(["", "\n", "a", "a\nb\n", "a\r\nb", "aaa", "x\n\n\ny\nz", "é ü\n", " \t "]),
@@ -56,7 +61,15 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holdfast]:
         yield memory
 
 
+def memory_tool(profile: Profile, **more: Any) -> HoldfastMemoryTool:
+    from holdfast.integrations.anthropic_memory import HoldfastMemoryTool
+
+    return HoldfastMemoryTool(profile, **more)
+
+
 def answer(tool: BetaAbstractMemoryTool, command: dict[str, Any]) -> tuple[str, str]:
+    from anthropic.lib.tools import ToolError
+
     try:
         told = str(tool.call(command))
     except ToolError as refused:
@@ -118,8 +131,10 @@ def rename(old: str, new: str) -> dict[str, Any]:
 )
 @example([create("/memories/a"), rename("/memories/a", "/memories/b"), create("/memories/a"), delete("/memories/a")])
 def test_any_sequence_of_commands_is_answered_as_on_a_file_system(memory: Holdfast, commands: list[Any]) -> None:
+    from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
+
     profile = memory.profile("app", f"files-{next(_numbers)}")
-    ours, notes = HoldfastMemoryTool(profile), Notes(profile, "/memories")
+    ours, notes = memory_tool(profile), Notes(profile, "/memories")
     with TemporaryDirectory() as folder:
         theirs = BetaLocalFilesystemMemoryTool(folder)
         for command in commands:
@@ -145,7 +160,7 @@ def test_sizes_read_as_the_sdk_writes_them(count: int) -> None:
 
 def test_clearing_takes_everything_under_memories_and_nothing_else(memory: Holdfast) -> None:
     profile = memory.profile("app", "clearing")
-    tool = HoldfastMemoryTool(profile, cache_control={"type": "ephemeral"})
+    tool = memory_tool(profile, cache_control={"type": "ephemeral"})
     assert tool.to_dict() == {"type": "memory_20250818", "name": "memory", "cache_control": {"type": "ephemeral"}}
     assert tool.clear_all_memory() == "All memory cleared"
     tool.call(create("/memories/a/b", "text"))
@@ -158,7 +173,7 @@ def test_clearing_takes_everything_under_memories_and_nothing_else(memory: Holdf
 
 def test_a_file_is_a_note_with_a_history_found_by_meaning(memory: Holdfast) -> None:
     profile = memory.profile("app", "as-notes")
-    tool, notes = HoldfastMemoryTool(profile), Notes(profile, "/memories")
+    tool, notes = memory_tool(profile), Notes(profile, "/memories")
     tool.call(create("/memories/people/ana.md", "Ana is a nurse.\n"))
     edit = {"command": "str_replace", "path": "/memories/people/ana.md", "old_str": "nurse", "new_str": "surgeon"}
     tool.call(edit)
@@ -175,6 +190,10 @@ def test_a_file_is_a_note_with_a_history_found_by_meaning(memory: Holdfast) -> N
 async def test_an_edit_of_what_somebody_else_has_written_since_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from anthropic.lib.tools import ToolError
+
+    from holdfast.integrations.anthropic_memory import AsyncHoldfastMemoryTool
+
     async with await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder()) as holdfast:
         profile = holdfast.profile("app", "ana")
         tool = AsyncHoldfastMemoryTool(profile)

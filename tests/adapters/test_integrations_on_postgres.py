@@ -7,13 +7,14 @@ from urllib.parse import urlencode
 from psycopg.conninfo import conninfo_to_dict
 
 from holdfast import Holdfast, Notes
-from holdfast.integrations.anthropic_memory import HoldfastMemoryTool
 from holdfast.integrations.langgraph_store import HoldfastStore
 from holdfast.testing import HashingEmbedder
 from support.postgres import database
 
 
 def test_notes_files_and_items_work_in_a_database() -> None:
+    from holdfast.integrations.anthropic_memory import HoldfastMemoryTool
+
     with (
         database() as dsn,
         Holdfast.open(store=f"postgres:///?{urlencode(conninfo_to_dict(dsn))}", embedder=HashingEmbedder()) as memory,

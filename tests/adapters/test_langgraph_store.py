@@ -15,7 +15,6 @@ from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, 
 from langgraph.store.memory import InMemoryStore
 
 from holdfast import AsyncHoldfast, Holdfast, InvalidInput
-from holdfast.integrations.anthropic_memory import AsyncHoldfastMemoryTool
 from holdfast.integrations.langgraph_store import HoldfastStore
 from holdfast.testing import HashingEmbedder
 from support.example_counts import example_count
@@ -212,6 +211,8 @@ async def test_the_asynchronous_methods_work_over_both_fronts(tmp_path: Path) ->
 
 
 async def test_the_same_over_http(tmp_path: Path) -> None:
+    from holdfast.integrations.anthropic_memory import AsyncHoldfastMemoryTool  # loads for a second
+
     async with await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder()) as holdfast:
         token = await holdfast.access.admin() or ""
         async with http_server(holdfast) as url, AsyncHoldfast.connect(url, token) as far:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from support.browser.checked_page import CheckedPage
 from support.browser.pages import ADMIN_PAGES
 from support.browser.xss_payloads import PAYLOADS
@@ -41,12 +43,14 @@ def fill(server: ServerProcess) -> list[str]:
     return ids
 
 
-def test_a_hundred_payloads_in_every_field_stay_text(ui: CheckedPage, server: ServerProcess) -> None:
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_hundred_payloads_in_every_field_stay_text(ui: CheckedPage, server: ServerProcess, step: int) -> None:
+    """All of them are in the lists; every fourth is opened too, and in `make prove` every one."""
     assert len(PAYLOADS) >= 100
     ids = fill(server)
     page = ui.go("memories", NAME)
     page.locator(".row").first.wait_for()
-    for id in ids:
+    for id in ids[::step]:
         page.evaluate("id => { location.hash = location.hash.replace(/memories.*/, 'memories/' + id) }", id)
         page.locator(".memory .pairs code", has_text=id).wait_for()
     page.evaluate("document.querySelector('.rows').scrollTop = 4000")

@@ -101,7 +101,8 @@ async def test_the_database_migrates_as_an_owner_who_is_no_superuser(database: t
         for kind, listed in (("SCHEMA", SCHEMAS), ("TABLE", TABLES), ("SEQUENCE", SEQUENCES)):
             for (each,) in db.execute(listed).fetchall():
                 db.execute(f"ALTER {kind} {each} OWNER TO {name}")
-    owner = dsn.replace("postgres:@", f"{name}:@")
+    owner = dsn.replace("user=postgres", f"user={name}")
+    assert owner != dsn
     async with await AsyncHoldfast.open(store=owner, keyring=keyring, embedder="potion") as memory:
         found_memories = (await memory.profile("clinic", "ana").list(key="appointments", superseded=True)).items
     assert [each.version for each in found_memories] == [3, 2, 1]

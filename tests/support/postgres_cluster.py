@@ -1,4 +1,4 @@
-"""PostgreSQL clusters to break: a primary and standbys that stream from it, each on a private socket under /tmp."""
+"""PostgreSQL clusters to break: a primary and standbys that stream from it, each on a private socket."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def run_tool(name: str, *arguments: str) -> None:
 
 
 def private_folder() -> Path:
-    """Short enough for a socket's path, and the owner's."""
-    folder = Path(tempfile.mkdtemp(prefix="hf-pg-", dir="/tmp"))
+    """Short enough for a socket's path, and the owner's; in memory where tests' folders are."""
+    folder = Path(tempfile.mkdtemp(prefix="hf-pg-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp")))
     if (user := postgres_user()) is not None:
         shutil.chown(folder, user)
     return folder
@@ -59,8 +59,19 @@ def private_folder() -> Path:
 
 def cluster_url(*clusters: Cluster, database: str = "postgres", **more: str) -> str:
     """Where these clusters answer, tried in this order, as HOLDFAST_STORE takes it."""
-    hosts = ",".join(str(cluster.folder) for cluster in clusters)
+    return socket_url(*(cluster.folder for cluster in clusters), database=database, **more)
+
+
+def socket_url(*folders: Path, database: str = "postgres", **more: str) -> str:
+    hosts = ",".join(map(str, folders))
     return f"postgresql:///{database}?{urlencode({'user': 'postgres', 'host': hosts, **more}, safe='/,')}"
+
+
+def remove_cluster(folder: Path) -> None:
+    """Stop the server that another process started there, and remove its files."""
+    with suppress(AssertionError):  # it is not running
+        run_tool("pg_ctl", "-D", str(folder / "data"), "stop", "-m", "immediate")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 class Cluster:

@@ -1,6 +1,6 @@
 /** Keyboard shortcuts: one listener, a list of what is bound now, and two-key sequences such as "g m". */
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export interface Shortcut {
   /** As in `KeyboardEvent.key`; "g m" is one after the other; "mod+k" is Ctrl or Cmd. */
@@ -41,12 +41,12 @@ addEventListener("keydown", (event) => {
   if (!typing) [before, beforeAt] = [pressed, event.timeStamp];
 });
 
-/** Bind shortcuts while a view is shown. */
+/** Bind shortcuts while a view is shown: before it is painted, so that no key is lost. */
 export function useShortcuts(bound: Shortcut[]): void {
   const latest = useRef(bound);
   latest.current = bound;
   const about = bound.map((each) => each.keys).join("|");
-  useEffect(() => {
+  useLayoutEffect(() => {
     const mine = latest.current.map((each, n) => ({ ...each, act: (e: KeyboardEvent) => latest.current[n]?.act(e) }));
     shortcuts.value = [...shortcuts.peek(), ...mine];
     return () => void (shortcuts.value = shortcuts.peek().filter((each) => !mine.includes(each)));

@@ -59,7 +59,7 @@ async def migrate(db: psycopg.AsyncConnection) -> None:
     be repeated, and blocks no statement for long.
     """
     await _run_with_lock(db, lambda: _prepare(db))
-    for migration in migrations():
+    for migration in await _missing_migrations(db):
         if migration[3].startswith(ONLINE_MARKER):
             await _run_online_migration(db, migration)
         else:
@@ -95,9 +95,14 @@ async def _prepare(db: psycopg.AsyncConnection) -> None:
         "(family text, number integer, sha256 text NOT NULL, at bigint NOT NULL, PRIMARY KEY (family, number))"
     )
     await _make_role(db)
-    rows = await (await db.execute("SELECT family, number FROM migration")).fetchall()
-    if {(family, number) for family, number in rows} - {(family, number) for family, number, _, _ in migrations()}:
+
+
+async def _missing_migrations(db: psycopg.AsyncConnection) -> list[Migration]:
+    """The migrations to apply, in order. Each is looked up again under the lock: another process may apply it first."""
+    rows = await (await db.execute("SELECT family, number, sha256 FROM migration")).fetchall()
+    if {row[:2] for row in rows} - {migration[:2] for migration in migrations()}:
         raise TooNew("The database was written by a newer Holdfast.", fix=UPGRADE_FIX)
+    return [migration for migration in migrations() if migration[:3] not in rows]
 
 
 async def _is_applied(db: psycopg.AsyncConnection, migration: Migration) -> bool:
