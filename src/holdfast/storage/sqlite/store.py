@@ -318,10 +318,18 @@ def _listed(where: Where | None, now: datetime | None, superseded: bool, as_of: 
     return f"{current} AND (expires_at IS NULL OR expires_at > ?) AND {sql}", [expired, *bound]
 
 
+_LEASED_MESSAGES, _LEASED_DOCUMENTS = "state = 'waiting' AND wait_until > 0 AND failures = 0", "lent > 0"
+
+
+def has_leases(db: apsw.Connection) -> bool:
+    """Whether there are leases of a process that is gone. This process owns the folder, so no other lease exists."""
+    leased = (("message", _LEASED_MESSAGES), ("document", _LEASED_DOCUMENTS))
+    return any(query(db, f"SELECT 1 FROM {table} WHERE {where} LIMIT 1") for table, where in leased)
+
+
 def release_leases(db: apsw.Connection) -> None:
-    """End the leases of a process that is gone. This process owns the folder, so no other lease exists."""
-    db.execute("UPDATE message SET wait_until = 0 WHERE state = 'waiting' AND wait_until > 0 AND failures = 0")
-    db.execute("UPDATE document SET lent = 0 WHERE lent > 0")
+    db.execute(f"UPDATE message SET wait_until = 0 WHERE {_LEASED_MESSAGES}")
+    db.execute(f"UPDATE document SET lent = 0 WHERE {_LEASED_DOCUMENTS}")
 
 
 def _load_items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, ItemMaker]:
