@@ -278,6 +278,7 @@ class Change:
     follows: tuple[str, int] | None = None
     """(session, position): the session's last message must still have this position, 0 when it has none. Raises
     Conflict when another write came first."""
+    absent: tuple[str, ...] = ()  # ids that no stored message may have; raises Conflict when one has
     inserted: tuple[tuple[str, int], ...] = ()
     """(message, position), by position: new messages that take these positions; those from there on move up by one.
     Other new messages come after all of their session."""

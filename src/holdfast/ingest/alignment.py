@@ -31,6 +31,8 @@ class Alignment:
     """The position of the session's last message."""
     last: Message | None = None
     """The session's last message."""
+    absent: tuple[str, ...] = ()
+    """Ids that were not looked up and must not be stored."""
 
 
 def align(

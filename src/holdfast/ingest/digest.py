@@ -147,10 +147,8 @@ async def digest_batch(work: Digestion) -> int:
 
 async def _try_digest(work: Digestion, claimed: list[Message], before: list[Message], *, last_try: bool) -> bool:
     try:
-        said, earlier = _unmarked(claimed), _unmarked(before)
-        drafts = await work.extractor.extract(said, earlier, topic_key_loader(work.store, work.now)) if said else []
-        drafts = [*drafts, *await _extract_completions(work, drafts, said, earlier)]
-        await _write_memories(work, Extraction(drafts, work.extractor.name), claimed, before)
+        extraction = await _extract(work, _unmarked(claimed), _unmarked(before))
+        await _write_memories(work, extraction, claimed, before)
         return True
     except Exception as failure:  # whatever the model does, the message is kept and the reason stored
         if last_try:
@@ -175,29 +173,31 @@ class CompletionExtractor(Protocol):
     ) -> list[Draft]: ...
 
 
-async def _extract_completions(
-    work: Digestion, drafts: Sequence[Draft], claimed: list[Message], before: list[Message]
-) -> list[Draft]:
-    """Extract statements that an open task was completed, unless the drafts have them already."""
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Drafts, the name of the extractor, the failure that made the fallback extract them, if it did, and the newest
+    open tasks, if they were read."""
+
+    drafts: Sequence[Draft]
+    by: str
+    failure: Exception | None = None
+    tasks: Sequence[Memory] | None = None
+
+
+async def _extract(work: Digestion, said: list[Message], before: list[Message]) -> Extraction:
+    """Extract drafts, and statements that an open task was completed, unless the drafts have them already."""
+    drafts = await work.extractor.extract(said, before, topic_key_loader(work.store, work.now)) if said else []
     if not isinstance(work.extractor, CompletionExtractor):
-        return []
+        return Extraction(drafts, work.extractor.name)
     page = await work.store.scan(Test("kind", "eq", "task"), now=work.now, limit=MAX_OFFERED_MEMORIES)
     tasks: list[Memory | Draft] = [
         *(task for task in page.items if task.sources),
         *(draft for draft in drafts if draft.kind == "task"),
     ]
-    completions = await work.extractor.finished(claimed, before, tasks) if tasks else []
-    known = {draft.content for draft in drafts if not draft.tentative}
-    return [draft for draft in completions if draft.content not in known]
-
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """Drafts, the name of the extractor, and the failure that made the fallback extract them, if it did."""
-
-    drafts: Sequence[Draft]
-    by: str
-    failure: Exception | None = None
+    completions = await work.extractor.finished(said, before, tasks) if tasks else []
+    stated = {draft.content for draft in drafts if not draft.tentative}
+    drafts = [*drafts, *(draft for draft in completions if draft.content not in stated)]
+    return Extraction(drafts, work.extractor.name, tasks=page.items)
 
 
 async def _digest_pieces(work: Digestion, fallback: Extractor, claimed: list[Message], before: list[Message]) -> None:
@@ -269,7 +269,8 @@ async def _write_memories(
     drafts = follow_ups.drafts
     bare = await _bare_parts(work, claimed) if drafts and work.related.compares_meanings else []
     for attempt in range(MAX_CONFLICT_RETRIES + 1):
-        known = await work.related.find_known(drafts, messages, extraction.by, [text for _, text in bare])
+        related = replace(work.related, tasks=None if attempt else extraction.tasks)
+        known = await related.find_known(drafts, messages, extraction.by, [text for _, text in bare])
         known.gone |= follow_ups.superseded
         known.said_at = follow_ups.said_at | known.said_at
         if attempt == MAX_CONFLICT_RETRIES:  # other writers always won: both memories stay, marked as a conflict

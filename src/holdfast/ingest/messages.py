@@ -16,7 +16,7 @@ from holdfast.domain import identifiers, limits
 from holdfast.domain.arguments import validate_metadata
 from holdfast.domain.errors import Conflict, InvalidInput, quoted_value
 from holdfast.domain.idempotency import first_answer
-from holdfast.domain.ports.storage import Store
+from holdfast.domain.ports.storage import PAST_LAST_POSITION, Store
 from holdfast.domain.records import Job, JobStatus, Once
 from holdfast.domain.results import Receipt, Written
 from holdfast.domain.timestamps import parse_moment
@@ -43,8 +43,6 @@ MAX_ATTEMPTS = 16
 """Writers of the same words in one session may conflict several times. Chosen by hand; not measured."""
 REPETITIONS_LOOKED_UP = 4
 """How many repetitions of each message are looked up at once. Chosen by hand; not measured."""
-_PAST_LAST_POSITION = 2**31
-"""Higher than the position of any message in a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +62,14 @@ class CheckedMessages:
 async def ingest(store: Store, batch: CheckedMessages, *, once: Once | None = None) -> Receipt:
     """Write a batch as one change with one job. Messages that are stored already change nothing.
 
-    An idempotency key decides: under a key that was not used before, every message without a timestamp is new.
+    An idempotency key decides: under a key that was not used before, every message without a timestamp is new. The
+    first attempt takes key and messages for new, as most are, and leaves it to the write to find out.
     """
     note_session(batch.session_id)
     for attempt in range(MAX_ATTEMPTS):
-        if (done := await first_answer(store, once)) is not None:
+        if attempt and (done := await first_answer(store, once)) is not None:
             return await _repeated_receipt(store, batch, done)
-        aligned = await align_batch(store, batch, resends=once is None)
+        aligned = await align_batch(store, batch, resends=once is None, trusting=not attempt)
         try:
             return await _write(store, replace(batch, messages=aligned.messages), aligned, once)
         except Conflict:  # the same words or the same request were written meanwhile
@@ -97,6 +96,7 @@ async def _write(store: Store, batch: CheckedMessages, aligned: Alignment, once:
         job=job,
         once=done,
         follows=(batch.session_id, aligned.end),
+        absent=aligned.absent,
         inserted=aligned.inserted,
     )
     applied = await store.apply(change)
@@ -115,14 +115,22 @@ def overlapping_batches(rows: Sequence[T], size: int = limits.MAX_MESSAGES) -> I
         start += size - BATCH_OVERLAP
 
 
-async def align_batch(store: Store, batch: CheckedMessages, *, resends: bool = True) -> Alignment:
-    """Align the batch with what its session has; reads the whole session only if it may have some of the messages."""
+async def align_batch(
+    store: Store, batch: CheckedMessages, *, resends: bool = True, trusting: bool = False
+) -> Alignment:
+    """Align the batch with what its session has; reads the whole session only if it may have some of the messages.
+
+    If `trusting`, a batch without the session's last message is taken for new, and the write must find it `absent`.
+    """
     messages = batch.messages
+    ids = {message.id for message in messages}
     # The end is read first: what another writer adds after that makes the write a conflict, and it is aligned again.
-    last = (await store.messages(batch.session_id, before=_PAST_LAST_POSITION, limit=1)).items
-    known = await _load_repetitions(store, {message.id for message in messages})
+    last = (await store.messages(batch.session_id, before=PAST_LAST_POSITION, limit=1)).items
     end = last[0].timestamp if last else None
     late = end is not None and any(message.timestamp is not None and message.timestamp < end for message in messages)
+    if trusting and not late and not (last and identifiers.unrepeated_id(last[0].id) in ids):
+        return replace(align(last, messages, resends=False), absent=_repetitions(ids, range(REPETITIONS_LOOKED_UP)))
+    known = await _load_repetitions(store, ids)
     if not known and not late:
         return align(last, messages, resends=False)
     if len(messages) == 1 and messages[0].timestamp is None:
@@ -137,12 +145,15 @@ async def _load_repetitions(store: Store, ids: Set[str]) -> set[str]:
     asked, first, count = ids, 0, REPETITIONS_LOOKED_UP
     while asked:
         numbers = range(first, first + count)
-        probed = {identifiers.repeated_id(id, number) for id in asked for number in numbers}
-        found = {item.id for item in await store.get(sorted(probed))}
+        found = {item.id for item in await store.get(_repetitions(asked, numbers))}
         known |= found
         asked = {id for id in asked if identifiers.repeated_id(id, numbers[-1]) in found}
         first, count = first + count, count * 4
     return known
+
+
+def _repetitions(ids: Set[str], numbers: range) -> tuple[str, ...]:
+    return tuple(sorted(identifiers.repeated_id(id, number) for id in ids for number in numbers))
 
 
 async def _repeated_receipt(store: Store, batch: CheckedMessages, done: Once) -> Receipt:

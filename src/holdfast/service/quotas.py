@@ -16,6 +16,8 @@ from holdfast.domain.ports.storage import Vault
 
 Who = tuple[str, str]
 CACHED_SECONDS = 60.0
+MAX_CACHED = 10_000
+"""How many profiles and namespaces are cached before all are dropped. Chosen by hand; not measured."""
 _UNITS = {"": 1, "b": 1, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
 _PART = re.compile(r"(?P<name>[a-z]+)\s*=\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-z]*)", re.I)
 
@@ -108,6 +110,8 @@ class QuotaGuard:
                 field=what,
                 fix=f"Forget something, or raise the setting {setting}.",
             )
+        if len(self._cached) >= MAX_CACHED:
+            self._cached.clear()
         self._cached[place] = (at, held + adding)
 
     async def _count(self, place: str | Who) -> Amounts:

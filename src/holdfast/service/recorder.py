@@ -11,9 +11,8 @@ import functools
 import logging
 import math
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
@@ -41,6 +40,14 @@ MIN_RETENTION = timedelta(days=1)
 """How long jobs and responses for idempotency keys are kept when traces are kept for less."""
 
 
+@dataclass(slots=True)
+class TrimmedJournal:
+    """When a journal was trimmed, and how many traces were written to it since."""
+
+    at: datetime
+    traces: int = 0
+
+
 class Recorder:
     def __init__(self, vault: Vault, clock: Callable[[], datetime], keep: timedelta) -> None:
         self._vault = vault
@@ -52,8 +59,8 @@ class Recorder:
         self._dropped: dict[Who, float] = {}
         """Deleted profile → when, by time.perf_counter. What ran before is no part of a profile of the same name."""
         self._turns: WeakValueDictionary[Who, asyncio.Lock] = WeakValueDictionary()
-        self._tidied: dict[Who, datetime] = {}
-        self._untidy: Counter[Who] = Counter()
+        self._trimmed: dict[Who, TrimmedJournal] = {}
+        """Journals that were trimmed within the hour, earliest first."""
         self._task: asyncio.Task[None] | None = None
 
     def add(self, who: Who, done: tracing.Operation, error: str | None = None) -> None:
@@ -85,21 +92,32 @@ class Recorder:
     async def _flush(self, who: Who) -> None:
         traces = self._gathered.pop(who, [])
         began = {trace.id: self._began.pop(trace.id) for trace in traces}
-        self._untidy[who] += len(traces)
         try:
             journal = (await self._vault.open(*who, create=False)).journal
             if traces:
                 await journal.note(traces, began)
-            now = self._clock()
-            if now - self._tidied.get(who, now - TRIM_EVERY) >= TRIM_EVERY or self._untidy[who] >= TRIM_AFTER_TRACES:
+            if self._is_trim_due(who, len(traces)):
+                now = self._clock()
                 await journal.trim(now - max(self._keep, MIN_RETENTION), TRACES, EVENTS)
-                self._tidied[who] = now
-                self._untidy[who] = 0
+                self._trimmed[who] = TrimmedJournal(now)
         except NotFound:
-            self._tidied.pop(who, None)
-            self._untidy.pop(who, None)
+            self._trimmed.pop(who, None)
         except Exception as failure:  # a failing trace must never break the operation
             log.warning("%d traces of %s/%s are lost: %s", len(traces), *who, failure)
+
+    def _is_trim_due(self, who: Who, written: int) -> bool:
+        """Whether to trim the journal, to which so many traces were written; forgets those that have become due."""
+        due = self._clock() - TRIM_EVERY
+        while self._trimmed and self._trimmed[first := next(iter(self._trimmed))].at <= due:
+            del self._trimmed[first]
+        trimmed = self._trimmed.get(who)
+        if trimmed is None:
+            return True
+        trimmed.traces += written
+        if trimmed.traces < TRIM_AFTER_TRACES:
+            return False
+        del self._trimmed[who]
+        return True
 
     def strip(self, who: Who) -> None:
         """Something was forgotten: what was asked meanwhile may be about it. The journal strips what still runs."""
@@ -108,7 +126,7 @@ class Recorder:
 
     def drop(self, namespace: str, profile: str | None = None) -> None:
         """The profile is deleted, or every profile of the namespace."""
-        known = {*self._gathered, *self._tidied, *([] if profile is None else [(namespace, profile)])}
+        known = {*self._gathered, *self._trimmed, *([] if profile is None else [(namespace, profile)])}
         for who in [each for each in known if each[0] == namespace and profile in (None, each[1])]:
             for trace in self._gathered.pop(who, []):
                 self._began.pop(trace.id, None)

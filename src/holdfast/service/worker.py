@@ -82,8 +82,8 @@ class Worker:
         self._marking = asyncio.Lock()
         self._lanes: list[asyncio.Task[None]] = []
         self._in_work: set[Who] = set()
-        self._visited: dict[Who, float] = {}
-        """When this process last visited a profile, by the monotonic clock."""
+        self._visited: set[Who] | None = set()
+        """Profiles in use that were visited before the first tour; None after it, which leaves them to the tours."""
         self._to_visit: set[Who] = set()
         self._looking: asyncio.Task[None] | None = None
         self._stopping = False
@@ -109,7 +109,7 @@ class Worker:
             await self._mark(who)
             yield
         finally:
-            self._writing[who] -= 1
+            self._writing -= Counter([who])  # leaves no zero
             self.notify(who)
 
     def notify(self, who: Who) -> None:
@@ -118,10 +118,9 @@ class Worker:
         self._wake.set()
 
     def note_use(self, who: Who) -> None:
-        """Visit a profile that is used, if this process has not done so within the hour: a process that lives for less
-        than that applies retention, too."""
-        if time.monotonic() - self._visited.get(who, -VISIT_SECONDS) >= VISIT_SECONDS:
-            self._visited[who] = time.monotonic()
+        """Visit a profile that is used, once: a process that ends before its first tour applies retention, too."""
+        if self._visited is not None and who not in self._visited:
+            self._visited.add(who)
             self._to_visit.add(who)
             self._wake.set()
 
@@ -318,11 +317,11 @@ class Worker:
             for info in await self._vault.profiles(namespace.name):
                 await self._visit((info.namespace, info.name))
                 await asyncio.sleep(0)
+        self._visited = None
 
     async def _visit(self, who: Who) -> None:
         from holdfast.lifecycle.forget import sweep
 
-        self._visited[who] = time.monotonic()
         try:
             store = await self._vault.open(*who, create=False)
             while await sweep(store, now=self._clock()):

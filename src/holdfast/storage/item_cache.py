@@ -1,15 +1,23 @@
-"""The items of an open profile that were read, in memory until the next write. No numpy: listing needs none."""
+"""The items of an open profile that were read, in memory until the next write, and the last messages of sessions, which
+writes carry on. No numpy: listing needs none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from holdfast.domain.types import Item, Memory
+from holdfast.domain.types import Change, Item, Memory
+from holdfast.storage import rows
 
 ItemMaker = Callable[[], Item]
 MemoryMaker = Callable[[], Memory]
 MAX_CACHED_ITEMS = 2000
 """How many items of each sort are held before they are dropped, about three megabytes. Chosen by hand; not measured."""
+
+
+MAX_CACHED_ENDS = 100
+"""How many sessions are held before they are dropped. Chosen by hand; not measured."""
+SessionEnds = dict[str, rows.Row]
+"""Session → its last message: the columns MESSAGE followed by STATE."""
 
 
 class CacheMiss(Exception):
@@ -19,7 +27,8 @@ class CacheMiss(Exception):
 class ItemCache:
     """Makes items of rows that were read. Every reader gets an item of its own, because metadata can be changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, ends: SessionEnds | None = None) -> None:
+        self.ends: SessionEnds = {} if ends is None else ends
         self.items: dict[str, ItemMaker] = {}
         """Reference, as it was asked for → item."""
         self.resting: dict[str, list[tuple[int, MemoryMaker]]] = {}
@@ -43,3 +52,19 @@ class ItemCache:
         if len(self.histories) >= MAX_CACHED_ITEMS:
             self.histories.clear()
         self.histories[id] = found
+
+    def add_end(self, session: str, row: rows.Row) -> None:
+        if len(self.ends) >= MAX_CACHED_ENDS:
+            self.ends.clear()
+        self.ends[session] = row
+
+
+def session_ends(ends: SessionEnds, change: Change, added: Sequence[rows.Row]) -> SessionEnds:
+    """The ends of sessions after a change, from those before it and the messages that it added, in order."""
+    resent = len(added) < len(change.messages)
+    if change.erases or change.inserted or change.defer or change.redo or resent:
+        return {}
+    kept = dict(ends) if len(ends) < MAX_CACHED_ENDS else {}  # a copy at once: a reader in another thread may add to it
+    settled = set(change.settle)
+    carried = {session: rows.settled_row(row) if row[0] in settled else row for session, row in kept.items()}
+    return carried | {rows.session_of(row): (*row, *rows.NEW_STATE) for row in added}

@@ -40,6 +40,7 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 Converter = Callable[[Any], Any]
 STATE = "state, failures"
+NEW_STATE = ("waiting", 0)
 TRACE = "id, at, operation, credential, agent, session, turn, took, details"
 SPENT = "month, model, task, calls, input, output, cached"
 ONCE = "key, request, answer, new, memories, messages, shortened"
@@ -150,11 +151,12 @@ MESSAGE_COLUMNS = Columns(
 MEMORY_COLUMNS = Columns(Memory, "memory", without=("sources",), renamed={"session_id": "session"})
 MESSAGE = ", ".join(MESSAGE_COLUMNS.names)
 MEMORY = ", ".join((*MEMORY_COLUMNS.names, "fingerprint"))
-_POSITION = MESSAGE_COLUMNS.fields.index("position")
+_POSITION, _SESSION = MESSAGE_COLUMNS.fields.index("position"), MESSAGE_COLUMNS.fields.index("session_id")
 _ID, _ORIGIN = MEMORY_COLUMNS.fields.index("id"), MEMORY_COLUMNS.fields.index("origin")
 
 
 SESSION_MOVED_ON = "Another request wrote to the session at the same time."
+MESSAGE_KNOWN = "A message that was taken for new is stored already."
 
 
 def in_insertion_order(change: Change) -> list[Message]:
@@ -168,6 +170,16 @@ def message_row(message: Message, position: int) -> Row:
     row = MESSAGE_COLUMNS.row(message)
     row[_POSITION] = position
     return tuple(row)
+
+
+def session_of(row: Row) -> str:
+    """The session of a message's row."""
+    return str(row[_SESSION])
+
+
+def settled_row(row: Row) -> Row:
+    """The columns MESSAGE followed by STATE, once the message is digested."""
+    return (*row[:-2], "digested", row[-1])
 
 
 def message(row: Row) -> Message:

@@ -46,11 +46,30 @@ def batch(size: int = len(SAID)) -> Any:
     return validate_messages(SAID[-size:], session_id="s", now=now())
 
 
-@pytest.mark.parametrize("before", [1, 2, 3])
-@pytest.mark.parametrize("size", [1, 2, 5])
-async def test_the_same_messages_written_meanwhile_are_kept_once(before: int, size: int) -> None:
+async def new_store() -> Any:
     vault = MemoryVault()
     await vault.create_namespace("app")
-    store = await vault.open("app", "ana", create=True)
+    return await vault.open("app", "ana", create=True)
+
+
+@pytest.mark.parametrize("before", [1, 2])
+@pytest.mark.parametrize("size", [1, 2, 5])
+async def test_the_same_messages_written_meanwhile_are_kept_once(before: int, size: int) -> None:
+    store = await new_store()
     await ingest(InterruptedStore(store, before), batch(size))  # type: ignore[arg-type]
     assert [message.content for message in await store.messages("s")] == [each["content"] for each in SAID]
+
+
+@pytest.mark.parametrize("before", [1, 2, 3, 4])
+async def test_a_conversation_sent_again_with_more_is_kept_once_if_another_writes_it_meanwhile(before: int) -> None:
+    store = await new_store()
+    await ingest(store, validate_messages(SAID[:2], session_id="s", now=now()))
+    await ingest(InterruptedStore(store, before), batch())  # type: ignore[arg-type]
+    assert [message.content for message in await store.messages("s")] == [each["content"] for each in SAID]
+
+
+async def test_an_older_message_sent_alone_again_is_a_repetition() -> None:
+    store = await new_store()
+    for n in (0, 1, 0):
+        await ingest(store, validate_messages([SAID[n]], session_id="s", now=now()))
+    assert [message.content for message in await store.messages("s")] == ["said 0", "said 1", "said 0"]

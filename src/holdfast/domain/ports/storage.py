@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.domain.types import Applied, Change, Facet, Item, Json, Memory, Message, Order, Part, Vector, Where
     from holdfast.domain.usage import Spent, Usage
 
+PAST_LAST_POSITION = 2**31
+"""Higher than the position of any message in a session: `messages` before it, at most one, is a session's last one."""
+
 
 @runtime_checkable
 class Store(Protocol):

@@ -26,6 +26,7 @@ from holdfast.ingest.reconcile.endings import (
     ranked_candidates,
     read_ended,
 )
+from holdfast.ingest.reconcile.told_draft import ToldDraft, best_cosines
 from holdfast.text import supersession, tokens
 from holdfast.text.endings import HOME_KEYS, MOVED, ends
 from holdfast.text.similarity import adds_details, restates, updates, upgrades
@@ -34,8 +35,6 @@ from holdfast.text.task_completion import finishes, leaves_open
 log = logging.getLogger("holdfast")
 MAX_RELATED = 24
 """How many of the nearest memories are compared with a draft. Chosen by hand; not measured alone."""
-MAX_RARE_TEXTS = 6
-"""A word in at most this many texts, or in one of fifty, may identify a thing. Chosen by hand; not measured."""
 JUDGED_NEIGHBOURS, MAX_JUDGED_PAIRS = 3, 24
 """How many neighbours of each draft, and how many pairs in all, a judge compares. Chosen by hand; not measured."""
 
@@ -108,6 +107,8 @@ class CandidateFinder:
     embedder: Embedder
     now: datetime
     judge: Judge | None = None
+    tasks: Sequence[Memory] | None = None
+    """The newest open tasks, where the caller has read them."""
 
     @property
     def compares_meanings(self) -> bool:
@@ -138,12 +139,13 @@ class CandidateFinder:
         meanings = [known.vectors.get(draft.content) for draft in drafts]
         sayings = supersession.statement_sources(messages.values())
         homes = await self._homes() if any(MOVED.fullmatch(draft.content) for draft in loose) else []
-        tasks = await self._tasks() if loose else []
-        near = [
-            await self._near(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]], [*tasks, *homes])
+        tasks = await self._load_tasks() if loose else []
+        new = [
+            ToldDraft(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]])
             for draft, vector in zip(drafts, meanings, strict=True)
             if draft in loose
         ]
+        near = await self._neighbourhoods(new, [*tasks, *homes])
         if self.judge is None or not await self._judged(self.judge, drafts, near, known):
             memories = [memory_from_draft(draft, messages, now=self.now, extractor=extractor) for draft in drafts]
             for told in _by_message(near):
@@ -202,35 +204,39 @@ class CandidateFinder:
                 log.warning("the embedder failed: %s", failure)
         return {}
 
-    async def _tasks(self) -> list[Memory]:
+    async def _load_tasks(self) -> list[Memory]:
         """Load the newest open tasks. They have no vectors, and a report of completion may share no word with one."""
+        if self.tasks is not None:
+            return list(self.tasks[: MAX_RELATED // 2])
         return list((await self.store.scan(Test("kind", "eq", "task"), now=self.now, limit=MAX_RELATED // 2)).items)
 
     async def _homes(self) -> list[Memory]:
         """Load where somebody lives, which a report of a move ends without naming it."""
         return list((await self.store.scan(Test("key", "in", HOME_KEYS), now=self.now, limit=MAX_RELATED)).items)
 
-    async def _near(
-        self,
-        draft: Draft,
-        vector: Floats | None,
-        said: Message,
-        saying: supersession.StatementSource,
-        tasks: list[Memory],
-    ) -> DraftNeighbourhood:
-        stems = tokens.question_words(draft.content)
-        probe = Probe(self.now, stems, vector, self.embedder.model, limit=0, memories=MAX_RELATED, with_neighbours=0)
-        found = await self.store.propose(probe)
-        most = max(MAX_RARE_TEXTS, found.parts // 50)
-        rare = {word for word, count in zip(stems, found.frequency, strict=True) if count <= most}
-        stored = await self.store.get([item.id for item in found.items if item.memory])
-        # Memories without sources were written by hand and are not candidates.
-        extracted = {each.id: each for each in (*stored, *tasks) if isinstance(each, Memory) and each.sources}
-        rare -= set(tokens.tokens(said.speaker or ""))
-        near = list(extracted.values())
-        events = [source for memory in near if memory.kind == "event" for source in memory.sources]
-        said_at = {item.id: item.said_at for item in await self.store.get(events) if isinstance(item, Message)}
-        return DraftNeighbourhood(draft, vector, said, saying, near, _best_cosines(found), rare, said_at)
+    async def _neighbourhoods(self, told: Sequence[ToldDraft], others: list[Memory]) -> list[DraftNeighbourhood]:
+        """Find the memories near each draft; what is read of them is read for all drafts at once."""
+        proposed = [await self._propose(each) for each in told]
+        ids = dict.fromkeys(item.id for found in proposed for item in found.items if item.memory)
+        stored = {item.id: item for item in await self.store.get(list(ids))}
+        near = []
+        for found in proposed:
+            items = (*(stored[item.id] for item in found.items if item.id in stored), *others)
+            # Memories without sources were written by hand and are not candidates.
+            near.append(list({each.id: each for each in items if isinstance(each, Memory) and each.sources}.values()))
+        events = [source for some in near for memory in some if memory.kind == "event" for source in memory.sources]
+        sources = await self.store.get(list(dict.fromkeys(events)))
+        said_at = {item.id: item.said_at for item in sources if isinstance(item, Message)}
+        return [
+            DraftNeighbourhood(*each, memories, best_cosines(found), each.rare_words(found), said_at)
+            for each, found, memories in zip(told, proposed, near, strict=True)
+        ]
+
+    async def _propose(self, told: ToldDraft) -> Proposals:
+        model = self.embedder.model
+        return await self.store.propose(
+            Probe(self.now, told.words, told.vector, model, limit=0, memories=MAX_RELATED, with_neighbours=0)
+        )
 
     async def _judged(
         self, judge: Judge, drafts: Sequence[Draft], near: list[DraftNeighbourhood], known: KnownMemories
@@ -367,16 +373,6 @@ def _draft_statement(draft: Draft, said: Message) -> supersession.ComparedStatem
 
 def _statement(memory: Memory) -> supersession.ComparedStatement:
     return supersession.ComparedStatement(memory.kind, memory.content, memory.session_id, memory.sources, memory.key)
-
-
-def _best_cosines(found: Proposals) -> dict[str, float]:
-    """Item id → the cosine of its nearest part, for items with a vector."""
-    near: dict[str, float] = {}
-    for of, cosine in zip(found.of.tolist(), found.cosine.tolist(), strict=True):
-        if cosine == cosine:
-            id = found.items[of].id
-            near[id] = max(near.get(id, -1.0), cosine)
-    return near
 
 
 async def embed_texts(embedder: Embedder, texts: list[str]) -> list[Floats]:

@@ -23,7 +23,7 @@ from holdfast.domain.types import (
     Supersede,
 )
 from holdfast.storage.in_memory.state import ProfileState
-from holdfast.storage.rows import SESSION_MOVED_ON, document_words, in_insertion_order, words_in
+from holdfast.storage.rows import MESSAGE_KNOWN, SESSION_MOVED_ON, document_words, in_insertion_order, words_in
 
 _READY_NOW = datetime.min.replace(tzinfo=UTC)
 """The `wait_until` of a message that may be claimed at once."""
@@ -34,6 +34,8 @@ def add_messages(state: ProfileState, change: Change) -> set[str]:
     places = dict(change.inserted)
     if change.follows is not None and _end(state, change.follows[0]) != change.follows[1]:
         raise Conflict(SESSION_MOVED_ON)
+    if not state.items.keys().isdisjoint(change.absent):
+        raise Conflict(MESSAGE_KNOWN)
     for message in in_insertion_order(change):
         if message.id in state.items:
             if state.aside.pop(message.id, None) is not None:  # a message sent again is tried again

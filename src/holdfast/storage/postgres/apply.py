@@ -149,9 +149,15 @@ class PostgresChangeWriter:
         drafts = [memory.draft_id for memory in self._change.memories]
         if not drafts:
             return
-        found = "SELECT origin FROM memory WHERE profile = %s AND origin = ANY(%s)"
-        known = {id for (id,) in await query(db, found, (self._profile, drafts))}
-        existing = await self._existing_sources(db)
+        # Sources may be forgotten while a memory is extracted.
+        sources = list({source for memory in self._change.memories for source in memory.sources})
+        statement = (
+            "SELECT true, origin FROM memory WHERE profile = %s AND origin = ANY(%s) "
+            "UNION ALL SELECT false, id FROM message WHERE profile = %s AND id = ANY(%s)"
+        )
+        found = await query(db, statement, (self._profile, drafts, self._profile, sources))
+        known = {id for is_draft, id in found if is_draft}
+        existing = {id for is_draft, id in found if not is_draft}
         for memory in self._change.memories:
             if memory.draft_id in known or (memory.sources and existing.isdisjoint(memory.sources)):
                 continue
@@ -160,12 +166,7 @@ class PostgresChangeWriter:
                     await self._supersede(db, pair)
             await self._add_memory(db, memory)
             known.add(memory.draft_id)
-
-    async def _existing_sources(self, db: Db) -> set[str]:
-        """The sources of new memories that still exist: they may be forgotten while a memory is extracted."""
-        sources = list({source for memory in self._change.memories for source in memory.sources})
-        found = "SELECT id FROM message WHERE profile = %s AND id = ANY(%s)"
-        return {id for (id,) in await query(db, found, (self._profile, sources))} if sources else set()
+        await self._add_sources(db)
 
     async def _supersede(self, db: Db, pair: Supersede) -> None:
         n = (await rows.memory_numbers(db, self._profile, [pair.old])).get(pair.old)
@@ -188,12 +189,21 @@ class PostgresChangeWriter:
         self._new.add(memory.ref)
         self._items[memory.ref] = n
         self._new_memories.add(memory.ref)
-        sources = list(dict.fromkeys(memory.sources))
-        await db.execute(
-            "INSERT INTO source (profile, memory, place, message) SELECT %s, %s, place - 1, message "
-            "FROM unnest(%s::text[]) WITH ORDINALITY AS new (message, place)",
-            (self._profile, n, sources),
-        )
+
+    async def _add_sources(self, db: Db) -> None:
+        """Add the sources of the new memories."""
+        based = [
+            (self._items[memory.ref], place, source)
+            for memory in self._change.memories
+            if memory.ref in self._new_memories
+            for place, source in enumerate(dict.fromkeys(memory.sources))
+        ]
+        if based:
+            await db.execute(
+                "INSERT INTO source (profile, memory, place, message) "
+                "SELECT %s, * FROM unnest(%s::bigint[], %s::integer[], %s::text[])",
+                (self._profile, *rows.columns(based)),
+            )
 
     def _memory_row(self, memory: Memory) -> Row:
         row = self._cipher.encrypt_row(rows.memory_row(memory), ENCRYPTED_MEMORY_COLUMNS)

@@ -257,7 +257,10 @@ async def add_messages(db: Db, profile: int, change: Change, cipher: ProfileCiph
     if not messages:
         return {}
     p, ids = profile, list(messages)
-    held = await query(db, "SELECT id, state FROM message WHERE profile = %s AND id = ANY(%s)", (p, ids))
+    wanted = [*ids, *change.absent]
+    held = await query(db, "SELECT id, state FROM message WHERE profile = %s AND id = ANY(%s)", (p, wanted))
+    if not {id for id, _ in held}.isdisjoint(change.absent):
+        raise Conflict(rows.MESSAGE_KNOWN)
     if any(state == "aside" for _, state in held):  # a message sent again is tried again
         await db.execute(
             "UPDATE message SET state = 'waiting', failures = 0, wait_until = 0 "

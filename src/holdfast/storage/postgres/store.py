@@ -68,7 +68,7 @@ class PostgresStore:
         except DryRunRollback as rollback:
             return rollback.applied
         finally:
-            self._cached.note_write()
+            self._cached.note_write(searchable=bool(change.parts or change.vectors))
         if change.erases:
             clear_text_caches()
         return applied

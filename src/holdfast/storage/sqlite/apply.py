@@ -15,14 +15,14 @@ from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage import rows
 from holdfast.storage import rows as stored
 from holdfast.storage.dry_run import DryRunRollback
+from holdfast.storage.item_cache import SessionEnds, session_ends
 from holdfast.storage.sqlite.cache.blocks import write_complete_blocks
 from holdfast.storage.sqlite.connection import item_numbers, memory_number, query, version_numbers
 from holdfast.storage.sqlite.erasure import delete_documents, delete_originals, erase, find_erasure
 from holdfast.storage.sqlite.graph import delete_mentions, scrub_changes
-from holdfast.storage.sqlite.journal import record_change
+from holdfast.storage.sqlite.journal import add_messages, record_change, record_digestion
 from holdfast.storage.sqlite.vector_cache import VectorCache
 
-_MESSAGE_PLACES = ", ".join("?" * len(rows.MESSAGE.split(",")))
 _PLACEHOLDERS = ", ".join("?" * len(rows.MEMORY.split(",")))
 
 REWRITE_RATIO = 50
@@ -51,6 +51,7 @@ class SqliteChangeWriter:
         self._change = change
         self._new: set[str] = set()
         self._items: dict[str, int] = {}
+        self._messages: list[stored.Row] = []
         self._parts: list[tuple[int, int, bool, bool]] = []
         self._vectors: list[tuple[int, bytes]] = []
         self._superseded_parts: list[int] = []
@@ -66,7 +67,10 @@ class SqliteChangeWriter:
 
     def __call__(self, db: apsw.Connection) -> Applied:
         change = self._change
-        self._add_messages(db)
+        for id, (number, row) in add_messages(db, change).items():
+            self._new.add(id)
+            self._items[id] = number
+            self._messages.append(row)
         self._add_memories(db)
         for part in {(part.item, part.number): part for part in change.parts}.values():
             if part.item in self._new:
@@ -83,7 +87,7 @@ class SqliteChangeWriter:
             "(SELECT coalesce(max(place) + 1, 0) FROM source WHERE memory = ?1), id FROM message WHERE id = ?2",
             [(n, message) for memory, message in change.sources if (n := memory_number(db, memory)) is not None],
         )
-        self._record_digestion(db)
+        record_digestion(db, change)
         self._check_current(db)
         applied = Applied(frozenset(self._new), self._forget(db))
         self._apply_judgements(db)
@@ -94,27 +98,6 @@ class SqliteChangeWriter:
             ids = removed_ids(self._removed, self._remaining) | {*applied.gone.messages, *self._lost_documents}
             erase(db, find_erasure(db, change, ids, applied.gone.shortened, self._left))
         return applied
-
-    def _record_digestion(self, db: apsw.Connection) -> None:
-        lease = None if self._change.lease is None else to_micros(self._change.lease)
-        lease_matches = "(?1 IS NULL OR (state = 'waiting' AND wait_until = ?1))"
-        for id in self._change.leased:
-            if query(db, f"SELECT 1 FROM message WHERE id = ?2 AND NOT {lease_matches}", (lease, id)):
-                raise Conflict("The lease on a message expired, and another worker digests it.")
-        for id in self._change.settle:
-            db.execute("UPDATE message SET state = 'digested' WHERE id = ?", (id,))
-        for deferral in self._change.defer:
-            state, until = ("aside", 0) if deferral.until is None else ("waiting", to_micros(deferral.until))
-            db.execute(
-                "UPDATE message SET state = ?2, wait_until = ?3, failures = failures + 1, failure = ?4 "
-                f"WHERE id = ?5 AND state = 'waiting' AND {lease_matches}",
-                (lease, state, until, deferral.reason, deferral.message),
-            )
-
-        for id in self._change.redo:
-            db.execute(
-                "UPDATE message SET state = 'waiting', wait_until = 0, failures = 0, failure = NULL WHERE id = ?", (id,)
-            )
 
     def _check_current(self, db: apsw.Connection) -> None:
         for id in self._change.current:
@@ -139,6 +122,10 @@ class SqliteChangeWriter:
                 parts = self._set_live(db, n, each.marks >= 0)
                 (self._superseded_parts if each.marks < 0 else self._restored_parts).extend(parts)
 
+    def session_ends(self, ends: SessionEnds) -> SessionEnds:
+        """What is known of the ends of sessions after the change, from what was known before."""
+        return session_ends(ends, self._change, self._messages)
+
     def update_cache(self, cache: VectorCache) -> bool:
         """Apply the change to the vector cache; False when the cache must be loaded again."""
         change = self._change
@@ -153,43 +140,6 @@ class SqliteChangeWriter:
             values = vector_of_bytes([data for _, data in self._vectors])
             cache.put(np.array([n for n, _ in self._vectors], np.int64), values)
         return True
-
-    def _add_messages(self, db: apsw.Connection) -> None:
-        if self._change.follows is not None:
-            session, position = self._change.follows
-            if self._end(db, session) != position:
-                raise Conflict(rows.SESSION_MOVED_ON)
-        positions: dict[str, int] = {}
-        places = dict(self._change.inserted)
-        for message in rows.in_insertion_order(self._change):
-            if message.session_id not in positions:
-                positions[message.session_id] = self._end(db, message.session_id) + 1
-            if (place := places.get(message.id)) is not None:
-                self._move_up(db, message.session_id, place)
-            added = query(
-                db,
-                f"INSERT OR IGNORE INTO message ({rows.MESSAGE}) VALUES ({_MESSAGE_PLACES}) RETURNING n",
-                rows.message_row(message, place or positions[message.session_id]),
-            )
-            if not added:  # known; a message that was set aside and is sent again is tried again
-                db.execute(
-                    "UPDATE message SET state = 'waiting', failures = 0, wait_until = 0 "
-                    "WHERE id = ? AND state = 'aside'",
-                    (message.id,),
-                )
-            if added:
-                positions[message.session_id] += 1
-                self._new.add(message.id)
-                self._items[message.id] = added[0][0]
-
-    def _end(self, db: apsw.Connection, session: str) -> int:
-        last = query(db, "SELECT max(position) FROM message WHERE session = ?", (session,))
-        return int(last[0][0] or 0)
-
-    def _move_up(self, db: apsw.Connection, session: str, place: int) -> None:
-        """Free a position; in two steps, because positions are unique at every moment."""
-        db.execute("UPDATE message SET position = -position - 1 WHERE session = ? AND position >= ?", (session, place))
-        db.execute("UPDATE message SET position = -position WHERE session = ? AND position < 0", (session,))
 
     def _add_memories(self, db: apsw.Connection) -> None:
         """Add each memory after it superseded others, so that one change may contain several versions of a key."""

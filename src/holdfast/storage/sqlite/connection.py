@@ -113,6 +113,19 @@ def version_numbers(db: apsw.Connection, reference: str) -> list[int]:
     return [n] if ref == reference else [each for (each,) in query(db, _OF_ID, (id,))]
 
 
+def exact_references(db: apsw.Connection, ids: Sequence[str]) -> list[str]:
+    """References to versions in the place of ids of memories; what names a version or a message stays."""
+    listed = (compact_json([id for id in ids if "@" not in id]),)
+    said = query(db, "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))", listed)
+    messages = {id for (id,) in said}
+    exact = []
+    for id in ids:
+        known = id in messages or split_reference(id)[1] is not None
+        found = [] if known else query(db, "SELECT ref FROM memory WHERE n = ?", (memory_number(db, id),))
+        exact.append(found[0][0] if found else id)
+    return exact
+
+
 class FileLabel(NamedTuple):
     """Whose file it is: the family of its migrations, and its name in error messages."""
 

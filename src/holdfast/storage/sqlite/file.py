@@ -88,7 +88,8 @@ class DatabaseFile:
             try:
                 if reading:
                     _check_migrated(self._connection(writing=False), label.family, path)
-                else:
+                elif new or self._lacks_migrations():  # else the first write opens the writer
+                    self._close_connections()
                     _migrate(self._connection(writing=True), label.family, path, self._witness)
             except BaseException:
                 self._close_connections()
@@ -178,6 +179,10 @@ class DatabaseFile:
                     db.set_wal_hook(self._note_commit)  # in place of SQLite's own checkpoints
                 self._open[writing] = db
             return self._open[writing]
+
+    def _lacks_migrations(self) -> bool:
+        applied = _applied_migrations(self._connection(writing=False))
+        return bool(_missing_migrations(applied, self._label.family, self.path))
 
     def _note_commit(self, _: apsw.Connection, __: str, frames: int) -> int:
         self._witness.note_commit(frames)

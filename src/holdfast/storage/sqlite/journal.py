@@ -30,6 +30,7 @@ from holdfast.storage.sqlite.connection import query
 from holdfast.storage.sqlite.file import DatabaseFile
 
 _EVENT_PLACES = ", ".join("?" * len(FORGOTTEN_EVENTS))
+_MESSAGE_PLACES = ", ".join("?" * len(rows.MESSAGE.split(",")))
 
 
 class SqliteJournal:
@@ -163,3 +164,69 @@ def _insert_once(db: apsw.Connection, once: Once, applied: Applied, at: int) -> 
         db.execute(f"INSERT INTO once ({rows.ONCE}, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     except apsw.ConstraintError as known:
         raise Conflict(f"The idempotency key {once.key!r} was used in the meantime.") from known
+
+
+def add_messages(db: apsw.Connection, change: Change) -> dict[str, tuple[int, rows.Row]]:
+    """Add the messages that are new: id → number and row. A message that was set aside is tried again."""
+    ends: dict[str, int] = {}
+    if change.follows is not None:
+        session, position = change.follows
+        ends[session] = _end(db, session)
+        if ends[session] != position:
+            raise Conflict(rows.SESSION_MOVED_ON)
+    known = "SELECT 1 FROM message WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1"
+    if change.absent and query(db, known, (rows.compact_json(change.absent),)):
+        raise Conflict(rows.MESSAGE_KNOWN)
+    places = dict(change.inserted)
+    added = {}
+    for message in rows.in_insertion_order(change):
+        session = message.session_id
+        if session not in ends:
+            ends[session] = _end(db, session)
+        if (place := places.get(message.id)) is not None:
+            _move_up(db, session, place)
+        row = rows.message_row(message, place or ends[session] + 1)
+        inserted = f"INSERT OR IGNORE INTO message ({rows.MESSAGE}) VALUES ({_MESSAGE_PLACES}) RETURNING n"
+        if found := query(db, inserted, row):
+            ends[session] += 1
+            added[message.id] = found[0][0], row
+        else:
+            again = (
+                "UPDATE message SET state = 'waiting', failures = 0, wait_until = 0 WHERE id = ? AND state = 'aside'"
+            )
+            db.execute(again, (message.id,))
+    return added
+
+
+def _end(db: apsw.Connection, session: str) -> int:
+    """The position of a session's last message, or 0."""
+    last = query(db, "SELECT max(position) FROM message WHERE session = ?", (session,))
+    return int(last[0][0] or 0)
+
+
+def _move_up(db: apsw.Connection, session: str, place: int) -> None:
+    """Free a position; in two steps, because positions are unique at every moment."""
+    db.execute("UPDATE message SET position = -position - 1 WHERE session = ? AND position >= ?", (session, place))
+    db.execute("UPDATE message SET position = -position WHERE session = ? AND position < 0", (session,))
+
+
+def record_digestion(db: apsw.Connection, change: Change) -> None:
+    """Settle, defer or requeue messages."""
+    lease = None if change.lease is None else to_micros(change.lease)
+    lease_matches = "(?1 IS NULL OR (state = 'waiting' AND wait_until = ?1))"
+    for id in change.leased:
+        if query(db, f"SELECT 1 FROM message WHERE id = ?2 AND NOT {lease_matches}", (lease, id)):
+            raise Conflict("The lease on a message expired, and another worker digests it.")
+    for id in change.settle:
+        db.execute("UPDATE message SET state = 'digested' WHERE id = ?", (id,))
+    for deferral in change.defer:
+        state, until = ("aside", 0) if deferral.until is None else ("waiting", to_micros(deferral.until))
+        db.execute(
+            "UPDATE message SET state = ?2, wait_until = ?3, failures = failures + 1, failure = ?4 "
+            f"WHERE id = ?5 AND state = 'waiting' AND {lease_matches}",
+            (lease, state, until, deferral.reason, deferral.message),
+        )
+    for id in change.redo:
+        db.execute(
+            "UPDATE message SET state = 'waiting', wait_until = 0, failures = 0, failure = NULL WHERE id = ?", (id,)
+        )

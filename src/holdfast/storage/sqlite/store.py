@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from holdfast.domain.errors import StorageFull
-from holdfast.domain.identifiers import DOCUMENT_SESSIONS, is_message_id, split_reference
+from holdfast.domain.identifiers import DOCUMENT_SESSIONS, is_message_id
 from holdfast.domain.ports.search import Probe, Proposals
+from holdfast.domain.ports.storage import PAST_LAST_POSITION
 from holdfast.domain.results import Facets, MessagePage, Page, Stats
 from holdfast.domain.timestamps import day_of, to_micros
 from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message, Order, Part, Vector, Where
@@ -20,7 +21,7 @@ from holdfast.storage import cursors, rows
 from holdfast.storage.dry_run import DryRunRollback
 from holdfast.storage.facets import TAGS, count_rows
 from holdfast.storage.item_cache import CacheMiss, ItemCache, ItemMaker, MemoryMaker
-from holdfast.storage.sqlite.connection import SOURCES, Row, memory_number, memory_numbers, query
+from holdfast.storage.sqlite.connection import SOURCES, Row, exact_references, memory_number, memory_numbers, query
 from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
 from holdfast.storage.sqlite.journal import SqliteJournal
@@ -73,7 +74,7 @@ class SqliteStore:
             with self._cache_lock:
                 if self._cache is not None and not writer.update_cache(self._cache):
                     self._cache = None
-            self._items = ItemCache()
+            self._items = ItemCache(writer.session_ends(self._items.ends))
             self._changed()
 
         try:
@@ -130,6 +131,10 @@ class SqliteStore:
     async def messages(
         self, session_id: str | None, *, before: int | None = None, limit: int = 1000, cursor: str | None = None
     ) -> MessagePage:
+        cache = self._items  # a write in the meantime begins a new one
+        of_end = session_id if before == PAST_LAST_POSITION and limit == 1 else None
+        if of_end is not None and of_end in cache.ends:
+            return MessagePage((rows.message(cache.ends[of_end]),))
         of, by = ("?1 IS NULL", "n") if session_id is None else ("session = ?1", "position")
         within, order = (f"{by} > ?2", "ASC") if before is None else ("position < ?2", "DESC")
         statement = (
@@ -138,6 +143,8 @@ class SqliteStore:
         )
         bound = (session_id, cursors.decode(cursor, start=0) if before is None else before, min(limit + 1, 2**31))
         found = await self._file.read(lambda db: query(db, statement, bound))
+        if of_end is not None and found:
+            cache.add_end(of_end, found[0][:-1])
         messages = tuple(rows.message(row[:-1]) for row in found[:limit])
         if before is not None:
             return MessagePage(messages[::-1])
@@ -244,7 +251,7 @@ class SqliteStore:
         """
 
         def load(db: apsw.Connection) -> list[Any]:
-            return query(db, statement, (rows.compact_json(_exact_references(db, ids)),))
+            return query(db, statement, (rows.compact_json(exact_references(db, ids)),))
 
         found = []
         for id, number, start, stop, embed, model, data in await self._file.read(load):
@@ -311,10 +318,18 @@ def _listed(where: Where | None, now: datetime | None, superseded: bool, as_of: 
     return f"{current} AND (expires_at IS NULL OR expires_at > ?) AND {sql}", [expired, *bound]
 
 
+_LEASED_MESSAGES, _LEASED_DOCUMENTS = "state = 'waiting' AND wait_until > 0 AND failures = 0", "lent > 0"
+
+
+def has_leases(db: apsw.Connection) -> bool:
+    """Whether there are leases of a process that is gone. This process owns the folder, so no other lease exists."""
+    leased = (("message", _LEASED_MESSAGES), ("document", _LEASED_DOCUMENTS))
+    return any(query(db, f"SELECT 1 FROM {table} WHERE {where} LIMIT 1") for table, where in leased)
+
+
 def release_leases(db: apsw.Connection) -> None:
-    """End the leases of a process that is gone. This process owns the folder, so no other lease exists."""
-    db.execute("UPDATE message SET wait_until = 0 WHERE state = 'waiting' AND wait_until > 0 AND failures = 0")
-    db.execute("UPDATE document SET lent = 0 WHERE lent > 0")
+    db.execute(f"UPDATE message SET wait_until = 0 WHERE {_LEASED_MESSAGES}")
+    db.execute(f"UPDATE document SET lent = 0 WHERE {_LEASED_DOCUMENTS}")
 
 
 def _load_items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, ItemMaker]:
@@ -352,19 +367,6 @@ def _load_resting(db: apsw.Connection, messages: Sequence[str]) -> dict[str, lis
             if source in found:
                 found[source].append((n, make))
     return found
-
-
-def _exact_references(db: apsw.Connection, ids: Sequence[str]) -> list[str]:
-    """References to versions in the place of ids of memories; what names a version or a message stays."""
-    listed = (rows.compact_json([id for id in ids if "@" not in id]),)
-    said = query(db, "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))", listed)
-    messages = {id for (id,) in said}
-    exact = []
-    for id in ids:
-        known = id in messages or split_reference(id)[1] is not None
-        found = [] if known else query(db, "SELECT ref FROM memory WHERE n = ?", (memory_number(db, id),))
-        exact.append(found[0][0] if found else id)
-    return exact
 
 
 def _load_stats(db: apsw.Connection, model: str, first: int) -> Stats:

@@ -35,7 +35,7 @@ from holdfast.storage.sqlite.connection import CATALOGUE_LABEL, FileLabel, profi
 from holdfast.storage.sqlite.credentials import SqliteCredentials, delete_credentials
 from holdfast.storage.sqlite.file import DatabaseFile
 from holdfast.storage.sqlite.folder import SqliteFolder, has_no_data
-from holdfast.storage.sqlite.store import SqliteStore, release_leases
+from holdfast.storage.sqlite.store import SqliteStore, has_leases, release_leases
 from holdfast.storage.sqlite.witness import is_witnessed
 
 try:
@@ -273,7 +273,8 @@ class SqliteVault:
         )
         if not self._reading:
             self._folder.reserve.fill()
-            await file.write(release_leases)
+            if await file.read(has_leases):
+                await file.write(release_leases)
         return file
 
 

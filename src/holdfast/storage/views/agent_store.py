@@ -18,7 +18,7 @@ from holdfast.domain.identifiers import is_document_session
 from holdfast.domain.ports.documents import DocumentStore
 from holdfast.domain.ports.graph import GraphStore
 from holdfast.domain.ports.search import Probe, Proposals
-from holdfast.domain.ports.storage import Journal, Store
+from holdfast.domain.ports.storage import PAST_LAST_POSITION, Journal, Store
 from holdfast.domain.results import MessagePage, Page, Stats
 from holdfast.domain.timestamps import counts_by_day
 from holdfast.domain.types import All, Applied, Change, Facet, Item, Memory, Message, Order, Part, Test, Vector, Where
@@ -208,8 +208,8 @@ class AgentStore:
 
     async def _whole_end(self, session_id: str, position: int) -> tuple[str, int]:
         """The end of a session, hidden messages included, if the last visible message is still at this position."""
-        last = await self._store.messages(session_id, before=2**31, limit=1)
-        visible = await self.messages(session_id, before=2**31, limit=1)
+        last = await self._store.messages(session_id, before=PAST_LAST_POSITION, limit=1)
+        visible = await self.messages(session_id, before=PAST_LAST_POSITION, limit=1)
         if (visible[0].position if visible else 0) != position:
             raise Conflict("Another request wrote to the session at the same time.")
         return session_id, last[0].position if last else 0

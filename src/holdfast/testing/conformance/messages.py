@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast.domain.errors import Conflict
-from holdfast.domain.ports.storage import Store
-from holdfast.domain.types import Change
+from holdfast.domain.ports.storage import PAST_LAST_POSITION, Store
+from holdfast.domain.types import Change, Deferral
 from holdfast.testing.conformance.samples import MODEL, message, unit, written
 
 
@@ -26,6 +26,37 @@ class MessagesContract:
             await store.apply(written(message("two"), follows=("s", 0)))
         await store.apply(written(message("two"), follows=("s", 1)))
         assert [each.content for each in await store.messages("s")] == ["one", "two"]
+
+    async def test_a_write_that_takes_a_stored_message_for_new_conflicts(self, store: Store) -> None:
+        one, two = message("one"), message("two")
+        await store.apply(written(one, follows=("s", 0), absent=(one.id,)))
+        with pytest.raises(Conflict):
+            await store.apply(written(two, follows=("s", 1), absent=(one.id, two.id)))
+        await store.apply(written(two, follows=("s", 1), absent=(two.id,)))
+        assert [each.content for each in await store.messages("s")] == ["one", "two"]
+
+    async def test_the_last_message_of_a_session_is_the_stored_one_after_every_write(self, store: Store) -> None:
+        one, two = message("one"), message("two", metadata={"tags": ("a", "b")})
+
+        async def check_end() -> None:
+            every = await store.messages("s")
+            assert list(await store.messages("s", before=PAST_LAST_POSITION, limit=1)) == list(every)[-1:]
+
+        changes = (
+            written(one),
+            Change(settle=(one.id,)),
+            written(two),
+            Change(defer=(Deferral(two.id, None, "bad"),)),
+            written(two),
+            Change(redo=(two.id,)),
+            written(message("three"), inserted=((message("three").id, 1),)),
+            Change(forget=(two.id,)),
+            Change(forget=(message("three").id, one.id)),
+        )
+        for change in changes:
+            await check_end()
+            await store.apply(change)
+            await check_end()
 
     async def test_parts_lack_vectors_again_after_all_had_theirs(self, store: Store) -> None:
         a, b, c = message("a"), message("b"), message("c")

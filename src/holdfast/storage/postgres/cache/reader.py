@@ -52,6 +52,8 @@ class CachedProfile:
         self._loader = loader
         self._confirmation: Confirmation | None = None
         """The last answer for a steady operation."""
+        self._behind = False
+        """Whether this process has written what the cache lacks."""
         self.parts = 0
         """The number of parts when a search last looked whether they may be cached."""
 
@@ -59,9 +61,11 @@ class CachedProfile:
     def _sequence_statement(self) -> BoundStatement:
         return statements.SEQUENCE, {"p": self._profile}
 
-    def note_write(self) -> None:
-        """Ask for the change sequence again, also in an operation that knows it."""
+    def note_write(self, *, searchable: bool) -> None:
+        """Ask for the change sequence again, also in an operation that knows it; and for what was written, if searches
+        find it."""
         self._confirmation = None
+        self._behind |= searchable
 
     async def propose(self, probe: Probe) -> Proposals | None:
         """What is proposed for the probe; None for one with a filter, or where the profile is not cached."""
@@ -165,10 +169,11 @@ class CachedProfile:
         """
         sequence = self._confirmed()
         if sequence is None:
-            lacks = cache.sequence.changes < 0 or not self._has(cache, words, agents)
+            lacks = self._behind or cache.sequence.changes < 0 or not self._has(cache, words, agents)
             sequence = cache.sequence if lacks else await self._sequence()
         while sequence is not None:
-            stale = cache.sequence.changes < 0 or not cache.is_current(sequence)
+            stale = self._behind or cache.sequence.changes < 0 or not cache.is_current(sequence)
+            self._behind = False
             if stale and cache.sequence.rewrites != sequence.rewrites:
                 if cache.large:
                     return False
