@@ -69,6 +69,12 @@ _TELLS_TASTE = re.compile(
 _HOME = re.compile(
     r"\b(?:live[sd]?|living|home|moved?|moving|based|settled|reside|flat|house|apartment|address)\b", re.I
 )
+_LEFT_WORK = re.compile(
+    r"\b(?:(?:handed|put|gave|giving|handing) in (?:my|their|his|her) notice|quit|resign\w*|laid off|sacked|fired|"
+    r"made redundant|(?:left|leaving) (?:my|the|their|his|her) job|last (?:day|shift|week) at)\b",
+    re.I,
+)
+_LEFT_HOME = re.compile(r"\b(?:moved? (?:out|away)|moving (?:out|away)|left|leaving)\b(?! .*\b(?:to|into)\b)", re.I)
 _WORK = re.compile(r"\b(?:work(?:s|ed|ing)?|job|employ\w*|compan(?:y|ies))\b", re.I)
 
 
@@ -82,12 +88,22 @@ def is_denied(question: Question, statement: str) -> bool:
     """Whether the question asks for something, and the statement denies a word of it."""
     if not _ASKS_FOR_SOMETHING.match(question.text) or _NOT.search(question.text):
         return False
-    if _is_opposite(question.text, statement):
+    if _is_opposite(question.text, statement) or _is_left(question, statement):
         return True
     asked = set(question.words)
     return any(
-        not asked.isdisjoint(tokens.tokens(statement[found.end() :])[:MAX_WORDS_AFTER_NOT])
+        not asked.isdisjoint(tokens.tokens(_CLAUSE_BORDER.split(statement[found.end() :])[0])[:MAX_WORDS_AFTER_NOT])
         for found in _NOT.finditer(statement)
+    )
+
+
+def _is_left(question: Question, statement: str) -> bool:
+    """Whether it is asked where somebody works or lives, and the statement tells that they leave there."""
+    if question.target.past or question.past_state is not None:
+        return False
+    return any(
+        asked.search(question.text) and left.search(statement)
+        for asked, left in ((_WORK, _LEFT_WORK), (_HOME, _LEFT_HOME))
     )
 
 
