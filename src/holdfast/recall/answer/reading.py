@@ -17,7 +17,7 @@ from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.domain.types import Memory
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.computed import FoundSpan, computed_text, known_day
-from holdfast.recall.answer.denial import is_affirmed, is_denied_at, is_off_topic
+from holdfast.recall.answer.denial import is_affirmed, is_denied_at, is_of_named_person, is_off_topic
 from holdfast.recall.answer.hit_reading import NOTHING, asks_past, read_hits
 from holdfast.recall.answer.quotations import quotation, quoted_together
 from holdfast.recall.answer.second_reading import read_again
@@ -26,7 +26,7 @@ from holdfast.recall.answer.support import support
 from holdfast.recall.answer.sureness import ReadHits, fitting_chance, sureness
 from holdfast.recall.hits import hit_of
 from holdfast.recall.question.analysis import Question
-from holdfast.recall.question.attributes import has_attribute
+from holdfast.recall.question.attributes import asked_attribute, has_attribute
 from holdfast.recall.ranking.clauses import SELF, People, clauses_of, is_person, people_in
 from holdfast.recall.ranking.fit import best_fits
 from holdfast.recall.ranking.trust import SECOND_HAND, addresses_agent, standing
@@ -50,9 +50,9 @@ hundred answers are then right and 8.6 wrong; with one reading 38 and 9.6; with 
 MIN_CHANCE_AGREED, MIN_AGREED_WORDS = 0.65, 0.5
 """How sure the first reading must be, and how likely its words in the second, for it to stand where both find the same
 words. In lives that no network learned from, six of seven such answers are right."""
-MIN_ATTRIBUTE_WORDS, ATTRIBUTE_CHANCE = 0.45, 0.65
-"""How likely words must be that are the value of an everyday attribute, and how sure they are as an answer. Chosen by
-hand: in the lives that calibrate the reader there is hardly one."""
+MIN_ATTRIBUTE_WORDS, MAX_SEVERAL, ATTRIBUTE_CHANCE = 0.45, 0.5, 0.65
+"""How likely words must be that are the value of an everyday attribute, how likely several answers may be, and how sure
+the words are as an answer. Chosen by hand: in the lives that calibrate the reader there are hardly any."""
 MIN_REPLACED_FIT = 0.9
 """How well a statement must fit the question to be left out where a newer one under a key does. Chosen by hand."""
 
@@ -79,7 +79,7 @@ async def read_answer(
         found, chance, form = await _second_reading(searcher, reader, question, seen, found, chance)
     elif chance < MIN_CHANCE:
         found = NOTHING
-    if not found.spans and (found := await _with_attribute(searcher, question, first, seen)).spans:
+    if not found.spans and (found := await _with_attribute(searcher, reader, question, first, seen)).spans:
         chance, form = found.chance, "sentence"
     if not found.spans:
         return Answer("", (), hits, chance)
@@ -97,17 +97,34 @@ async def read_answer(
     return Answer(text, cited, (*hits, *more.values()), chance)
 
 
-async def _with_attribute(searcher: Searcher, question: Question, first: ReadHits, seen: Sequence[Hit]) -> ReadHits:
-    """The likeliest words, if they are the value of an everyday attribute of the very person asked about."""
-    if not first.ranked:
+async def _with_attribute(
+    searcher: Searcher, reader: AnswerReader, question: Question, first: ReadHits, seen: Sequence[Hit]
+) -> ReadHits:
+    """The likeliest words, if they are the value of an everyday attribute of the very person asked about; else those of
+    the statements that have the attribute."""
+    asked = asked_attribute(question.text)
+    if asked is None or not first.ranked:
         return NOTHING
-    span = first.ranked[0]
-    likely = sum(each.chance for each in first.ranked if each.text.casefold() == span.text.casefold())
-    if likely < MIN_ATTRIBUTE_WORDS or not has_attribute(question.text, span.sentence, span.text):
+    if span := await _attribute_words(searcher, question, first, seen):
+        return ReadHits("span", (span,), ATTRIBUTE_CHANCE)
+    telling = [hit for hit in seen if asked.told.search(hit.content)]
+    if not telling:
         return NOTHING
-    if not _is_owned(question, span, people_in(seen)) or not await _sound_spans(searcher, question, (span,)):
-        return NOTHING
-    return ReadHits("span", (span,), ATTRIBUTE_CHANCE)
+    span = await _attribute_words(searcher, question, await read_hits(searcher, reader, question, telling), seen)
+    return ReadHits("span", (span,), ATTRIBUTE_CHANCE) if span else NOTHING
+
+
+async def _attribute_words(
+    searcher: Searcher, question: Question, found: ReadHits, seen: Sequence[Hit]
+) -> FoundSpan | None:
+    span = found.ranked[0] if found.ranked else None
+    several = any(chance > MAX_SEVERAL for chance in found.kinds[2:3])
+    if span is None or several or not has_attribute(question.text, span.sentence, span.text):
+        return None
+    likely = sum(each.chance for each in found.ranked if each.text.casefold() == span.text.casefold())
+    if likely < MIN_ATTRIBUTE_WORDS or not _is_owned(question, span, people_in(seen)):
+        return None
+    return span if await _sound_spans(searcher, question, (span,)) else None
 
 
 def _is_owned(question: Question, span: FoundSpan, people: People) -> bool:
@@ -309,6 +326,8 @@ def _is_of_somebody_else(
         return unknown and _FIRST_PERSON.search(spans[0].sentence) is not None
     if not target.traits and not target.confirms:
         return False
+    if target.confirms and is_of_named_person(spans[0].sentence):
+        return True
     stated = replace(hit, content=quotation(spans, drawn))
     return best_fits(target, [stated], people_in(seen))[0].owned < 0
 

@@ -71,7 +71,7 @@ STEP_WORDS: dict[Step, str] = {
     "parent": "mum dad mother father parents",
     "child": "son daughter kids child baby boy girl",
     "sibling": "sister brother twin",
-    "partner": "husband wife partner boyfriend girlfriend engaged married together",
+    "partner": "husband wife partner boyfriend girlfriend bloke fella engaged married together",
 }
 """The words by which statements about a step are looked for."""
 _IN_LAW = re.compile(rf"\b({'|'.join(FAMILY_IN_LAW)})s? in law\b", re.I)

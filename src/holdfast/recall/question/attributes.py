@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from holdfast.recall.question.traits import TRAIT_BY_NAME
+from holdfast.recall.question.traits import CALLING, TRAIT_BY_NAME
 from holdfast.text import tokens
 from holdfast.text.lazy_pattern import lazy_pattern
 from holdfast.text.lexicon.products import PRODUCTS
@@ -45,7 +45,7 @@ _GENERAL = frozenset(
 ATTRIBUTES: tuple[Attribute, ...] = (
     _attribute(
         r"\b(?:earn|salary|wages?|income)\b|\bdo i make\b|\bi get paid\b",
-        r"\b(?:job|offer|raise|salary|pays?|paid|earns?|promot\w+|contract|lead|manager|role|position|band|got it)\b",
+        r"\b(?:job|offer|raise|salary|pays? me|earns?|promot\w+|lead|manager|role|position|band|got it)\b",
         r"\d",
     ),
     _attribute(
@@ -64,17 +64,40 @@ ATTRIBUTES: tuple[Attribute, ...] = (
         r"\b(?:engaged|married|wedding|propos\w+|divorc\w+|wife|husband)\b",
     ),
     _attribute(r"\bwho\b.*\b(?:gp|doctor|physician)\b", r"\b(?:dr|doctor|gp)\b", r"\b(?:dr|doctor)\b"),
+    _attribute(
+        r"(\bwhat (?:do|does|did)\b).*(\bdo(?: for (?:a living|work))?)\W*$",
+        r"\bfor a living\b|\bretired\b|\b(?:works?|working|worked) (?:as|at|for|in)\b|\bjob is\b"
+        rf"|\b(?:am|is|'m|'s|was|became) (?:now )?an? (?:[\w-]+ ){{0,2}}?[\w-]*(?:{CALLING})\b",
+    ),
+    _attribute(
+        r"(\bhow much\b).*(\b(?:costs?|pay|paid|spend|spent)\b)|(\bhow much (?:is|was|are|were)\b)"
+        r"|(\bwhat (?:do|does|did)\b).*(\bcost\b)",
+        r"\bcosts?\b|\bpa(?:y|id|ys)\b|\bprice|\bspent\b|[$€£]|\d ?(?:euros?|pounds?|dollars|bucks|quid|francs)\b"
+        r"|\bfor \d|\ba month\b",
+        r"\d",
+    ),
     *(_attribute(rf"\b(?:{asked})\b", rf"\b(?:{names})(?!\w)", rf"\b(?:{names})(?!\w)") for asked, names in PRODUCTS),
 )
 
 
+def asked_attribute(question: str) -> Attribute | None:
+    return next((each for each in ATTRIBUTES if each.asked.search(question)), None)
+
+
 def has_attribute(question: str, statement: str, words: str) -> bool:
-    """Whether the statement has an attribute that the question asks for, and the words are its value. What else the
+    """Whether the statement has the attribute that the question asks for, and the words are its value. What else the
     question has must be in the statement: "Which package manager does the mobile app use?"."""
+    asked = asked_attribute(question)
+    if asked is None or not asked.told.search(statement) or not asked.value.search(words):
+        return False
     said = {*tokens.tokens(statement), *_GENERAL}
-    for each in ATTRIBUTES:
-        asked = each.asked.search(question)
-        if asked and each.told.search(statement) and each.value.search(words):
-            rest = f"{question[: asked.start()]} {question[asked.end() :]}"
-            return each.confirms or said.issuperset(tokens.question_words(rest))
-    return False
+    return asked.confirms or said.issuperset(tokens.question_words(_rest(question, asked)))
+
+
+def _rest(question: str, attribute: Attribute) -> str:
+    """The question without the words by which it asks for the attribute."""
+    match = attribute.asked.search(question)
+    spans = [] if match is None else [s for s in match.regs[1:] if s != (-1, -1)] or [match.span()]
+    for start, stop in sorted(spans, reverse=True):
+        question = f"{question[:start]} {question[stop:]}"
+    return question
