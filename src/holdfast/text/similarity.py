@@ -38,8 +38,6 @@ _AMOUNT_CHANGE_WORD = re.compile(
     re.I,
 )
 """Words that indicate a different amount or time; they count only together with a number."""
-_CORRECTED = re.compile(rf"\b(?:not|{change.INSTEAD_OF}) (?:the |on |in |at )*\d[\w.,:]*", re.I)
-"""A number that is not so."""
 
 
 def restates(draft: Draft, memory: Memory) -> bool:
@@ -53,20 +51,17 @@ def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
     """Whether the draft gives a number or name of the memory a new value: "60 seats now" after "25 seats".
 
     The draft must have a word of change, share one of the `rare` stems and a fair part of all stems, and contain none
-    of the old numbers, other than as one that is not so ("the 31st, not the 30th"). Without numbers, both must have the
-    same subject and each a name that the other does not have.
+    of the old numbers. Without numbers, both must have the same subject and each a name that the other does not have.
     """
     new, old = ASIDE.sub("", draft.content), ASIDE.sub("", memory.content)
-    changed = (
-        CHANGE_WORD.search(new) or _CORRECTED.search(new) or (_AMOUNT_CHANGE_WORD.search(new) and FIGURE.search(new))
-    )
+    changed = CHANGE_WORD.search(new) or (_AMOUNT_CHANGE_WORD.search(new) and FIGURE.search(new))
     if draft.kind != memory.kind or not changed or draft.sources[-1:] == memory.sources[-1:]:
         return False
     mine, theirs = (_stems(text) for text in (new, old))
     shared = mine & theirs
     if not shared & rare or len(shared) < max(MIN_SHARED_STEMS * min(len(mine), len(theirs)), 1):
         return False
-    figures = set(FIGURE.findall(_CORRECTED.sub("", new))), set(FIGURE.findall(old))
+    figures = set(FIGURE.findall(new)), set(FIGURE.findall(old))
     if any(figures):
         return all(figures) and figures[0].isdisjoint(figures[1])
     names = [{name.casefold() for name in CAPITALISED_WORD.findall(text)} - _FRAME_WORDS for text in (new, old)]

@@ -30,15 +30,15 @@ def quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
     fitting = [
         m.content
         for m in drawn
-        if all(words in m.content.casefold() for words in wanted) and _is_drawn_from(m.content, sentence)
+        if all(words in m.content.casefold() for words in wanted) and _is_drawn_from(m.content, spans[0])
     ]
     return min(fitting, key=len, default=f"{said_by}: {sentence}" if said_by else sentence)
 
 
-def _is_drawn_from(memory: str, sentence: str) -> bool:
-    """Whether a memory says what the sentence says, and not another one with the same words."""
-    stated = set(tokens.tokens(memory)) - {"user"}
-    return 2 * len(stated & set(tokens.tokens(sentence))) >= len(stated)
+def _is_drawn_from(memory: str, span: FoundSpan) -> bool:
+    """Whether a memory says what the sentence with the words says, rather than what the others of the message say."""
+    stated, rest = set(tokens.tokens(memory)), span.hit.content.replace(span.sentence, " ")
+    return len(stated & set(tokens.tokens(span.sentence))) >= len(stated & set(tokens.tokens(rest)))
 
 
 def quoted_together(spans: Sequence[FoundSpan]) -> str:

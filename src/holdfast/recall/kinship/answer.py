@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.recall.answer.computed import FoundSpan
 from holdfast.recall.answer.quotations import quoted_together
+from holdfast.recall.hits import verbatim_hits
 from holdfast.recall.kinship.network import AskedKin, KinNetwork, Meant, asked_kin, frontier, path_steps
 from holdfast.recall.kinship.statements import USER, relations_in
 from holdfast.recall.kinship.words import A_KIN_WORD, STEP_WORDS
@@ -104,7 +105,8 @@ def with_name(asked: AskedKin, meant: Meant) -> str:
 async def _statements(searcher: Searcher, question: Question, asked: AskedKin, names: Sequence[str]) -> list[Hit]:
     words = " ".join(STEP_WORDS[step] for step in path_steps(asked.words))
     wanted = question.about(" ".join([*(name.title() for name in names), words]))
-    return [hit for hit in await searcher.search(wanted, MAX_FOUND) if standing(hit) != SECOND_HAND]
+    found = [hit for hit in await searcher.search(wanted, MAX_FOUND) if standing(hit) != SECOND_HAND]
+    return [*found, *await verbatim_hits(searcher.store, found, question.text)]
 
 
 def _network(hits: Sequence[Hit]) -> KinNetwork:

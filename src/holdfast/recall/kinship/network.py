@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from holdfast.domain.results import Hit
-from holdfast.recall.kinship.statements import USER, Relation, owner_name
+from holdfast.recall.kinship.statements import BABY, USER, Relation, owner_name, relations_in
 from holdfast.recall.kinship.words import (
     A_KIN_WORD,
     ENGAGED,
@@ -80,10 +80,10 @@ class KinNetwork:
     def of(cls, told: Iterable[tuple[Relation, Hit]]) -> KinNetwork:
         made = cls()
         for relation, hit in sorted(told, key=lambda each: len(each[0].path)):
-            made._add(relation, hit)
+            made.add(relation, hit)
         return made
 
-    def _add(self, told: Relation, hit: Hit) -> None:
+    def add(self, told: Relation, hit: Hit) -> None:
         at = told.owner
         for step in told.path[:-1]:
             next = self._one(at, step) or f"{at}/{step}"
@@ -139,13 +139,26 @@ class KinNetwork:
 
 
 def _fits(name: str, told: _Told, word: str, sex: Sex) -> bool:
-    """Whether the sex is not another one, and a husband is somebody who is married."""
+    """Whether the sex is not another one, a husband is somebody who is married, and a baby one that was told of as
+    such."""
+    if word == BABY and told.word != BABY:
+        return False
     known = told.sex or sex_of_name(name)
     if sex and known and sex != known:
         return False
     if not told.word or word not in MARRIED | ENGAGED:
         return True
     return word in _AGREES.get(told.word, frozenset({told.word})) or (word in MARRIED and told.word in MARRIED)
+
+
+def tells_of_another(question: str, statement: str) -> bool:
+    """Whether the user's own relative is asked about, and the statement names only somebody else's: "Chloe had her
+    baby, Otis" does not say what "my baby" is called."""
+    asked = asked_kin(question)
+    if asked is None or asked.owner != USER or len(asked.words) > 1:
+        return False
+    told = [each for each in relations_in(statement, ()) if each.path == kin_word(asked.words[0]).paths[0]]
+    return bool(told) and all(each.owner != USER for each in told)
 
 
 def frontier(network: KinNetwork, asked: AskedKin) -> list[str]:

@@ -12,7 +12,7 @@ from holdfast.recall.kinship.words import A_KIN_WORD, Path, Sex, kin_word, plain
 from holdfast.text.lexicon.calendar import MONTH_INDEX, WEEKDAY_INDEX
 from holdfast.text.lexicon.entity_names import ORDINARY_WORDS
 
-USER = "\0user"
+USER, BABY = "\0user", "baby"
 _NAME = r"(?-i:[A-ZÀ-Þ])[\w-]*[^\W\d_]"
 _AGE = r"(?:,? (?:who's|whos|who is|is|aged) \d+|,? \(?\d+\)?)?"
 _NAMES = rf"{_NAME}{_AGE}(?:(?:,| and|, and| &) {_NAME}{_AGE})*"
@@ -114,7 +114,7 @@ def _born(text: str) -> Iterator[Relation]:
             path = (*kin_word(m["kin"]).paths[0], "child") if m["kin"] else ("child",)
             owner = USER if m["kin"] else (m["who"] or m["who2"]).casefold()
             sex = _SEXES.get(said[1] if said else what, "")
-            yield from (Relation(owner, path, name, sex, "child") for name in names_in_list(named["names"]))
+            yield from (Relation(owner, path, name, sex, BABY) for name in names_in_list(named["names"]))
 
 
 def _partners(text: str) -> Iterator[Relation]:
