@@ -92,7 +92,7 @@ async def _kin_answer(searcher: Searcher, question: Question, hits: tuple[Hit, .
     if found is None or not found[1]:
         return None
     asked, meant = found
-    if asks_count(question) or asks_name(question, asked):
+    if asks_count(question) or asks_name(asked):
         return await named_answer(searcher, meant, hits, asks_count(question))
     if len(meant) > 1:
         return None

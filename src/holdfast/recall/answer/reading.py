@@ -27,7 +27,7 @@ from holdfast.recall.answer.sureness import ReadHits, fitting_chance, sureness
 from holdfast.recall.hits import hit_of
 from holdfast.recall.kinship.network import tells_of_another
 from holdfast.recall.question.analysis import Question
-from holdfast.recall.question.attributes import Attribute, asked_attribute, has_attribute
+from holdfast.recall.question.attributes import SURELY, Attribute, asked_attribute, has_attribute
 from holdfast.recall.ranking.clauses import SELF, People, clauses_of, is_person, people_in
 from holdfast.recall.ranking.fit import best_fits
 from holdfast.recall.ranking.trust import SECOND_HAND, addresses_agent, standing
@@ -110,7 +110,7 @@ async def _with_attribute(
     if span := await _attribute_words(searcher, question, asked, first, seen):
         return ReadHits("span", (span,), ATTRIBUTE_CHANCE)
     telling = [hit for hit in seen if asked.told.search(hit.content)]
-    if not telling:
+    if not telling or asked.least >= SURELY:  # much has a price: read apart, another one is found
         return NOTHING
     again = await read_hits(searcher, reader, question, telling)
     span = await _attribute_words(searcher, question, asked, again, seen)

@@ -61,7 +61,7 @@ async def kin_of_question(
     return asked, meant
 
 
-def asks_name(question: Question, asked: AskedKin) -> bool:
+def asks_name(asked: AskedKin) -> bool:
     """Whether it asks who the relative is, and nothing else."""
     m = _ASKS_NAME.match(asked.text)
     return m is not None and (m["a"] or m["b"] or m["c"] or "").strip(" ?").endswith(

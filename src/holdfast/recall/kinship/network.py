@@ -28,7 +28,6 @@ _ASKED = re.compile(
     rf"(?P<chain>(?:(?:{A_KIN_WORD})s?(?:'s|s'|') )*(?:{A_KIN_WORD})s?)\b",
     re.I,
 )
-_OF = re.compile(rf"\bthe (?P<kin>{A_KIN_WORD})s? of (?=(?:my|our|[A-ZÀ-Þ][\w-]*'s) (?:{A_KIN_WORD}))", re.I)
 _OF_ONE = re.compile(rf"\bthe (?P<kin>{A_KIN_WORD})s? of (?P<name>(?-i:[A-ZÀ-Þ])[\w-]+|my (?:{A_KIN_WORD})s?)\b", re.I)
 _AGREES = {"married": MARRIED, "engaged": ENGAGED, "proposed": ENGAGED}
 
