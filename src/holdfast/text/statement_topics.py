@@ -1,5 +1,5 @@
 """Tells statements apart that sound alike but are about different things: one of several allergies, or the staging
-environment beside production, or where a thing is beside what it is. Pure.
+environment beside production, or where a thing is beside what it is, or products of two kinds. Pure.
 """
 
 from __future__ import annotations
@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 
 from holdfast.text import tokens
+from holdfast.text.lazy_pattern import lazy_pattern
+from holdfast.text.lexicon.products import PRODUCTS
 
 ITEMISED_TOPICS = frozenset(("allergy", "intolerance", "condition"))
 """Topics of which a person may have several at a time, and which nobody should lose by mistake."""
@@ -20,6 +22,7 @@ ENVIRONMENTS = {
     "local": "local",
 }
 _ENVIRONMENT = re.compile(rf"\b(?:{'|'.join(ENVIRONMENTS)})\b", re.I)
+_PRODUCT_NAMES = tuple(lazy_pattern(rf"\b(?:{names})(?!\w)", re.I) for _, names in PRODUCTS)
 _THING = r"(?:my|our|the(?! user (?:is|and)\b)|[\w-]+'s)\b[\w' -]{2,40}? (?:is|are) "
 _PLACE_OF_THING = re.compile(rf"{_THING}(?:now |still |back )?(?:in|at|on|with|away|back)\b", re.I)
 _SORT_OF_THING = re.compile(rf"{_THING}(?:now |still )?an? ", re.I)
@@ -34,6 +37,13 @@ def lacks_item_of(key: str | None, text: str) -> bool:
 def name_two_environments(one: str, other: str) -> bool:
     """Whether each text names an environment of a system, and not the same."""
     mine, theirs = ({ENVIRONMENTS[m.lower()] for m in _ENVIRONMENT.findall(text)} for text in (one, other))
+    return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
+
+
+def name_other_products(one: str, other: str) -> bool:
+    """Whether each text names well-known products, of kinds that the other has none of: a new testing tool says nothing
+    of the package manager."""
+    mine, theirs = ({n for n, names in enumerate(_PRODUCT_NAMES) if names.search(text)} for text in (one, other))
     return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.text.statement_topics import lacks_item_of, name_two_environments, tells_where_not_what
+from holdfast.text.statement_topics import (
+    lacks_item_of,
+    name_other_products,
+    name_two_environments,
+    tells_where_not_what,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,3 +44,15 @@ def test_where_a_thing_is_says_nothing_against_what_it_is() -> None:
     assert not tells_where_not_what("The user's car is a blue Fiat.", "The user's car is a red Skoda.")
     assert not tells_where_not_what("The user's desk is on the fifth floor.", "The user's desk is on the fourth floor.")
     assert not tells_where_not_what("The user is at Bolt now.", "The user is a nurse at Acme.")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("they use playwright with typescript", "The user uses uv.", True),
+        ("switched to pnpm", "The user uses npm for everything.", False),
+        ("the weather is nice", "The user uses uv.", False),
+    ],
+)
+def test_a_product_of_another_kind_says_nothing_of_the_known_one(one: str, other: str, differ: bool) -> None:
+    assert name_other_products(one, other) == differ

@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 from holdfast.text import tokens
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.statement_parts import Span, ended_spans, framed_span, part_spans
-from holdfast.text.statement_topics import lacks_item_of, name_two_environments, tells_where_not_what
+from holdfast.text.statement_topics import (
+    lacks_item_of,
+    name_other_products,
+    name_two_environments,
+    tells_where_not_what,
+)
 from holdfast.text.supersession import (
     PART_COSINE,
     UNSPECIFIC_STEMS,
@@ -90,6 +95,8 @@ class EndedStatement:
 
 def ranked_candidates(text: str, tellings: Sequence[Telling]) -> list[RankedCandidate]:
     """What is worth reading with a message, the most likely first."""
+    near = {each.id: each.known.text for telling in tellings for each in telling.near}
+    other = {id for id, known in near.items() if name_other_products(text, known)}
     odds = _message_log_odds(text, tellings)
     best: dict[str, tuple[float, RankedCandidate]] = {}
     for n, telling in enumerate(tellings):
@@ -97,7 +104,7 @@ def ranked_candidates(text: str, tellings: Sequence[Telling]) -> list[RankedCand
             continue
         rows = features(telling.draft, [each.known for each in telling.near], [each.cosine for each in telling.near])
         for each, row, probability in zip(telling.near, rows, supersession_probabilities(rows), strict=True):
-            unlikelier = each.id in best and probability <= best[each.id][0]
+            unlikelier = each.id in other or (each.id in best and probability <= best[each.id][0])
             if unlikelier or odds[each.id] < MIN_CANDIDATE_LOG_ODDS or _are_apart(telling.draft, each.known):
                 continue
             best[each.id] = float(probability), RankedCandidate(each.id, each.known, n, row, odds[each.id])

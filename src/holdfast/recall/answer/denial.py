@@ -12,6 +12,7 @@ from holdfast.recall.answer.computed import FoundSpan
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.question.target import KIN, kin_of
 from holdfast.text import tokens
+from holdfast.text.lexicon.given_names import MEN, WOMEN
 from holdfast.text.lexicon.kinship import PETS
 from holdfast.text.lexicon.negation import SHORT_NOT
 
@@ -31,6 +32,7 @@ _LIKES = re.compile(r"\b(?:likes?|loves?|enjoys?|prefers?|favou?rites?|fan of)\b
 _DISLIKES = re.compile(r"\b(?:hates?|dislikes?|detests?|loathes?|can(?:no|')t stand|least favou?rites?)\b", re.I)
 _KIN_WORD = "|".join(sorted(map(re.escape, KIN), key=len, reverse=True))
 _PETS = frozenset(PETS)
+_PERSON_WORD = "|".join(map(re.escape, sorted(KIN - _PETS, key=len, reverse=True)))
 _WIDE_KIN = frozenset(
     {
         "partner",
@@ -66,9 +68,17 @@ _TELLS_TASTE = re.compile(
     r"\b(?:fan|into|keen|mad|crazy|obsessed|addicted|can't get enough|allergic)\b",
     re.I,
 )
+_COUNTS_OWN = re.compile(rf"\W*how many (?:{_PERSON_WORD}|children)s? (?:do i have|have i|do we have|have we)\b", re.I)
+_OWN = re.compile(r"\b(?:i|my|we|our|i'm|i've|we've|ive|weve|the user(?:'s)?)\b", re.I)
 _HOME = re.compile(
     r"\b(?:live[sd]?|living|home|moved?|moving|based|settled|reside|flat|house|apartment|address)\b", re.I
 )
+_LEFT_WORK = re.compile(
+    r"\b(?:(?:handed|put|gave|giving|handing) in (?:my|their|his|her) notice|quit|resign\w*|laid off|sacked|fired|"
+    r"made redundant|(?:left|leaving) (?:my|the|their|his|her) job|last (?:day|shift|week) at)\b",
+    re.I,
+)
+_LEFT_HOME = re.compile(r"\b(?:moved? (?:out|away)|moving (?:out|away)|left|leaving)\b(?! .*\b(?:to|into)\b)", re.I)
 _WORK = re.compile(r"\b(?:work(?:s|ed|ing)?|job|employ\w*|compan(?:y|ies))\b", re.I)
 
 
@@ -82,12 +92,22 @@ def is_denied(question: Question, statement: str) -> bool:
     """Whether the question asks for something, and the statement denies a word of it."""
     if not _ASKS_FOR_SOMETHING.match(question.text) or _NOT.search(question.text):
         return False
-    if _is_opposite(question.text, statement):
+    if _is_opposite(question.text, statement) or _is_left(question, statement):
         return True
     asked = set(question.words)
     return any(
-        not asked.isdisjoint(tokens.tokens(statement[found.end() :])[:MAX_WORDS_AFTER_NOT])
+        not asked.isdisjoint(tokens.tokens(_CLAUSE_BORDER.split(statement[found.end() :])[0])[:MAX_WORDS_AFTER_NOT])
         for found in _NOT.finditer(statement)
+    )
+
+
+def _is_left(question: Question, statement: str) -> bool:
+    """Whether it is asked where somebody works or lives, and the statement tells that they leave there."""
+    if question.target.past or question.past_state is not None:
+        return False
+    return any(
+        asked.search(question.text) and left.search(statement)
+        for asked, left in ((_WORK, _LEFT_WORK), (_HOME, _LEFT_HOME))
     )
 
 
@@ -96,8 +116,16 @@ def is_affirmed(question: Question, statement: str) -> bool:
     asked = set(question.words) - {"user"}
     if not question.target.confirms or not asked or _ALTERNATIVE.search(question.text):
         return False
+    if question.target.own and is_of_named_person(statement):
+        return False
     denied = _NOT.search(question.text) or _NOT.search(statement) or _OVER.search(statement)
     return not denied and asked <= set(tokens.tokens(statement))
+
+
+def is_of_named_person(statement: str) -> bool:
+    """Whether the statement begins with a given name and does not speak of its author: "Tom got engaged to Zoe"."""
+    first = re.match(r"\W*([A-ZÀ-Þ]\w+)\b", statement)
+    return first is not None and first[1] in WOMEN | MEN and not _OWN.search(statement)
 
 
 def _is_opposite(question: str, statement: str) -> bool:
@@ -115,6 +143,7 @@ def is_off_topic(question: Question, statement: str) -> bool:
         or _is_of_the_user(question.text, statement)
         or _is_no_taste(question.text, statement)
         or _is_work_not_home(question.text, statement)
+        or _is_count_of_others(question.text, statement)
     )
 
 
@@ -145,6 +174,12 @@ def _is_no_taste(question: str, statement: str) -> bool:
     if asked is None or not set(tokens.tokens(asked["what"])).isdisjoint(tokens.tokens(statement)):
         return False
     return not _TELLS_TASTE.search(_FAVOURITE.sub("", statement))
+
+
+def _is_count_of_others(question: str, statement: str) -> bool:
+    """Whether it is asked how many relatives somebody has, and the statement does not say whose it counts: "14 kids in
+    the end"."""
+    return _COUNTS_OWN.match(question) is not None and not _OWN.search(statement)
 
 
 def _is_work_not_home(question: str, statement: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from math import log
 
@@ -64,12 +65,23 @@ async def read_in_order(searcher: Searcher, reader: AnswerReader, question: Ques
 
     def placed(span: AnswerSpan) -> FoundSpan:
         hit, at, start = found_at[span.passage]
-        return FoundSpan(hit, at, start + span.start, start + span.stop, span.chance)
+        return _near_name(question, FoundSpan(hit, at, start + span.start, start + span.stop, span.chance))
 
     spans, ranked = tuple(map(placed, found.spans)), tuple(map(placed, found.ranked))
     if any(map(_is_redacted, spans)):
         return NOTHING
     return ReadHits(found.kind, spans, found.chance, tuple(s for s in ranked if not _is_redacted(s)), found.kinds)
+
+
+def _near_name(question: Question, span: FoundSpan) -> FoundSpan:
+    """The same words in a sentence that names who is asked about, where only that one of the message does: "York or
+    Leeds. my sister Kasia is in York"."""
+    names = question.target.names | question.target.kin
+    if not names or any(name in span.sentence.casefold() for name in names):
+        return span
+    places = re.finditer(re.escape(span.text), span.hit.content)
+    others = (replace(span, start=place.start(), stop=place.end()) for place in places)
+    return next((each for each in others if any(name in each.sentence.casefold() for name in names)), span)
 
 
 def _log_odds(chance: float) -> float:

@@ -25,6 +25,7 @@ from holdfast.recall.answer.other_statement import written_day
 from holdfast.recall.answer.reading import read_answer
 from holdfast.recall.answer.support import MAX_JUDGED, MIN_SUPPORT, answering_hits, support
 from holdfast.recall.hits import hit_of
+from holdfast.recall.kinship.answer import asks_count, asks_name, kin_of_question, named_answer, with_name
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.clauses import people_in
 from holdfast.recall.ranking.fit import best_fits
@@ -69,6 +70,8 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
         holding = await _holding_hits(searcher, question, seen[:MAX_STATED])
         if stated := [hit for hit in holding if _states_what_is_asked(question, hit)][:1]:
             return await best_statement_answer(searcher, question, stated, hits, TOPIC_CONFIDENCE)
+    if kin := await _kin_answer(searcher, question, hits, limit):
+        return kin
     past = question.past_state
     if past is not None and (earlier := await earlier_statement(searcher, question, past)):
         return await _earlier_answer(searcher, earlier, hits)
@@ -80,6 +83,21 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
     if confidence < MIN_SUPPORT:
         return Answer("", (), hits, confidence)
     return await best_statement_answer(searcher, question, seen[:limit], hits, confidence)
+
+
+async def _kin_answer(searcher: Searcher, question: Question, hits: tuple[Hit, ...], limit: int) -> Answer | None:
+    """Who a relative is, or what is told of them under their name; None where no relative is asked about, or it does
+    not follow who that is."""
+    found = await kin_of_question(searcher, question, hits) if question.target.readable else None
+    if found is None or not found[1]:
+        return None
+    asked, meant = found
+    if asks_count(question) or asks_name(asked):
+        return await named_answer(searcher, meant, hits, asks_count(question))
+    if len(meant) > 1:
+        return None
+    again = await offline_answer(searcher, question.about(with_name(asked, meant[0])), limit)
+    return again if again.answer else None
 
 
 async def _holding_hits(searcher: Searcher, question: Question, hits: Sequence[Hit]) -> list[Hit]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.domain.types import Memory
 from holdfast.recall.answer.computed import FoundSpan
+from holdfast.text import tokens
 
 SHORT_MESSAGE = 160
 """Up to how many characters a message is quoted whole where several are quoted together. Chosen by hand."""
@@ -25,9 +26,19 @@ def quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
         several = len({span.hit.id for span in spans})
         return f"{words}: {quoted_together(spans)}" if several <= MAX_QUOTED else words
     wanted = [span.text.casefold() for span in spans]
-    fitting = [m.content for m in drawn if all(words in m.content.casefold() for words in wanted)]
     said_by, sentence = spans[0].hit.speaker, spans[0].sentence
+    fitting = [
+        m.content
+        for m in drawn
+        if all(words in m.content.casefold() for words in wanted) and _is_drawn_from(m.content, spans[0])
+    ]
     return min(fitting, key=len, default=f"{said_by}: {sentence}" if said_by else sentence)
+
+
+def _is_drawn_from(memory: str, span: FoundSpan) -> bool:
+    """Whether a memory says what the sentence with the words says, rather than what the others of the message say."""
+    stated, rest = set(tokens.tokens(memory)), span.hit.content.replace(span.sentence, " ")
+    return len(stated & set(tokens.tokens(span.sentence))) >= len(stated & set(tokens.tokens(rest)))
 
 
 def quoted_together(spans: Sequence[FoundSpan]) -> str:

@@ -50,6 +50,8 @@ class SecondReading:
     """The likeliest words of the messages that have the answer between them."""
     several: bool
     """Whether the second reading says that several answers are told."""
+    chance: float
+    """How sure the reader itself is of what it reads the second time."""
     features: tuple[float, ...]
 
 
@@ -66,7 +68,7 @@ async def read_again(
     several = second.kind == "list"
     one = _listed(second) if several else second.ranked[:1]
     features = second_features(question, first, second, seen, supported, bool(names))
-    return SecondReading(one, _together(question, second), several, features)
+    return SecondReading(one, _together(question, second), several, second.chance, features)
 
 
 async def _hits_about(searcher: Searcher, question: Question, names: Sequence[str]) -> list[Hit]:

@@ -18,7 +18,7 @@ _COLOURS = (
     "red|blue|green|yellow|black|white|grey|gray|brown|pink|purple|orange|beige|teal|navy|silver|golden|turquoise|olive|"
     "cream|ivory|tan|maroon"
 )
-_CALLING = "er|or|ist|ian|ant|ent|tech|man|nurse|chef|surgeon|vet|pilot|judge|clerk|smith"
+CALLING = "er|or|ist|ian|ant|ent|tech|man|nurse|chef|surgeon|vet|pilot|judge|clerk|smith"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ TRAITS = (
         r"\bwhat (?:do|does|did) .{1,40} (?P<a>do)(?: for (?:a living|work))?\W*$"
         r"|\b(?P<b>job|occupation|profession|living)\b|\bwhere (?:do|does|did) .*\b(?P<c>works?)\b",
         r"\bwork(?:s|ed|ing)?\b|\bjob\b|\bemploy|\bhired\b|\bshifts?\b|\bfreelanc|\bat the (?:hospital|office)\b"
-        rf"|\b(?:am|is|'m|'s|was|became|become|as) (?:now )?an? (?:[\w-]+ ){{0,3}}?[\w-]*(?:{_CALLING})\b"
+        rf"|\b(?:am|is|'m|'s|was|became|become|as) (?:now )?an? (?:[\w-]+ ){{0,3}}?[\w-]*(?:{CALLING})\b"
         r"|\b(?:surgeon|nurse|chef|teacher|engineer)\b",
         r"job|occupation|employer|profession|role|title|work",
     ),

@@ -18,6 +18,7 @@ from holdfast.domain.types import SECOND_HAND_TRUST
 from holdfast.recall.question.target import KIN, kin_of, names_in
 from holdfast.text.cache import cached_by_text
 from holdfast.text.lexicon.entity_names import ORDINARY_WORDS
+from holdfast.text.lexicon.given_names import MEN, WOMEN
 from holdfast.text.lexicon.sentences import A_TITLE, ENDS, NOT_AFTER_ABBREVIATION, WIDE_ENDS
 
 SELF = "\0self"
@@ -120,6 +121,11 @@ def _people_mentioned(text: str) -> PeopleMentioned:
 def _related_people(text: str) -> Iterator[re.Match[str]]:
     yield from _RELATED.finditer(text)
     yield from _THE.finditer(text)
+
+
+def is_person(name: str, known: People) -> bool:
+    """Whether somebody is surely a person: a relationship, one whose relationship is told, or a given name."""
+    return name != SELF and (name in KIN or name in known.also or name.capitalize() in WOMEN | MEN)
 
 
 def is_related(name: str, text: str) -> bool:

@@ -27,14 +27,15 @@ _FUTURE_CUES = "|".join(
         "must|should|booked|booking|scheduled|reserved|registered|signed up|flying|leaving|starts?|coming|tomorrow",
         "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?(?! of)|appointment|expires",
         "takes? place|begins|opens|closes|launch(?:es)?|leaves?|arrives?|departs?|returns|retires|renews|resumes",
-        "comes|goes|seeing|meeting|visiting|(?:be|come|coming) back|looking forward|(?:is|are|am) (?:called|named)",
-        "is|are|am|(?<=['’])(?:m|re)",
+        "(?<!was )(?<!were )(?<!been )(?:seeing|meeting|visiting|getting)|goes (?:up|down|live)",
+        "comes|(?:be|come|coming) back|looking forward|(?:is|are|am) (?:called|named)|is|are|am|(?<=['’])(?:m|re)",
     )
 )
 _PAST_CUES = "|".join(
     (
         "was|were|had|did|didn't|went|got|came|saw|met|took|bought|made|been|gave|left|began|ate|flew|drove|ran|won",
         "lost|spent|told|said|thought|found|ago|back|since|born|broke|built|wrote|read|held|sold|became|quit|fell",
+        "sown|grown|written|taken|given|gone|seen|done|chosen|broken|eaten|driven|flown|fallen",
         "felt|knew|sent|paid|brought|caught|kept|heard|woke|swam|drank|grew|threw|rode|wore|chose|forgot|taught|spoke",
         r"(?!need\b|indeed\b|speed\b|feed\b|seed\b)[a-z]{2,}ed",
     )

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from holdfast import Holdfast
+from holdfast.recall.answer.denial import is_affirmed, is_denied, is_off_topic
+from holdfast.recall.question.analysis import analysed_question
+
+ASKED = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +47,25 @@ def test_a_title_does_not_end_the_quoted_sentence(tmp_path: Path) -> None:
         profile.ingest([{"role": "user", "content": said, "timestamp": "2026-11-18"}], session_id="s", wait=True)
         answer = profile.recall("When is my meeting with Dr. Lee?", reference_date="2026-11-18").answer
     assert "meeting with Dr. Lee" in answer
+
+
+@pytest.mark.parametrize(
+    ("statement", "question", "denied"),
+    [
+        ("handed in my notice at Penny Lane today", "Where do I work?", True),
+        ("handed in my notice at Penny Lane today", "Where did I work before Octopus?", False),
+        ("Kasia cant have nuts, properly allergic", "What is Kasia allergic to?", False),
+        ("I'm not allergic to shellfish after all", "What am I allergic to?", True),
+    ],
+)
+def test_what_is_left_or_denied_is_no_answer(statement: str, question: str, denied: bool) -> None:
+    assert is_denied(analysed_question(question, ASKED), statement) == denied
+
+
+def test_what_is_told_of_others_is_not_said_of_the_user() -> None:
+    asked = analysed_question("Am I engaged?", ASKED)
+    assert not is_affirmed(asked, "Tom got engaged to Zoe.")
+    assert is_affirmed(asked, "Kofi and I got engaged.")
+    children = analysed_question("How many children do I have?", ASKED)
+    assert is_off_topic(children, "14 kids in the end, 1 nosebleed")
+    assert not is_off_topic(children, "I've got two kids")

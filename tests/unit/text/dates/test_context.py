@@ -10,7 +10,7 @@ from holdfast.domain.results import Hit
 from holdfast.domain.types import Message
 from holdfast.models.rules.extractor import drafts
 from holdfast.recall.answer.statements import dated_statement
-from holdfast.text.dates import meant_window, window_phrase, windows
+from holdfast.text.dates import meant_window, window, window_phrase, windows
 
 TUESDAY = datetime(2026, 3, 3, 9, tzinfo=UTC)
 FRIDAY = datetime(2026, 3, 6, 9, tzinfo=UTC)
@@ -162,3 +162,17 @@ def test_a_memory_is_dated_by_the_whole_time_it_tells() -> None:
 def test_another_day_takes_the_place_of_the_one_just_said(correction: str, day: str) -> None:
     dentist = drafts(messages_of("The dentist is on 14 May.", correction))[0]
     assert dentist.content.startswith(f"The dentist is on {day}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "day"),
+    [
+        ("sown the tomatoes on saturday", "2026-03-09", "2026-03-07"),
+        ("physio is called Ruth, seeing her on the 11th at 8:15", "2026-06-01", "2026-06-11"),
+        ("price goes up to 52 in march", "2026-01-20", "2026-03-01"),
+    ],
+)
+def test_a_verb_without_its_auxiliary_has_a_tense(text: str, said: str, day: str) -> None:
+    found = window(text, datetime.fromisoformat(said).replace(tzinfo=UTC))
+    assert found is not None
+    assert f"{found.start:%Y-%m-%d}" == day

@@ -1,0 +1,89 @@
+"""Who is whose relative: read off statements, and followed to the one who is asked about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from holdfast.domain.results import Hit
+from holdfast.recall.kinship.network import KinNetwork, asked_kin
+from holdfast.recall.kinship.statements import USER, relations_in
+
+KNOWN = {"noor", "joanne", "kasia"}
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def told(text: str) -> set[tuple[str, str, str]]:
+    return {(each.owner, "/".join(each.path), each.name) for each in relations_in(text, KNOWN)}
+
+
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        ("Options are Leeds or York. my sister Kasia is in York", (USER, "sibling", "kasia")),
+        ("noors sister Lotte lives in Leuven", ("noor", "sibling", "lotte")),
+        ("Joannes husband is Piotr, hes from Gdansk", ("joanne", "partner", "piotr")),
+        ("my mother in law Greet wants internet", (USER, "partner/parent", "greet")),
+        ("kids are Zosia whos 9 and Leo, 6. their dad (Darren) has them", ("leo", "parent", "darren")),
+        ("Ama had her baby! a girl called Esi, born on 30 october", ("ama", "child", "esi")),
+        ("my aunt's son Leo is getting divorced", (USER, "parent/sibling/child", "leo")),
+        ("Kofi and I got engaged yesterday", (USER, "partner", "kofi")),
+        ("Darren is getting married. to Chantelle. in august", ("darren", "partner", "chantelle")),
+        ("my brother Tim and his wife Lea moved", ("tim", "partner", "lea")),
+    ],
+)
+def test_a_statement_says_who_is_whose_relative(text: str, relation: tuple[str, str, str]) -> None:
+    assert relation in told(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["hey my mum is British and my dad is in Rome", "my ex husband Carl called", "we moved in May"]
+)
+def test_other_statements_say_nothing(text: str) -> None:
+    assert told(text) == set()
+
+
+def meant(question: str, *said: str) -> list[str]:
+    hits = [
+        Hit(f"m{n}", "message", text, summary=text, session_id="s", score=0.0, channels={}, created_at=AT)
+        for n, text in enumerate(said)
+    ]
+    known = {"kofi", "ama", "joanne", "piotr", "leo", "kasia", "noor"}
+    asked = asked_kin(question, known)
+    assert asked is not None
+    network = KinNetwork.of((each, hit) for hit in hits for each in relations_in(hit.content, known))
+    return [each.name for each in network.meant(asked)]
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "name"),
+    [
+        (
+            "What is Kofi's niece called?",
+            ("Kofi's sister Ama lives there", "Ama had her baby! a girl called Esi"),
+            "esi",
+        ),
+        ("Who is Joanne's mother-in-law?", ("Joannes husband is Piotr", "Piotr's mum Halina is coming"), "halina"),
+        ("What's the name of Leo's aunt?", ("my kids Zosia and Leo", "my sister Kasia is in York"), "kasia"),
+        ("How old is the mother of my wife?", ("my wife Noor", "my mother in law Greet is 81"), "greet"),
+        ("How old is Noor's mother?", ("my wife Noor", "my mother in law Greet is 81"), "greet"),
+        ("Who is my fiancé?", ("Kofi and I got engaged",), "kofi"),
+        ("What's my sister's boyfriend called?", ("my sister Kasia", "its Kasias bloke Pete"), "pete"),
+        ("What is my brother-in-law called?", ("my husband's brother Pavel is here",), "pavel"),
+    ],
+)
+def test_the_words_of_a_question_lead_to_a_name(question: str, said: tuple[str, ...], name: str) -> None:
+    assert meant(question, *said) == [name]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What is Kofi's nephew called?", ("Kofi's sister Ama lives there", "Ama had her baby! a girl called Esi")),
+        ("Who is my husband?", ("my boyfriend Kofi cooks",)),
+        ("What is my nephew called?", ("my cousin Dee had a baby boy, Finn",)),
+    ],
+)
+def test_somebody_else_is_not_meant(question: str, said: tuple[str, ...]) -> None:
+    assert meant(question, *said) == []
