@@ -33,6 +33,8 @@ from .life_cases import life_cases
 OUT = PACKAGE / "models" / "rules" / "judge.json"
 FOLDS, STEPS, DECAY, SEEN = 4, 200, 10.0, 4
 """SEEN: in how many examples a feature must occur to be learned."""
+SIGN_DECAY = 1.0
+"""Weight decay of the signs of other languages: each stands for hundreds of words, of which most are in no example."""
 LEAST = 6
 Array = NDArray[np.float32]
 
@@ -150,9 +152,10 @@ def fit(rows: list[Example]) -> tuple[list[str], Array, Array]:
     weights = np.zeros((len(names), len(judge.CLASSES)), np.float32)
     bias = np.log(right.mean(0) + 1e-3).astype(np.float32)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    decay = np.array([SIGN_DECAY if name.startswith(judge.SIGN_PREFIX) else DECAY for name in names])
     for step in range(1, STEPS + 1):
         wrong = class_chances(seen.totals(weights) + bias) - right
-        pull = (seen.pulls(wrong) + DECAY * weights) / len(rows)
+        pull = np.asarray((seen.pulls(wrong) + decay[:, None] * weights) / len(rows), np.float32)
         mean, square = 0.9 * mean + 0.1 * pull, 0.99 * square + 0.01 * pull**2
         rate = 0.03 * (1 - step / (STEPS + 1))
         weights -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-6)

@@ -21,6 +21,8 @@ import numpy as np
 
 from holdfast.domain.types import Floats
 from holdfast.models.rules.findings.finding import TOPICLESS_RULES, RuleFinding
+from holdfast.models.rules.patterns.foreign_signs import foreign_signs
+from holdfast.models.rules.patterns.other_languages import may_be_foreign
 from holdfast.models.rules.patterns.salience import is_noise
 from holdfast.models.rules.patterns.vocabulary import TECHNOLOGY
 from holdfast.models.rules.sentences.clauses import without_leading_fillers
@@ -30,6 +32,8 @@ from holdfast.text.lexicon.sentences import ENDS
 from holdfast.text.supersession import tells_of_a_change
 
 CLASSES = ("none", "fact", "event", "instruction", "task")
+SIGN_PREFIX = "L:"
+"""How the names of features that are signs of other languages begin."""
 WEIGHT_SCALE = 100
 """The weights in judge.json are integers: the real weights times this."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\d.,:]*|[?!…:;,]")
@@ -129,11 +133,7 @@ def judged_finding(finding: RuleFinding, sentence: ReadableSentence, reading: Fl
     A rule that knows its topic keeps its kind and at least its own confidence, unless the reader finds it very unlikely
     that the sentence is worth keeping.
     """
-    totals = (
-        sentence.words
-        if reading is None
-        else _WORDS_AND_READER_WEIGHTS[0] * sentence.words + _WORDS_AND_READER_WEIGHTS[1] * reading
-    )
+    totals = combined(sentence.words, reading)
     chances = np.exp(totals - np.logaddexp.reduce(totals))
     sure = round(float(1 - chances[0]), 2)
     if finding.rule in TOPICLESS_RULES:
@@ -141,6 +141,12 @@ def judged_finding(finding: RuleFinding, sentence: ReadableSentence, reading: Fl
     own = max(sure, finding.confidence)
     doubted = reading is not None and sure < MIN_BELIEVED_PROBABILITY
     return replace(finding, confidence=round((sure + own) / 2, 2) if doubted else own)
+
+
+def combined(words: Floats, reading: Floats | None) -> Floats:
+    """The log probabilities by words and reader together, up to a constant; by the words alone where nothing was
+    read."""
+    return words if reading is None else _WORDS_AND_READER_WEIGHTS[0] * words + _WORDS_AND_READER_WEIGHTS[1] * reading
 
 
 def features(finding: RuleFinding, setting: SentenceContext) -> list[str]:
@@ -159,7 +165,15 @@ def features(finding: RuleFinding, setting: SentenceContext) -> list[str]:
         *("_".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words) - n + 1)),
         *("^" + "_".join(words[:n]) for n in (1, 2, 3)),
         *_context_features(setting),
+        *_foreign_features(setting),
     ]
+
+
+def _foreign_features(setting: SentenceContext) -> list[str]:
+    """The signs of a kind in another language, each of which is in too few examples to be learned word by word."""
+    if not may_be_foreign(setting.sentence) or not (signs := foreign_signs(setting.sentence)):
+        return []
+    return [*(f"{SIGN_PREFIX}{name}" for name in signs), f"{SIGN_PREFIX}={'+'.join(signs)}/{setting.dated}"]
 
 
 def _context_features(setting: SentenceContext) -> list[str]:
