@@ -180,9 +180,7 @@ def fit(out: Path) -> None:
         lives = json.load(file)
     held = [life for life in lives if is_held(life["name"])]
     known = [life for life in lives if not is_held(life["name"])]
-    pool = [
-        (life, question) for life in known for question in life["questions"] for _ in range(_times(life["name"]))
-    ]
+    pool = [(life, question) for life in known for question in life["questions"] for _ in range(_times(life["name"]))]
     limit = int(os.environ.get("LIMIT", "0"))
     if limit:
         dice.shuffle(pool)
