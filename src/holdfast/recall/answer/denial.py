@@ -111,6 +111,12 @@ def _is_left(question: Question, statement: str) -> bool:
     )
 
 
+_SON = re.compile(r"\b(?:grand)?sons?\b|\bnephews?\b", re.I)
+_DAUGHTER = re.compile(r"\b(?:grand)?daughters?\b|\bnieces?\b", re.I)
+_BOY = re.compile(rf"{_SON.pattern}|\bboys?\b", re.I)
+_GIRL = re.compile(rf"{_DAUGHTER.pattern}|\bgirls?\b", re.I)
+
+
 def is_affirmed(question: Question, statement: str) -> bool:
     """Whether the question wants yes or no, and the statement has all its words and no denial."""
     asked = set(question.words) - {"user"}
@@ -144,7 +150,15 @@ def is_off_topic(question: Question, statement: str) -> bool:
         or _is_no_taste(question.text, statement)
         or _is_work_not_home(question.text, statement)
         or _is_count_of_others(question.text, statement)
+        or _is_of_other_sex(question.text, statement)
     )
+
+
+def _is_of_other_sex(question: str, statement: str) -> bool:
+    """Whether a nephew or a son is asked for, and the statement tells of a girl, or the other way round."""
+    male, female = (bool(pattern.search(question)) for pattern in (_SON, _DAUGHTER))
+    boy, girl = (bool(pattern.search(statement)) for pattern in (_BOY, _GIRL))
+    return (male and not female and girl and not boy) or (female and not male and boy and not girl)
 
 
 def _is_of_other_kin(question: Question, statement: str) -> bool:

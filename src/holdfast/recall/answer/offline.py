@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Answer, Citation, Hit
@@ -17,7 +18,7 @@ from holdfast.recall.answer.agenda import agenda_answer
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.best_statement import best_statement_answer
 from holdfast.recall.answer.comparison import compared_answer
-from holdfast.recall.answer.denial import is_denied, is_off_topic
+from holdfast.recall.answer.denial import is_affirmed, is_denied, is_off_topic
 from holdfast.recall.answer.history import Earlier, earlier_statement
 from holdfast.recall.answer.hit_reading import ReaderFailed
 from holdfast.recall.answer.listing import listed_answer, wanted_list
@@ -69,7 +70,8 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
     if read is not None:
         holding = await _holding_hits(searcher, question, seen[:MAX_STATED])
         if stated := [hit for hit in holding if _states_what_is_asked(question, hit)][:1]:
-            return await best_statement_answer(searcher, question, stated, hits, TOPIC_CONFIDENCE)
+            plain = await best_statement_answer(searcher, question, stated, hits, TOPIC_CONFIDENCE)
+            return replace(plain, answer=f"Yes: {plain.answer}") if is_affirmed(question, plain.answer) else plain
     if kin := await _kin_answer(searcher, question, hits, limit):
         return kin
     past = question.past_state

@@ -46,7 +46,7 @@ async def kin_of_question(
     asked = asked_kin(f"my {counted['kin']}" if counted else question.text, known)
     if asked is None:
         return None
-    found = {hit.id: hit for hit in hits}
+    found = {hit.id: hit for hit in hits if standing(hit) != SECOND_HAND}
     looked_for = [asked.owner] if asked.owner != USER else []
     names: list[str] = []
     meant: list[Meant] = []
