@@ -22,7 +22,7 @@ WEIGHTS = (0.82, -0.35, -0.46, 1.08, 0.04, 0.11, -0.1, 0.36, -0.16, 0.11, 0.68, 
 """Of `sureness_features`: a logistic fit by `python -m evals.train.answer_chance`."""
 MIN_UNFITTING_CHANCE, UNFITTING_CHANCE = 0.9, 0.5
 """Below the first chance, what is found in a statement without what is asked for has the second: of sixteen answers
-eight were right."""
+eight were right. The first was 0.8; the present reader is surer of "Eli is 4" as an answer to "How tall is Eli?"."""
 
 
 @dataclass(frozen=True, slots=True)
