@@ -288,8 +288,7 @@ class Change:
     supersede: tuple[Supersede, ...] = ()
     sources: tuple[tuple[str, str], ...] = ()
     """(memory, message): adds the message to the sources of an existing memory."""
-    settle: tuple[str, ...] = ()
-    """Messages whose digestion is complete."""
+    settle: tuple[str, ...] = ()  # messages whose digestion is complete
     defer: tuple[Deferral, ...] = ()
     redo: tuple[str, ...] = ()  # messages to digest again
     lease: datetime | None = None

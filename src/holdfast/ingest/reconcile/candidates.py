@@ -26,7 +26,7 @@ from holdfast.ingest.reconcile.endings import (
     ranked_candidates,
     read_ended,
 )
-from holdfast.ingest.reconcile.told_draft import ToldDraft, best_cosines
+from holdfast.ingest.reconcile.draft_context import DraftContext, best_cosines
 from holdfast.text import supersession, tokens
 from holdfast.text.endings import HOME_KEYS, MOVED, ends
 from holdfast.text.similarity import adds_details, restates, updates, upgrades
@@ -141,7 +141,7 @@ class CandidateFinder:
         homes = await self._homes() if any(MOVED.fullmatch(draft.content) for draft in loose) else []
         tasks = await self._load_tasks() if loose else []
         new = [
-            ToldDraft(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]])
+            DraftContext(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]])
             for draft, vector in zip(drafts, meanings, strict=True)
             if draft in loose
         ]
@@ -214,7 +214,7 @@ class CandidateFinder:
         """Load where somebody lives, which a report of a move ends without naming it."""
         return list((await self.store.scan(Test("key", "in", HOME_KEYS), now=self.now, limit=MAX_RELATED)).items)
 
-    async def _neighbourhoods(self, told: Sequence[ToldDraft], others: list[Memory]) -> list[DraftNeighbourhood]:
+    async def _neighbourhoods(self, told: Sequence[DraftContext], others: list[Memory]) -> list[DraftNeighbourhood]:
         """Find the memories near each draft; what is read of them is read for all drafts at once."""
         proposed = [await self._propose(each) for each in told]
         ids = dict.fromkeys(item.id for found in proposed for item in found.items if item.memory)
@@ -232,7 +232,7 @@ class CandidateFinder:
             for each, found, memories in zip(told, proposed, near, strict=True)
         ]
 
-    async def _propose(self, told: ToldDraft) -> Proposals:
+    async def _propose(self, told: DraftContext) -> Proposals:
         model = self.embedder.model
         return await self.store.propose(
             Probe(self.now, told.words, told.vector, model, limit=0, memories=MAX_RELATED, with_neighbours=0)

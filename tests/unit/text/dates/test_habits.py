@@ -24,6 +24,8 @@ JUNE = datetime(2026, 6, 10, 12, tzinfo=UTC)
         "closed on Sunday and Monday",
         "I work Monday to Wednesday",
         "She works Monday, Wednesday and Friday",
+        "my father has dialysis saturday, monday, wednesday, 7 in the morning",
+        "capoeira for kids, Monday Wednesday Friday 16h",
         "office hours are Monday through Friday",
         "I see my therapist every other Monday",
         "every second Monday",

@@ -164,6 +164,7 @@ def _listed_findings(row: FactRow, m: re.Match[str], subject: Subject, rest: str
     found = []
     for item in items if len(items) > 1 else ():
         alone = rest[: m.start("v")] + item
+        # "allergic to peanuts, proper epipen allergic": the second is no item of the list
         one = None if "allergic" in item else row.pattern.match(alone)
         if one and (finding := _row_finding(row, one, subject, [], _row_content(row, one, subject, alone))):
             found.append(finding)

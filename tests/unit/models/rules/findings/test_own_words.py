@@ -176,3 +176,32 @@ def test_where_something_is_does_not_replace_what_it_is(text: str, key: str | No
     [draft] = drafts_from(text)
     assert draft.key == key
     assert text.split(" is ")[1].split()[0] in draft.content.split()
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("she wants a guitar for her birthday, 14th of july", "guitar"),
+        ("leave KL-51530 open till i see it on the bill", "KL-51530"),
+        ("it costs 2,100, the trust pays half if my manager signs it off", "pays half"),
+        ("my mobile number is new, 06 5550 1287, not the one ending in 340", "06 5550 1287"),
+        ("household insurance is with Alba Mutual, policy no. HH-229-8817", "HH-229-8817"),
+    ],
+)
+def test_what_has_a_figure_is_kept_whole(said: str, kept: str) -> None:
+    assert any(kept in content for content in contents(said))
+
+
+def test_a_relative_of_somebody_else_is_not_the_users() -> None:
+    found = contents("Her girlfriend Wren is organising a surprise dinner on 4 May")
+    assert not any("user's girlfriend" in content for content in found)
+
+
+def test_each_task_of_a_list_is_one() -> None:
+    found = contents("todo before the move: tell the council, return the library books")
+    assert found == ["The user needs to tell the council.", "The user needs to return the library books."]
+
+
+def test_absolute_dates_stand_at_the_end() -> None:
+    (found,) = contents("my train is at 7:14 tomorrow, platform 3")
+    assert found == "The user's train is at 7:14 tomorrow, platform 3 (11 June 2026)."

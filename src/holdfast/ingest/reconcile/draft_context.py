@@ -1,4 +1,4 @@
-"""A draft as it was told, and what a search for memories near it says of its words and their meaning."""
+"""A draft with the message that tells it, and what a search for memories near it says of its words and their meaning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_RARE_TEXTS = 6
 """A word in at most this many texts, or in one of fifty, may identify a thing. Chosen by hand; not measured."""
 
 
-class ToldDraft(NamedTuple):
+class DraftContext(NamedTuple):
     """A draft, what it means, and the message that tells it."""
 
     draft: Draft
