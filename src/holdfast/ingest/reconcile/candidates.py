@@ -19,6 +19,7 @@ from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Floats, Memory, Message, Test, Verdict, fingerprint
 from holdfast.ingest.reconcile.change import KnownMemories, memory_from_draft
+from holdfast.ingest.reconcile.draft_context import DraftContext, best_cosines
 from holdfast.ingest.reconcile.endings import (
     NearStatement,
     Telling,
@@ -26,7 +27,6 @@ from holdfast.ingest.reconcile.endings import (
     ranked_candidates,
     read_ended,
 )
-from holdfast.ingest.reconcile.draft_context import DraftContext, best_cosines
 from holdfast.text import supersession, tokens
 from holdfast.text.endings import HOME_KEYS, MOVED, ends
 from holdfast.text.similarity import adds_details, restates, updates, upgrades
