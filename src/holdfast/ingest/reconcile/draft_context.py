@@ -1,4 +1,4 @@
-"""A draft with the message that tells it, and what a search for memories near it says of its words and their meaning."""
+"""A draft with the message that tells it, and what a search for memories near it says of its words and meaning."""
 
 from __future__ import annotations
 
