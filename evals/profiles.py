@@ -27,7 +27,7 @@ Read = TypeVar("Read")
 
 
 class CachedEmbedder:
-    """An embedder that keeps what it computed on disk: quality runs embed the same texts again and again."""
+    """An embedder that keeps the vectors of texts on disk: quality runs embed the same ones again and again."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
@@ -48,12 +48,7 @@ class CachedEmbedder:
         return [vector for text in texts if (vector := found[text]) is not None]
 
     async def embed_query(self, text: str) -> Floats:
-        held = self._held(f"query: {text}")
-        if held is None:
-            held = await self._inner.embed_query(text)
-            self._keep(f"query: {text}", held)
-            self._db.commit()
-        return held
+        return await self._inner.embed_query(text)
 
     def _held(self, text: str) -> Floats | None:
         row = self._db.execute("SELECT data FROM vector WHERE text = ?", (_name(text),)).fetchone()

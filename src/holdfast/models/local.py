@@ -19,6 +19,7 @@ from holdfast.domain.types import Floats
 if TYPE_CHECKING:
     from holdfast.domain.ports.models import ReadAnswer, ReadPassage
     from holdfast.models.answer_reader import NetworkAnswerReader
+    from holdfast.models.question_encoder import QuestionEncoder
     from holdfast.models.rules.judge import ReadableSentence
     from holdfast.models.statement_reader import StatementReader
     from holdfast.text.supersession import EndingCandidate, ReadEnding
@@ -49,10 +50,11 @@ passages. Both use networks with one thread each: with two, and BLAS's own, two 
 
 
 class ArcticEmbedder:
-    """384 dimensions, 512 tokens, the state of the CLS token. Queries need the prefix: without it, recall halves."""
+    """384 dimensions, 512 tokens, the state of the CLS token. Questions have an encoder of their own."""
 
     model = "local/snowflake-arctic-embed-s-int8/384"
     prefix = "Represent this sentence for searching relevant passages: "
+    """What the network's makers put before a question. It is for comparing only: the encoder of questions needs none."""
     _longest = 510
 
     def __init__(self) -> None:
@@ -69,7 +71,7 @@ class ArcticEmbedder:
         return [vectors[n] for n in range(len(texts))]
 
     async def embed_query(self, text: str) -> Floats:
-        return (await _run(_questions, lambda: self._vectors([self._token_ids(self.prefix + text)])))[0]
+        return await _run(_questions, lambda: self._question_encoder.vector(self._token_ids(text)))
 
     async def read_endings(self, text: str, before: str, candidates: Sequence[EndingCandidate]) -> list[ReadEnding]:
         """Implements the reader of text/supersession.py: the same layers, trained to find what a message ends."""
@@ -82,6 +84,12 @@ class ArcticEmbedder:
     async def read_answer(self, question: str, asked: date, passages: Sequence[ReadPassage]) -> ReadAnswer:
         """Implements the reader of answers: the same layers, trained to find what answers a question."""
         return await _run(_questions, lambda: self._answer_reader.read(question, asked, passages))
+
+    @cached_property
+    def _question_encoder(self) -> QuestionEncoder:
+        from holdfast.models.question_encoder import QuestionEncoder
+
+        return QuestionEncoder()
 
     @cached_property
     def _answer_reader(self) -> NetworkAnswerReader:
