@@ -4,7 +4,7 @@ from __future__ import annotations
 
 EVERY, CALIBRATES = 10, 3
 """Every tenth life of each file calibrates."""
-EVERYDAY = tuple("ak al am an ao ap aq ar as at au av aw ax ay az ba bb bc bd be bf bg bh bi bj bk bl bm bn".split())
+EVERYDAY = (*(f"a{last}" for last in "klmnopqrstuvwxyz"), *(f"b{last}" for last in "abcdefghijklmn"))
 """The files with everyday questions, plainly asked."""
 ALL_CALIBRATE = ("am", "an")
 """Those of them of which every life calibrates."""

@@ -38,7 +38,10 @@ HEAD_RATE, SMOOTH = 1e-3, 0.99
 SECONDS = float(os.environ.get("SECONDS", "600"))
 """How long it learns."""
 START = os.environ.get("START", "")
-"""What another reader learned, of endings or answers, to go on from; without it, learning starts from the embedder."""
+"""What another reader learned to go on from: all of it if it read endings, the layers if it read answers; without it,
+learning starts from the embedder."""
+RATE_SHARE = float(os.environ.get("RATE_SHARE", "0.5"))
+"""The share of the usual rate where learning goes on."""
 TEACHERS = [Path(each) for each in os.environ.get("TEACHERS", "").split(",") if each]
 """What other readers learned, whose readings this one learns besides the authors'."""
 WORKERS = int(os.environ.get("WORKERS", "12"))
@@ -150,6 +153,14 @@ class Shelf:
         endings = np.vstack([np.array(query["features"], np.float32) for some in queries.values() for query in some])
         sentences = np.array([each["words"] for each in told["told"]], np.float32)
         self.scaling = [(each.mean(0), each.std(0) + 1e-6) for each in (endings, sentences)]
+
+    def go_on(self, learned: Path) -> bool:
+        """Keeps the means and spreads of a reader of endings that learned before; says whether it was one."""
+        held = np.load(learned)
+        if "mean" not in held:
+            return False
+        self.scaling = [(held["mean"], held["spread"]), (held["mean_said"], held["spread_said"])]
+        return True
 
     def scaled(self, shown: Any, sentences: bool) -> Any:
         mean, spread = self.scaling[sentences]
@@ -370,11 +381,12 @@ def fit(out: Path) -> None:
     told["part"] = [each for each in told["part"] if each["kinds"]]
     print({name: len(some) for name, some in (*queries.items(), *told.items())}, flush=True)
     shelf = Shelf(queries, told)
+    whole = START != "" and shelf.go_on(Path(START))
     lessons = shelf.lessons(WORKERS)
     next(lessons)  # the processes start before the GPU is used
     reader = Reader(shelf)
     if START:
-        load_learned(reader.net, Path(START), ("layers.", "norm.", "token_type"))
+        load_learned(reader.net, Path(START), ("",) if whole else ("layers.", "norm.", "token_type"))
     teachers = [_teacher(shelf, path) for path in TEACHERS]
     named = [(name, value) for name, value in reader.net.named_parameters() if value.requires_grad]
     heads = [value for name, value in named if name[0] in "pk" and name[1] in "12"]
@@ -388,7 +400,8 @@ def fit(out: Path) -> None:
         step += 1
         key, arrays = next(lessons)
         inputs = [torch.from_numpy(each) for each in arrays]
-        value = training.step(key, inputs, (0.5 if START else 1) * min(1.0, 10 * progress + 0.01) * (1 - progress))
+        share = (RATE_SHARE if START else 1) * min(1.0, 10 * progress + 0.01) * (1 - progress)
+        value = training.step(key, inputs, share)
         if progress >= 0.4:
             with torch.no_grad():
                 mean = mean or [each.detach().clone() for each in tracked]

@@ -120,7 +120,7 @@ class ArcticEmbedder:
 
                 path = weights_path("arctic-embed-s/model.onnx")
                 self._loaded = networks.load_session(
-                    "embedder", [path], _embedder_options, lambda options: inference_session(str(path), options)
+                    "embedder", [path], short_text_options, lambda options: inference_session(str(path), options)
                 )
             return self._loaded
 
@@ -212,13 +212,13 @@ def inference_session(network: str | bytes, options: Any) -> Any:
     return load_onnxruntime().InferenceSession(network, options, providers=["CPUExecutionProvider"])
 
 
-def _embedder_options() -> Any:
+def short_text_options() -> Any:
+    """Options for a network that a command runs once, on one question."""
     from holdfast.models.network_cache import networks
 
     options = session_options()
     if networks.few_runs:
-        # To arrange the weights for faster runs takes as long as ten of them. These are integers: the numbers are the
-        # same.
+        # To arrange the weights for faster runs takes as long as ten of them.
         options.add_session_config_entry("session.disable_prepacking", "1")
     return options
 

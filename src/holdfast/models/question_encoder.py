@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from holdfast.domain.types import Floats
+from holdfast.models.local import short_text_options
 from holdfast.models.reader_network import ReaderNetwork
 
 
@@ -24,4 +25,4 @@ class QuestionEncoder:
 
     @cached_property
     def _network(self) -> ReaderNetwork:
-        return ReaderNetwork("question_encoder")
+        return ReaderNetwork("question_encoder", short_text_options)

@@ -7,7 +7,7 @@ assembled here at first use. A reader may have the first layers only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,8 @@ QUANTISATION_LEVELS = 63
 class ReaderNetwork:
     """The network of one reader. It reads one text at a time: padding costs more than batches save."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, options: Callable[[], Any] = session_options) -> None:
+        self._name, self._options = name, options
 
     def output(self, ids: list[int], kinds: list[int]) -> Floats:
         """The state of each token; `kinds` are segment ids."""
@@ -69,7 +69,7 @@ class ReaderNetwork:
     @cached_property
     def _session(self) -> Any:
         sources = [weights_path(EMBEDDER_FILE), FOLDER / f"{self._name}.npz", FOLDER / f"{self._name}.onnx"]
-        return networks.load_session(self._name, sources, session_options, self._build)
+        return networks.load_session(self._name, sources, self._options, self._build)
 
     def _build(self, options: Any) -> Any:
         onnxruntime = load_onnxruntime()
