@@ -34,9 +34,10 @@ def trace_of_search(
 ) -> dict[str, Any]:
     """Records one search: the candidates of each channel in order, score and reasons of the ranked
     ones, and what was returned."""
-    proposed = [(ranks, item.id) for item, ranks in zip(found.items, found.channels, strict=True) if ranks]
-    names = dict.fromkeys(name for ranks, _ in proposed for name in ranks)
-    channels = {name: [(ranks[name], id) for ranks, id in proposed if name in ranks] for name in names}
+    channels: dict[str, list[tuple[int, str]]] = {}
+    for item, ranks in zip(found.items, found.channels, strict=True):
+        for name, rank in ranks.items():
+            channels.setdefault(name, []).append((rank, item.id))
     window = None if question.window is None else [iso_text(question.window[0]), iso_text(question.window[1])]
     returned = {hit.id for hit in hits}
     rest = [each.item.id for each in ranked.order if each.item.id not in returned]

@@ -91,7 +91,7 @@ def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> NDArray[np.float3
     sizes = np.maximum(np.fromiter(map(len, texts), np.intp, len(texts)) // 2, 1)
     starts = np.cumsum(sizes) - sizes
     table = _direction_table()
-    asked = table.directions(np.array(wanted, np.intp)).T
+    asked = np.ascontiguousarray(table.directions(np.array(wanted, np.intp)).T)  # half the time of a transposed view
     # A run of numbers for each wanted token: the maxima in runs take a fifth of the time that those in columns take.
     if len(tokens) <= MAX_SEPARATE_TOKENS:
         near = np.ascontiguousarray(matrix_product(table.directions(tokens.astype(np.intp)), asked).T)
@@ -152,9 +152,10 @@ class _DirectionTable:
 
     def rows_with(self, tokens: NDArray[np.uint16]) -> tuple[Floats, Ints]:
         """Rows among which are the directions of these many tokens, and the place of each in them. All rows, unless
-        they are more than the tokens: to take out the distinct ones takes as long as comparing twice as many."""
+        they are more than half as many as the tokens: to take out the distinct ones takes as long as comparing twice as
+        many, and of 8,000 tokens about 2,000 are distinct. Measured."""
         rows = self._rows_of(tokens)
-        if self._count <= len(tokens):
+        if 2 * self._count <= len(tokens):
             return self._rows[: self._count], rows
         in_use = np.zeros(self._count, bool)
         in_use[rows] = True

@@ -51,11 +51,11 @@ def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[R
     if not proposed:
         return []
     columns = feature_columns(question, proposals)
-    inputs = _inputs(columns)[proposed]
-    scores = _network_scores(inputs)
     columns["cosine"] = best_cosines(proposals)
-    order = np.argsort(-scores, kind="stable")[:limit].tolist()
     names, values = list(columns), np.array(list(columns.values()))
+    inputs = _scaled_inputs(values.take(_places(tuple(names)), axis=0).take(proposed, axis=1))
+    scores = _network_scores(inputs)
+    order = np.argsort(-scores, kind="stable")[:limit].tolist()
     told = values.take([proposed[n] for n in order], axis=1).T.round(4).tolist()
     return [
         RankedItem(
@@ -76,9 +76,19 @@ def item_scores(columns: dict[str, Column]) -> Column:
 
 
 def _inputs(columns: dict[str, Column]) -> NDArray[np.float64]:
+    return _scaled_inputs(np.array([columns[name] for name in _weights()["features"]]))
+
+
+@cache
+def _places(names: tuple[str, ...]) -> list[int]:
+    """Where the networks' features stand among these names."""
+    return [names.index(name) for name in _weights()["features"]]
+
+
+def _scaled_inputs(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One row of inputs for each column of the features' values."""
     weights = _weights()
-    inputs = np.array([columns[name] for name in weights["features"]]).T
-    return np.asarray(np.clip((inputs - weights["mean"]) / weights["spread"], -4, 4))
+    return np.asarray(np.clip((values.T - weights["mean"]) / weights["spread"], -4, 4))
 
 
 def _network_scores(inputs: NDArray[np.float64]) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 import apsw
@@ -67,7 +67,7 @@ SELECT part.n, group_concat(DISTINCT beside.n)
 """
 _NO_ROWS, _NO_TIMES = np.zeros(0, np.int32), np.zeros(0, np.uint16)
 Channel = dict[int, int]
-"""Row → its rank in one channel, 1 is best, in this order."""
+"""Row → its rank in one channel, 1 is best, in the order of ranks."""
 
 
 def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Proposals:
@@ -87,9 +87,8 @@ def propose(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> Pro
         having = allowed & (cosines != 0)
         rank = _ranks if cache.exact else partial(_exact_ranks, db, cache)
         by_meaning = rank(cosines, having, cache.memory, probe)
-    messages = by_words[0] | {row: min(rank, by_words[0].get(row, rank)) for row, rank in by_meaning[0].items()}
     channels = {
-        "messages": messages,
+        "messages": _merged_ranks(by_words[0], by_meaning[0]),
         "words": by_words[1],
         "meaning": by_meaning[1],
         "key": _rank_by_row(by_key),
@@ -120,6 +119,16 @@ def _best(scores: NDArray[Any], having: NDArray[np.bool_], limit: int) -> Ints:
 
 def _rank_by_row(rows: list[int]) -> Channel:
     return dict(zip(rows, range(1, len(rows) + 1), strict=True))
+
+
+def _merged_ranks(one: Channel, other: Channel) -> Channel:
+    """The better rank of each row, of two channels that rank their rows from 1 on."""
+    merged: Channel = {}
+    for rank, rows in enumerate(zip_longest(one, other), 1):
+        for row in rows:
+            if row is not None:
+                merged.setdefault(row, rank)
+    return merged
 
 
 def _allowed_mask(db: apsw.Connection | None, cache: VectorCache, probe: Probe) -> NDArray[np.bool_]:
@@ -312,10 +321,9 @@ def _proposals(db: apsw.Connection | None, cache: VectorCache, probe: Probe, row
     ranks_of: list[dict[str, int]] = [{} for _ in found.items]
     of_row = dict(zip(rows.tolist(), map(ranks_of.__getitem__, found.of.tolist()), strict=True))
     for name, channel in channels.items():
-        for row, rank in channel.items():
-            ranks = of_row.get(row)
-            if ranks is not None and ranks.get(name, rank) >= rank:
-                ranks[name] = rank
+        for row, rank in channel.items():  # in order: the first rank of an item is its best
+            if row in of_row:
+                of_row[row].setdefault(name, rank)
     if cosines is not None and cache.rescores_all:
         _rescore(db, cache, probe, cosines, rows[~np.isin(rows, list(by_meaning))])
     cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
