@@ -53,8 +53,8 @@ CANDIDATES, PARTS = 8, 12
 SIZES = (128, 160, 192, 224, 256, MAX_TOKENS)
 """The lengths that batches are padded to."""
 SHARES = {
-    "contrast": 0.1, "life": 0.06, "conversation": 0.2, "timeline": 0.06, "compound": 0.06, "lives": 0.32,
-    "everyday": 0.2,
+    "contrast": 0.1, "life": 0.06, "conversation": 0.2, "timeline": 0.06, "compound": 0.06, "lives": 0.24,
+    "everyday": 0.28,
 }  # fmt: skip
 SAID = {"told": 0.65, "part": 0.12, "line": 0.23}
 """Where the messages, and the sentences, of a step come from."""

@@ -37,7 +37,7 @@ class SupportWeights:
 
 CALIBRATED = {
     "local/snowflake-arctic-embed-s-int8/384": SupportWeights(
-        (4.03, 3.9, 33.75, -22.51), (7.09, -0.4, 3.05, -1.32, -3.77)
+        (4.51, 5.6, 17.08, -8.26), (5.4, -0.94, 2.94, -0.99, -1.27)
     ),
     "local/potion-base-8M/256": SupportWeights((3.85, 3.45, 14.49, -6.68), (1.0, -0.54, 3.52, -1.16, 0.47)),
 }
