@@ -29,6 +29,7 @@ _BEFORE = re.compile(
 )
 _BETWEEN = re.compile(r"(?:,? (?:and|or|to) |, | ?[–-] ?| )(?:on |at )?", re.I)
 _CLOSED = re.compile(rf"$|[.,;!\")]| (?:{_PREPOSITION}|and|but|so|because|where|which|when|now)\b", re.I)
+_ARTICLE = re.compile(r"\b(?:the|an?|my|our|their|her|his) $", re.I)
 _BE = re.compile(r"\b(?:is|are|was|were|be)$", re.I)
 _DANGLING = re.compile(
     rf"\b(?:is|are|was|were|and|but|or|{_PREPOSITION}|of|the|an?)[\s,.\"]*$|\b(?:and|but|or)\s*[,.]|\b(?:is|are|was|were),",
@@ -50,6 +51,8 @@ _DROPPED = re.compile(
 )
 """A thing that is no longer one of several."""
 _NUMERIC = {NUMBER, AMOUNT}
+LEFT_OUT = "…"
+"""Stands for words of a clause that no longer hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +149,11 @@ def _cut_span(text: str, slot: _Slot) -> Span | None:
         noun = re.compile(r"(?:['’]s?)?(?: [a-z]+)?").match(text, slot.end)
         end = noun.end() if noun and not closed else slot.end
         return _spaced(text, before.start("prep"), end) if before and before["prep"] else None
-    if not closed:  # "the 7:12 train" is still a train, but "is 200 requests" says nothing without its figure
+    if not closed:  # "the 7:12 train" is still a train, but "on Friday nights" is no day without its own
         if _BE.search(text[: slot.start].rstrip()):
             return None
-        return _phrase_span(text, slot) if slot.type in _NUMERIC else (slot.start, slot.end + 1)
+        is_named = slot.type not in _NUMERIC and _ARTICLE.search(text[: slot.start])
+        return (slot.start, slot.end + 1) if is_named else _phrase_span(text, slot)
     if before and before["prep"]:
         return _spaced(text, before.start("prep"), slot.end)
     start = slot.start - len(before["label"] or "") if before else slot.start
@@ -172,8 +176,12 @@ def _spaced(text: str, start: int, end: int) -> Span:
 
 
 def _without_spans(text: str, spans: Sequence[Span]) -> str:
+    """The text without the spans; where words on both sides of one are of the same clause, dots show that some are left
+    out."""
     for start, end in sorted(spans, reverse=True):
-        text = text[:start] + text[end:]
+        before, after = text[:start].rstrip(), text[end:].lstrip()
+        inside = before and after and before[-1] not in ".,;:!?…" and after[0] not in ".,;:!?)\""
+        text = f"{before} {LEFT_OUT} {after}" if inside else f"{text[:start]}{text[end:]}"
     return re.sub(r"\s+", " ", text).strip()
 
 
@@ -200,4 +208,4 @@ def without_member(old: str, new: str) -> str | None:
     found = later.search(old) or first.search(old)
     if found is None:
         return None
-    return old[: found.start()] + old[found.end() :]
+    return _without_spans(old, [found.span()])
