@@ -54,7 +54,7 @@ class ArcticEmbedder:
 
     model = "local/snowflake-arctic-embed-s-int8/384"
     prefix = "Represent this sentence for searching relevant passages: "
-    """What the network's makers put before a question. It is for comparing only: the encoder of questions needs none."""
+    """What the network's makers put before a question. It is for comparing: the encoder of questions needs none."""
     _longest = 510
 
     def __init__(self) -> None:

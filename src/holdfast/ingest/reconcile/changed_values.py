@@ -180,7 +180,7 @@ def _without_spans(text: str, spans: Sequence[Span]) -> str:
     out."""
     for start, end in sorted(spans, reverse=True):
         before, after = text[:start].rstrip(), text[end:].lstrip()
-        inside = before and after and before[-1] not in ".,;:!?…" and after[0] not in ".,;:!?)\""
+        inside = before and after and before[-1] not in ".,;:!?…" and after[0] not in '.,;:!?)"'
         text = f"{before} {LEFT_OUT} {after}" if inside else f"{text[:start]}{text[end:]}"
     return re.sub(r"\s+", " ", text).strip()
 

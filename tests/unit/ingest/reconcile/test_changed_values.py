@@ -30,7 +30,11 @@ from holdfast.ingest.reconcile.changed_values import without_changed_values, wit
             "The user and others upgraded to python 3.12.",
             "The worker runs Celery.",
         ),
-        ("The cache is redis 6 on port 6380.", "The user and others are on redis 7 now.", "The cache is … on port 6380."),
+        (
+            "The cache is redis 6 on port 6380.",
+            "The user and others are on redis 7 now.",
+            "The cache is … on port 6380.",
+        ),
         (
             "The user takes the 6:50 bus from Delft.",
             "The user takes the 7:20 bus now.",

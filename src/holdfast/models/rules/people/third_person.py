@@ -41,6 +41,8 @@ _CONTRACTIONS = [
     (re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+)'s (?=(?:got|been|moved|left|quit)\b)"), r"\1 has "),
     (re.compile(r"\b(?:have|has) got (?=an?\b|\w+ (?:kids|children|dogs|cats)\b)", re.I), "have "),
 ]
+_NAME_HAS = re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+) has (got|been|moved|left|quit)\b")
+_HAS = re.compile(r"\b(has|have) (an? \w+|\w+ (?:kids|children|dogs|cats))\b")
 ADVERBS = re.compile(
     r"(?:(?:currently|now|just|still|also|actually|really|recently|already|originally|absolutely|"
     r"mostly|mainly|usually|always|"
@@ -87,6 +89,16 @@ def without_contractions(clause: str) -> str:
     for pattern, plain in _CONTRACTIONS:
         clause = pattern.sub(plain, clause)
     return clause
+
+
+def with_own_verbs(content: str, said: str) -> str:
+    """The content with "Kim's got" and "has got a" where the author said so: rules read "Kim has" and "has a"."""
+
+    def is_said(text: str) -> bool:
+        return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", said, re.I) is not None
+
+    content = _NAME_HAS.sub(lambda m: f"{m[1]}'s {m[2]}" if is_said(f"{m[1]}'s {m[2]}") else m[0], content)
+    return _HAS.sub(lambda m: f"{m[1]} got {m[2]}" if is_said(f"got {m[2]}") else m[0], content)
 
 
 def main_predicate(rest: str) -> str:
