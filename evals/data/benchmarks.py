@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..paths import DATA, REPOSITORY
+from ..train.life_split import EVERYDAY, is_held
+from .life import FOLDER, Life, parse_lives
 
 BENCH = Path(os.environ.get("HOLDFAST_BENCH", REPOSITORY.parent / "shared" / "bench"))
 
@@ -83,6 +85,38 @@ def longmemeval_s48() -> list[Case]:
 def haystacks() -> dict[str, tuple[str, ...]]:
     """Id of a question of LongMemEval → the sessions among which its answer is looked for."""
     return {q["id"]: tuple(q["haystack"]) for q in _bench("longmemeval-dev.json.gz")["questions"]}
+
+
+def everyday_lives() -> list[Case]:
+    """Every third everyday life that something may be learned from."""
+    cases = []
+    for path in sorted(FOLDER.glob("*.txt")):
+        lives, _ = parse_lives(path.read_text("utf-8"), path.name) if path.stem in EVERYDAY else ([], [])
+        cases += [
+            _life_case(life, f"{path.stem}-{n}")
+            for n, life in enumerate(lives)
+            if n % 3 == 0 and not is_held(f"{path.stem}-{n}")
+        ]
+    return cases
+
+
+def _life_case(life: Life, name: str) -> Case:
+    sessions: dict[int, dict[str, Any]] = {}
+    for said in life.messages:
+        at = f"{said.day.isoformat()}T12:00:00Z"
+        session = sessions.setdefault(said.session, {"id": f"s{said.session}", "date": at, "messages": []})
+        speaker = {} if said.speaker in ("U", "A") else {"speaker": said.speaker}
+        role = "assistant" if said.speaker == "A" else "user"
+        session["messages"].append({"id": str(said.number), "role": role, "content": said.text} | speaker)
+    questions = tuple(
+        Question(
+            f"{name}#{n}", asked.text, asked.category, tuple(map(str, asked.messages)), asked.answer,
+            f"{asked.asked.isoformat()}T12:00:00Z", True,
+        )
+        for n, asked in enumerate(life.questions)
+        if asked.category != "never" and asked.messages
+    )  # fmt: skip
+    return Case("lives", name, tuple(sessions.values()), questions, {each.id: name for each in questions})
 
 
 def _bench(name: str) -> Any:
