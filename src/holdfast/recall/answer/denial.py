@@ -79,6 +79,13 @@ _LEFT_WORK = re.compile(
     re.I,
 )
 _LEFT_HOME = re.compile(r"\b(?:moved? (?:out|away)|moving (?:out|away)|left|leaving)\b(?! .*\b(?:to|into)\b)", re.I)
+_ASKS_NUMBER = re.compile(
+    r"\b(?:account|booking|case|customer|flight|id|invoice|licence|license|member|membership|order|passport|phone|policy|"
+    r"reference|registration|room|serial|student|ticket|tracking) (?:number|no\b\.?)",
+    re.I,
+)
+_A_NUMBER = re.compile(r"\d|\b(?:number|no\.)")
+_TIME = re.compile(r"\b\d{1,2}[:.]\d\d\b")
 _MEASURES = frozenset({"height", "weight"})
 _WORK = re.compile(r"\b(?:work(?:s|ed|ing)?|job|employ\w*|compan(?:y|ies))\b", re.I)
 
@@ -153,7 +160,13 @@ def is_off_topic(question: Question, statement: str) -> bool:
         or _is_count_of_others(question.text, statement)
         or _is_of_other_sex(question.text, statement)
         or _is_no_measure(question, statement)
+        or _has_no_number(question.text, statement)
     )
+
+
+def _has_no_number(question: str, statement: str) -> bool:
+    """Whether the number of something is asked for, such as a flight number, and the statement has none but times."""
+    return _ASKS_NUMBER.search(question) is not None and _A_NUMBER.search(_TIME.sub("", statement)) is None
 
 
 def _is_no_measure(question: Question, statement: str) -> bool:

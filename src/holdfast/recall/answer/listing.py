@@ -24,6 +24,8 @@ _TASKS = re.compile(
     r"|\b(?:my|our|the|open|outstanding|pending) (?:to[- ]?dos?|to[- ]?do list|tasks?|task list|open tasks)\b",
     re.I,
 )
+_ASKS_ELSE = re.compile(r"\W*(?:who|when|where|why|which (?!(?:\w+ )?(?:is|are|do|of|tasks?|jobs?|things?)\b))", re.I)
+"""Such questions ask for one thing that a task is about: "Which release brought the alert from the to-do list?"."""
 _INSTRUCTIONS = re.compile(
     r"\bhow (?:should|must|do|would|shall) (?:you|i want you to|i like you to|the (?:agent|assistant))"
     r" (?:answer|reply|respond|write|talk|speak|address|act|behave)\b"
@@ -52,7 +54,13 @@ class WantedList:
 
 def wanted_list(question: Question) -> WantedList | None:
     """Recognises a question after open tasks or instructions, of all or about a topic ("… for the move?")."""
-    kind = "task" if _TASKS.search(question.text) else "instruction" if _INSTRUCTIONS.search(question.text) else ""
+    kind = (
+        "task"
+        if _TASKS.search(question.text) and not _ASKS_ELSE.match(question.text)
+        else "instruction"
+        if _INSTRUCTIONS.search(question.text)
+        else ""
+    )
     return WantedList(kind, frozenset(question.words) - _FORM_WORDS) if kind else None
 
 

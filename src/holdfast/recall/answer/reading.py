@@ -45,7 +45,7 @@ MIN_SURE = 0.9
 MAX_NOTHING = 0.88
 """Up to which chance that nothing is told it is read again. In lives that no network learned from, nothing that was
 read in spite of a higher one was answered."""
-MIN_CHANCE_TWICE, MIN_CHANCE_SEVERAL = 0.62, 0.6
+MIN_CHANCE_TWICE, MIN_CHANCE_SEVERAL = 0.7, 0.6
 """How sure one answer, and several, must be after a second reading."""
 MIN_CHANCE_AGREED, MIN_AGREED_WORDS, MIN_SURE_WORDS = 0.65, 0.5, 0.8
 """How sure the first reading must be, and how likely its words in the second, for it to stand where both find the same
@@ -189,8 +189,8 @@ async def _second_reading(
         return NOTHING, 0.0, "message"
     least = MIN_CHANCE_SEVERAL if again.several else MIN_CHANCE_TWICE
     one, together = [await _sound_spans(searcher, question, spans) for spans in (again.one, again.together)]
-    if await _partly_ended(searcher, question, together):
-        together = ()  # messages are quoted whole
+    if question.past_state is not None or await _partly_ended(searcher, question, together):
+        together = ()  # messages are quoted whole; how it was at a time, the history says with its days
     ended = await _partly_ended(searcher, question, one)
     if ended and len(_messages([span.hit for span in one])) > 1:
         one = ()

@@ -44,7 +44,8 @@ _CUE = lazy_pattern(rf"\b(?:(?P<ahead>{_FUTURE_CUES})|(?P<behind>{_PAST_CUES}))\
 _NUMERIC = lazy_pattern(r"(?<![\d/.-])(\d{1,2})[-/](\d{1,2})[-/](?:\d{4}|\d\d)(?![\d/-])")
 MAX_SENTENCE_GAP_CHARS = 200
 """Two positions that are further apart are never in the same sentence. Chosen by hand; not measured."""
-_SENTENCE_END = lazy_pattern(rf"[{ENDS};\n]")
+_SENTENCE_END = lazy_pattern(rf"[{ENDS};\n](?!(?<=\d\.)\d)")
+"""The point in "1.9" ends no sentence."""
 
 
 @dataclass(frozen=True, slots=True)

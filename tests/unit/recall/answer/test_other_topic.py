@@ -23,6 +23,9 @@ AT = datetime(2026, 6, 1, tzinfo=UTC)
         ("Which games does Tom like?", "Tom's favourite colour is red"),
         ("Where does Ines live?", "Ines works at Bosch."),
         ("Where does Ines work?", "Ines lives in Faro."),
+        ("How tall is Eli?", "My nephew Eli is 4."),
+        ("What's my flight number?", "The user's flight is at 18:55."),
+        ("What's my student number?", "The user lives in a student house."),
     ],
 )
 def test_another_topic(question: str, statement: str) -> None:
@@ -41,6 +44,8 @@ def test_another_topic(question: str, statement: str) -> None:
         ("Which colour does Tom like?", "Tom's favourite colour is red"),
         ("Where does Ines live?", "Ines works from home in Faro."),
         ("Where is my dentist?", "my dentist is in Main Street"),
+        ("How tall is Eli?", "Eli is 1,12 m now"),
+        ("What's my flight number?", "we come with LH576, arriving 9:15"),
     ],
 )
 def test_the_same_topic(question: str, statement: str) -> None:

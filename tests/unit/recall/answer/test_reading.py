@@ -201,7 +201,15 @@ def test_lists_of_a_kind_are_asked_for(question: str, kind: str, topic: set[str]
     assert (found.kind, found.topic) == (kind, topic)
 
 
-@pytest.mark.parametrize("question", ["Which shop is open on Sundays?", "Where do I live?", "What do I do for work?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which shop is open on Sundays?",
+        "Where do I live?",
+        "What do I do for work?",
+        "Which release brought the alert from the todo?",
+    ],
+)
 def test_other_questions_ask_for_no_list(question: str) -> None:
     assert wanted_list(analysed_question(question, parse_moment(ASKED, "asked"))) is None
 

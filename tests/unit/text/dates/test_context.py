@@ -21,6 +21,10 @@ def phrases_of(text: str, at: datetime) -> list[str]:
     return [window_phrase(w) for w in windows(text, at)]
 
 
+def test_the_point_of_a_number_ends_no_sentence() -> None:
+    assert phrases_of("upgraded terraform to 1.9 on Friday", TUESDAY) == ["27 February 2026"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

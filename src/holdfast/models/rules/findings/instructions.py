@@ -240,9 +240,7 @@ def _task(sentence: str, what: str, author: Subject, confidence: float, dates: l
     own = [each for each in dates if each.text in what]
     window = meant_window(own, bounded=False)
     content = as_sentence(with_absolute_dates(sentence.replace("{}", third_person_text(what)), own))
-    return RuleFinding(
-        "task", "task", author, content, confidence, value=window.text if window else "", window=window
-    )
+    return RuleFinding("task", "task", author, content, confidence, value=window.text if window else "", window=window)
 
 
 def _task_frame(m: re.Match[str], author: Subject, dated: bool) -> tuple[str, float]:
