@@ -160,7 +160,7 @@ def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
     """The few clauses that share most words with the question: comparing all of a long text would take too long."""
     if len(found) <= MAX_CLAUSES:
         return found
-    shared = [len(stems & _stems(clause.text)) for clause in found]
+    shared = [len(stems.intersection(_stems(clause.text))) for clause in found]
     kept = sorted(range(len(found)), key=lambda n: (-shared[n], n))[:MAX_CLAUSES]
     return [found[n] for n in sorted(kept)]
 
@@ -185,8 +185,9 @@ def _nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) ->
 
 
 @cached_by_text
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(tokens.tokens(text))
+def _stems(text: str) -> tuple[str, ...]:
+    """A tuple of texts: other than a set, the garbage collector need not look at it again and again."""
+    return tuple(dict.fromkeys(tokens.tokens(text)))
 
 
 @cached_by_text
