@@ -166,9 +166,7 @@ def own_answers(
     )
 
 
-def _has_whole_answer(
-    question: Question, user: Sequence[Hit], known: People, compared: NearnessByText | None
-) -> bool:
+def _has_whole_answer(question: Question, user: Sequence[Hit], known: People, compared: NearnessByText | None) -> bool:
     """Whether `own_answers` finds one that answers all of a question: most find none, and then it is enough to look at
     the few clauses that may be worth so much."""
     target, user = question.target, user[:MAX_READ]
