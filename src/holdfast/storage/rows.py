@@ -135,7 +135,7 @@ class Columns(Generic[T]):
             values[n] = convert(values[n])
         for n, other in zip(self._elsewhere, others, strict=True):
             values.insert(n, other)
-        return partial(Columns._made, self, values)
+        return partial(self._made, values)
 
     def _made(self, values: list[Any]) -> T:
         values = values.copy()
