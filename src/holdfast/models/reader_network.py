@@ -59,12 +59,8 @@ class ReaderNetwork:
         return LearnedWeights(self._name)
 
     @cached_property
-    def _embedder(self) -> onnx_file.OnnxNetwork:
-        return onnx_file.load_network(weights_path(EMBEDDER_FILE))
-
-    @cached_property
     def _words(self) -> tuple[Floats, Floats, NDArray[Any]]:
-        return quantised_tensor(self._embedder, "embeddings.word_embeddings.weight")
+        return quantised_tensor(_load_embedder(), "embeddings.word_embeddings.weight")
 
     @cached_property
     def _session(self) -> Any:
@@ -73,10 +69,16 @@ class ReaderNetwork:
 
     def _build(self, options: Any) -> Any:
         onnxruntime = load_onnxruntime()
-        values = reader_weights(self._embedder, load_learned_weights(self._name))
+        values = reader_weights(_load_embedder(), load_learned_weights(self._name))
         tensors = {name: onnxruntime.OrtValue.ortvalue_from_numpy(each) for name, each in values.items()}
         options.add_external_initializers(list(tensors), list(tensors.values()))
         return inference_session((FOLDER / f"{self._name}.onnx").read_bytes(), options)
+
+
+def _load_embedder() -> onnx_file.OnnxNetwork:
+    """The embedder's parts, which nobody keeps: they are some thousand objects that the garbage collector would look at
+    again and again."""
+    return onnx_file.load_network(weights_path(EMBEDDER_FILE))
 
 
 class LearnedWeights(Mapping[str, NDArray[Any]]):

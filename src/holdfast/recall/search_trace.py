@@ -3,6 +3,7 @@ what was found; forgetting removes the ids."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -34,10 +35,10 @@ def trace_of_search(
 ) -> dict[str, Any]:
     """Records one search: the candidates of each channel in order, score and reasons of the ranked
     ones, and what was returned."""
-    channels: dict[str, list[tuple[int, str]]] = {}
+    channels: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for item, ranks in zip(found.items, found.channels, strict=True):
         for name, rank in ranks.items():
-            channels.setdefault(name, []).append((rank, item.id))
+            channels[name].append((rank, item.id))
     window = None if question.window is None else [iso_text(question.window[0]), iso_text(question.window[1])]
     returned = {hit.id for hit in hits}
     rest = [each.item.id for each in ranked.order if each.item.id not in returned]

@@ -61,11 +61,13 @@ _NAMES = r"(?:,? (?-i:[A-ZÀ-ÖØ-Þ])[\w'’-]*){0,2}"
 _GAP = r"(?:[\s,;:.!?…)(-]+|$)"
 
 
-@cached_by_text
 def is_courtesy(text: str) -> bool:
     """Whether a text says nothing to remember."""
-    if len(text) > MAX_COURTESY_CHARS:
-        return False
+    return len(text) <= MAX_COURTESY_CHARS and _is_courtesy(text)
+
+
+@cached_by_text
+def _is_courtesy(text: str) -> bool:
     plain = re.sub(r"[^\w\s',;:.!?…()-]+", " ", text.replace("’", "'")).strip(" ,;:.!?…()-\n\t")
     return not any(map(str.isalnum, plain)) or _pattern().fullmatch(plain) is not None
 

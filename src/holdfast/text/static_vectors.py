@@ -87,8 +87,10 @@ def nearness(words: Sequence[str], texts: Sequence[bytes]) -> NDArray[np.float64
 
 def _nearest(wanted: Sequence[int], texts: Sequence[bytes]) -> NDArray[np.float32]:
     """For each wanted token (a row), the similarity of each text's nearest token."""
-    tokens = np.frombuffer(b"".join([text or b"\0\0" for text in texts]), "<u2")
-    sizes = np.maximum(np.fromiter(map(len, texts), np.intp, len(texts)) // 2, 1)
+    if not all(texts):
+        texts = [text or b"\0\0" for text in texts]
+    tokens = np.frombuffer(b"".join(texts), "<u2")
+    sizes = np.fromiter(map(len, texts), np.intp, len(texts)) // 2
     starts = np.cumsum(sizes) - sizes
     table = _direction_table()
     asked = np.ascontiguousarray(table.directions(np.array(wanted, np.intp)).T)  # half the time of a transposed view

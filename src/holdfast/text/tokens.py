@@ -165,7 +165,9 @@ def _stems(script: str, found: Iterable[str]) -> list[str]:
         language = dict(_STEMMERS).get(script)
         if language is None:
             return short
-        stemmers[script] = Stemmer.Stemmer(language)  # one per thread: a Stemmer keeps mutable state
+        # One per thread: a Stemmer keeps mutable state. It remembers no words: stemming one takes hardly longer, and
+        # the garbage collector would look at ten thousand of them again and again.
+        stemmers[script] = Stemmer.Stemmer(language, 0)
     stemmed: list[str] = stemmers[script].stemWords(short)
     return stemmed
 

@@ -108,11 +108,14 @@ class PeopleMentioned(NamedTuple):
     """What somebody is to somebody, and their name: ("wife", "sanna")."""
 
 
+NOBODY_MENTIONED = PeopleMentioned(frozenset(), ())
+
+
 @cached_by_text
 def _people_mentioned(text: str) -> PeopleMentioned:
     names = frozenset(names_in(text))
     if _KIN_STARTS.isdisjoint(_AFTER_SPACE.findall(text.casefold())):
-        return PeopleMentioned(names, ())
+        return PeopleMentioned(names, ()) if names else NOBODY_MENTIONED
     related = ((kin_of(m["kin"].lower()), (m["name"] or "").casefold()) for m in _related_people(text))
     relations = tuple((kin, name) for kin, name in related if name and name not in ORDINARY_WORDS)
     return PeopleMentioned(names | {name for _, name in relations}, relations)
@@ -187,6 +190,10 @@ class ClauseSubject(NamedTuple):
     also_speaker: bool = False
 
 
+NOBODY, SPEAKER = ClauseSubject(), ClauseSubject(of_speaker=True)
+"""The subjects of most clauses. They are shared: thousands of clauses are kept."""
+
+
 def _subject(text: str) -> ClauseSubject:
     lead = _LEAD.match(text)
     said = text[lead.end() :] if lead else text
@@ -195,10 +202,12 @@ def _subject(text: str) -> ClauseSubject:
         named = [m["name"].casefold()] if m["name"] else []
         return ClauseSubject(related=frozenset([kin_of(m["kin"].lower()), *named]), also_speaker=also)
     if _MINE.match(said):
-        return ClauseSubject(of_speaker=True)
+        return SPEAKER
     if _OTHERS.match(said):
         return ClauseSubject(pronoun=True, also_speaker=also)
     name = m["name"].casefold() if (m := _NAMED.match(said)) else ""
+    if not also and (not name or name in ORDINARY_WORDS):
+        return NOBODY
     return ClauseSubject(name="" if name in ORDINARY_WORDS else name, also_speaker=also)
 
 

@@ -88,9 +88,15 @@ NearnessByText = dict[str, list[float]]
 """Text of a clause → its nearness to each of the words asked about."""
 
 
-def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: NearnessByText | None = None) -> list[Fit]:
+def best_fits(
+    sought: Target,
+    hits: Sequence[Hit],
+    known: People,
+    compared: NearnessByText | None = None,
+    least: float = -math.inf,
+) -> list[Fit]:
     """The best fitting clause of each hit. `compared` keeps the nearness of texts that are read again for the same
-    question."""
+    question. Clauses that are surely worth less than `least` are passed over, which may leave a hit with NO_FIT."""
     stems = frozenset(stem for word, _ in sought.about for stem in tokens.tokens(word))
     read = [(n, clause) for n, hit in enumerate(hits) for clause in _likely_clauses(stems, clauses_of(hit, known))]
     keys = [_key_words(hit) for hit in hits]
@@ -105,11 +111,14 @@ def best_fits(sought: Target, hits: Sequence[Hit], known: People, compared: Near
             around[n] = f"{around.get(n, '')} {clause.text}"
     best: dict[int, Fit] = {}
     wanted = Wanted.of(sought)
-    read_hits = [ReadHit.of(sought, hit, known) for hit in hits]
+    read_hits: dict[int, ReadHit] = {}
     for (n, clause), row, own in zip(read, near, owned, strict=True):
         lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
-        if n in best and wanted.highest_worth(lent, own) <= best[n].worth:
+        highest = wanted.highest_worth(lent, own)
+        if highest < least or (n in best and highest <= best[n].worth):
             continue
+        if n not in read_hits:
+            read_hits[n] = ReadHit.of(sought, hits[n], known)
         fit = _clause_fit(wanted, read_hits[n], clause, own, lent, around.get(n, ""))
         if n not in best or fit.worth > best[n].worth:
             best[n] = fit
@@ -151,7 +160,7 @@ def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
     """The few clauses that share most words with the question: comparing all of a long text would take too long."""
     if len(found) <= MAX_CLAUSES:
         return found
-    shared = [len(stems & _stems(clause.text)) for clause in found]
+    shared = [len(stems.intersection(_stems(clause.text))) for clause in found]
     kept = sorted(range(len(found)), key=lambda n: (-shared[n], n))[:MAX_CLAUSES]
     return [found[n] for n in sorted(kept)]
 
@@ -176,8 +185,9 @@ def _nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) ->
 
 
 @cached_by_text
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(tokens.tokens(text))
+def _stems(text: str) -> tuple[str, ...]:
+    """A tuple of texts: other than a set, the garbage collector need not look at it again and again."""
+    return tuple(dict.fromkeys(tokens.tokens(text)))
 
 
 @cached_by_text

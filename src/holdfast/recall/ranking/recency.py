@@ -123,9 +123,9 @@ def _newest_first(want: Target, stated: list[TimedStatement]) -> list[Hit]:
 def overtakes(want: Target, newer: TimedStatement, older: TimedStatement) -> bool:
     """Whether the newer statement makes the older one out of date for this question."""
     one, two = newer.fit, older.fit
-    if not may_outdate(newer.hit, older.hit):
-        return False
     if newer.at <= older.at or min(one.owned, two.owned) < 0 or two.worth < TELLS or one.worth < BARELY:
+        return False
+    if not may_outdate(newer.hit, older.hit):
         return False
     corrects = older.hit.id in newer.hit.sources and _other_figures(one, two)  # "the 14th" and "no wait, the 15th"
     related = set(newer.hit.sources) & {older.hit.id, *older.hit.sources} or newer.hit.id in older.hit.sources

@@ -157,13 +157,30 @@ def own_answers(
     read = [
         (hit, fit)
         for hit, fit in zip(user, best_fits(target, user, known, compared), strict=True)
-        if fit.owned >= 0 and not _asks(fit.clause) and _may_hold_value(target, fit)
+        if _may_answer(target, fit)
     ]
     part = [hit for hit, fit in read if fit.worth >= ANSWERS_IN_PART or hit.id in near]
-    whole = [hit for hit, fit in read if fit.worth >= ANSWERS and _tells_value(target, fit)]
+    whole = [hit for hit, fit in read if _answers_whole(target, fit)]
     return OwnAnswers(
         frozenset(hit.id for hit in (*part, *whole)), bool(whole), any(_is_personal(hit, known) for hit in whole)
     )
+
+
+def _has_whole_answer(question: Question, user: Sequence[Hit], known: People, compared: NearnessByText | None) -> bool:
+    """Whether `own_answers` finds one that answers all of a question: most find none, and then it is enough to look at
+    the few clauses that may be worth so much."""
+    target, user = question.target, user[:MAX_READ]
+    if not target.readable and not target.traits:
+        return True  # then it goes by relevance
+    return any(_answers_whole(target, fit) for fit in best_fits(target, user, known, compared, least=ANSWERS))
+
+
+def _answers_whole(target: Target, fit: Fit) -> bool:
+    return _may_answer(target, fit) and fit.worth >= ANSWERS and _tells_value(target, fit)
+
+
+def _may_answer(target: Target, fit: Fit) -> bool:
+    return fit.owned >= 0 and not _asks(fit.clause) and _may_hold_value(target, fit)
 
 
 def with_hearsay(question: Question, hits: list[Hit], model: str, compared: NearnessByText | None = None) -> list[Hit]:
@@ -174,7 +191,7 @@ def with_hearsay(question: Question, hits: list[Hit], model: str, compared: Near
     user = [hit for hit, whose in zip(hits, standings, strict=True) if whose == OWN]
     known = people_in(user)
     about_user = is_about_user(question, known, user)
-    if SECOND_HAND not in standings and not about_user:
+    if SECOND_HAND not in standings and not (about_user and _has_whole_answer(question, user, known, compared)):
         return hits  # what an agent said stands
     found = own_answers(question, user, known, model, compared)
     if not found.ids:

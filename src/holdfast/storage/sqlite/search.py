@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain, takewhile, zip_longest
 from typing import Any, NamedTuple
 
 import apsw
@@ -314,7 +314,7 @@ class FoundRows(NamedTuple):
 def _proposals(db: apsw.Connection | None, cache: VectorCache, probe: Probe, rows_found: FoundRows) -> Proposals:
     """The proposed items with their proposed parts, their neighbours, and the numbers of each part."""
     postings, cosines, by_meaning, channels = rows_found
-    leading = {row for ranks in channels.values() for row, rank in ranks.items() if rank <= probe.with_neighbours}
+    leading = {*chain.from_iterable(_leading_rows(ranks, probe.with_neighbours) for ranks in channels.values())}
     proposed = sorted({*chain(*channels.values()), *_neighbours(db, cache, probe, leading)})
     rows = _load_parts(db, cache, np.array(proposed, np.int64))
     found = cache.parts.found(rows)
@@ -322,8 +322,9 @@ def _proposals(db: apsw.Connection | None, cache: VectorCache, probe: Probe, row
     of_row = dict(zip(rows.tolist(), map(ranks_of.__getitem__, found.of.tolist()), strict=True))
     for name, channel in channels.items():
         for row, rank in channel.items():  # in order: the first rank of an item is its best
-            if row in of_row:
-                of_row[row].setdefault(name, rank)
+            ranks = of_row.get(row)
+            if ranks is not None:
+                ranks.setdefault(name, rank)
     if cosines is not None and cache.rescores_all:
         _rescore(db, cache, probe, cosines, rows[~np.isin(rows, list(by_meaning))])
     cosine = np.full(len(rows), np.nan) if cosines is None else cosines[rows].astype(float)
@@ -342,6 +343,11 @@ def _proposals(db: apsw.Connection | None, cache: VectorCache, probe: Probe, row
         agents=cache.agents(db) if probe.agents else (),
         known_columns=found.columns,
     )
+
+
+def _leading_rows(ranks: Channel, last: int) -> Iterator[int]:
+    """The rows up to this rank."""
+    return takewhile(lambda row: ranks[row] <= last, ranks)
 
 
 def _neighbours(db: apsw.Connection | None, cache: VectorCache, probe: Probe, rows: Set[int]) -> Iterator[int]:

@@ -1,0 +1,55 @@
+"""How well clauses fit a question: what is passed over because it is worth too little changes nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from holdfast.domain.results import Hit
+from holdfast.recall.question.analysis import analysed_question
+from holdfast.recall.ranking.clauses import people_in
+from holdfast.recall.ranking.fit import NO_FIT, best_fits
+from holdfast.recall.ranking.trust import ANSWERS, with_hearsay
+
+ASKED = datetime(2026, 1, 5, tzinfo=UTC)
+SAID = (
+    "My dentist is on Rua do Ouro, and I have to go there on Monday. The bakery next to it sells rye bread.",
+    "I play the cello on Thursdays, but my sister Ana plays the drums.",
+    "The printer jams whenever I print on both sides.",
+    "Our dog Bruno is nine, he sleeps all day.",
+    "I paid 340 euros for the cello, and the strings cost another 60.",
+    "We moved to Lisbon in March; the boxes are still in the hall.",
+)
+QUESTIONS = (
+    "Which instrument do I play?", "How much did I pay for the cello?", "Where do I live?", "How old is our dog?",
+    "What does the printer do?", "When do I have to see my dentist?", "What does Ana play?",
+)  # fmt: skip
+
+
+def hit(n: int, content: str, role: str) -> Hit:
+    return Hit(
+        id=f"m{n}", kind="message", content=content, summary=content[:80], score=0.0, channels={}, session_id="s",
+        created_at=ASKED, message_id=f"m{n}", role=role, trust="agent" if role == "assistant" else "user",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("least", [0.3, ANSWERS, 0.9])
+def test_what_is_worth_enough_fits_as_it_does_beside_everything(question: str, least: float) -> None:
+    target = analysed_question(question, ASKED).target
+    hits = [hit(n, content, "user") for n, content in enumerate(SAID)]
+    known = people_in(hits)
+    every, some = best_fits(target, hits, known), best_fits(target, hits, known, least=least)
+    for whole, fit in zip(every, some, strict=True):
+        assert fit == whole or (whole.worth < least and (fit == NO_FIT or fit.worth < least))
+
+
+def test_what_an_assistant_says_stands_until_the_user_answers_all_of_a_question() -> None:
+    guess = hit(9, "You live in Porto, as far as I know.", "assistant")
+    other, own = hit(2, SAID[2], "user"), hit(5, SAID[5], "user")
+    asked = analysed_question("Where do I live?", ASKED)
+    model = "local/snowflake-arctic-embed-s-int8/384"
+    assert with_hearsay(asked, [guess, other], model) == [guess, other]
+    found = with_hearsay(asked, [guess, own], model)
+    assert [(each.id, each.assessment.hearsay) for each in found] == [("m5", False), ("m9", True)]
