@@ -78,7 +78,7 @@ class StatementReader:
             *encoded_sentence(self._pieces, sentence.content, sentence.before, sentence.message, sentence.reply)
         )
         states = np.concatenate([state[0], state.mean(0)])[None]
-        return _head_output(self._heads, "k", states, sentence.words[None], "_said")[0]
+        return np.asarray(_head_output(self._heads, "k", states, sentence.words[None], "_said")[0])
 
     @cached_property
     def _network(self) -> ReaderNetwork:

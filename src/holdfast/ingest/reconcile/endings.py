@@ -107,7 +107,6 @@ def ranked_candidates(text: str, tellings: Sequence[Telling]) -> list[RankedCand
     }
     best: dict[str, tuple[float, RankedCandidate]] = {}
     for n, telling in enumerate(tellings):
-        near, cosines = [each.known for each in telling.near], [each.cosine for each in telling.near]
         likely = [
             place
             for place, each in enumerate(telling.near)
@@ -115,7 +114,8 @@ def ranked_candidates(text: str, tellings: Sequence[Telling]) -> list[RankedCand
         ]
         if not likely:
             continue
-        rows = features(telling.draft, near, cosines, likely)
+        cosines = [each.cosine for each in telling.near]
+        rows = features(telling.draft, [each.known for each in telling.near], cosines, likely)
         for place, row, probability in zip(likely, rows, supersession_probabilities(rows).tolist(), strict=True):
             each = telling.near[place]
             if each.id not in best or probability > best[each.id][0]:
