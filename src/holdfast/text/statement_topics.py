@@ -37,8 +37,13 @@ def lacks_item_of(key: str | None, text: str) -> bool:
 
 def name_two_environments(one: str, other: str) -> bool:
     """Whether each text names an environment of a system, and not the same."""
-    mine, theirs = ({ENVIRONMENTS[m.lower()] for m in _ENVIRONMENT.findall(text)} for text in (one, other))
+    mine, theirs = _environments(one), _environments(other)
     return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
+
+
+@cached_by_text
+def _environments(text: str) -> frozenset[str]:
+    return frozenset(ENVIRONMENTS[name.lower()] for name in _ENVIRONMENT.findall(text))
 
 
 def name_other_products(one: str, other: str) -> bool:
