@@ -54,24 +54,31 @@ class StatementReader:
             spans.append((_moved(one.span, at), [_moved(part, at) for part in one.parts]))
             ids += [*one.ids, self._pieces.end]
         state = self._network.output(ids, [0] * said + [1] * (len(ids) - said))
-        found = [self._ending(state, *each, of.features) for each, of in zip(spans, candidates, strict=False)]
+        named = zip(spans, candidates, strict=False)
+        asked = [(span, of.features) for (whole, parts), of in named for span in (whole, *parts)]
+        odds = iter(self._span_log_odds(state, asked))
+        found = [ReadEnding(next(odds)[0], tuple(next(odds)[1] for _ in parts)) for _, parts in spans]
         return found + [UNREAD] * (len(candidates) - len(found))
 
-    def _ending(self, state: Floats, whole: Span, parts: Sequence[Span], features: NDArray[Any]) -> ReadEnding:
-        heads = self._heads
-        log_odds, *of_parts = (
-            float(_head_output(heads, "p", np.concatenate([state[slice(*span)].mean(0), state[0]]), features, "")[n])
-            if span[0] < span[1]
-            else UNREAD.log_odds
-            for n, span in ((0, whole), *((1, part) for part in parts))
-        )
-        return ReadEnding(log_odds, tuple(of_parts))
+    def _span_log_odds(self, state: Floats, asked: Sequence[tuple[Span, NDArray[Any]]]) -> list[list[float]]:
+        """For each span, with the features of its statement, the log-odds that it ends as a statement, and as a part.
+        All spans go through the head at once."""
+        if not asked:
+            return []
+        means = [np.add.reduce(state[start:stop]) / max(stop - start, 1) for (start, stop), _ in asked]
+        states = np.array([np.concatenate([mean, state[0]]) for mean in means])
+        found: list[list[float]] = _head_output(
+            self._heads, "p", states, np.array([features for _, features in asked]), ""
+        ).tolist()
+        unread = [UNREAD.log_odds] * 2
+        return [odds if start < stop else unread for ((start, stop), _), odds in zip(asked, found, strict=True)]
 
     def classes(self, sentence: ReadableSentence) -> Floats:
         state = self._network.output(
             *encoded_sentence(self._pieces, sentence.content, sentence.before, sentence.message, sentence.reply)
         )
-        return _head_output(self._heads, "k", np.concatenate([state[0], state.mean(0)]), sentence.words, "_said")
+        states = np.concatenate([state[0], state.mean(0)])[None]
+        return np.asarray(_head_output(self._heads, "k", states, sentence.words[None], "_said")[0])
 
     @cached_property
     def _network(self) -> ReaderNetwork:
@@ -148,8 +155,9 @@ def encoded_sentence(
     return first + second, [0] * len(first) + [1] * len(second)
 
 
-def _head_output(heads: dict[str, NDArray[Any]], name: str, state: Floats, features: NDArray[Any], of: str) -> Floats:
-    scaled = ((features - heads[f"mean{of}"]) / heads[f"spread{of}"]).clip(-5, 5)
+def _head_output(heads: dict[str, NDArray[Any]], name: str, states: Floats, features: NDArray[Any], of: str) -> Floats:
+    """What a head makes of each state (a row) and its features."""
+    scaled = ((features - heads[f"mean{of}"]) / heads[f"spread{of}"]).clip(-5, 5).astype(np.float32)
     first, last = f"{name}1", f"{name}2"
-    inner = heads[f"{first}.weight"] @ np.concatenate([state, scaled]) + heads[f"{first}.bias"]
-    return np.asarray(heads[f"{last}.weight"] @ np.maximum(inner, 0) + heads[f"{last}.bias"])
+    inner = np.hstack([states, scaled]) @ heads[f"{first}.weight"].T + heads[f"{first}.bias"]
+    return np.asarray(np.maximum(inner, 0) @ heads[f"{last}.weight"].T + heads[f"{last}.bias"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from holdfast.text.cache import cached_by_text
 from holdfast.text.lexicon import word_list
 from holdfast.text.values import MAX_SCANNED_CHARACTERS
 
@@ -38,19 +39,24 @@ class ContentWord:
 
 def content_words(text: str) -> list[ContentWord]:
     """The content words of a text."""
+    return list(_content_words(text))
+
+
+@cached_by_text
+def _content_words(text: str) -> tuple[ContentWord, ...]:
     found = []
     text = _REMINDER.sub(lambda m: " " * len(m[0]), text[:MAX_SCANNED_CHARACTERS])
     for m in _WORD.finditer(text):
         token = m[0].lower()
-        if re.search(r"n't$|^cannot$", token):
+        if token == "cannot" or token.endswith("n't"):
             found.append(ContentWord("not", *m.span()))
             continue
-        token = re.sub(r"'(?:s|m|re|ve|ll|d)?$", "", token)
+        token = re.sub(r"'(?:s|m|re|ve|ll|d)?$", "", token) if "'" in token else token
         if token in ("no", "not", "never") and text[m.end() : m.end() + 1] != ",":
             found.append(ContentWord("not", *m.span()))
         elif token not in _FUNCTION_WORDS and token != "no":
             found.append(ContentWord(_stem(token), *m.span()))
-    return found
+    return tuple(found)
 
 
 def _stem(token: str) -> str:

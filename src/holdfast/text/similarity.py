@@ -11,6 +11,7 @@ from collections.abc import Set
 
 from holdfast.domain.types import Draft, Memory
 from holdfast.text import static_vectors, tokens
+from holdfast.text.cache import cached_by_text
 from holdfast.text.lexicon import change
 from holdfast.text.lexicon.calendar import WEEKDAYS
 from holdfast.text.lexicon.negation import NEGATION
@@ -53,10 +54,9 @@ def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
     The draft must have a word of change, share one of the `rare` stems and a fair part of all stems, and contain none
     of the old numbers. Without numbers, both must have the same subject and each a name that the other does not have.
     """
-    new, old = ASIDE.sub("", draft.content), ASIDE.sub("", memory.content)
-    changed = CHANGE_WORD.search(new) or (_AMOUNT_CHANGE_WORD.search(new) and FIGURE.search(new))
-    if draft.kind != memory.kind or not changed or draft.sources[-1:] == memory.sources[-1:]:
+    if draft.kind != memory.kind or draft.sources[-1:] == memory.sources[-1:] or not _may_update(draft.content):
         return False
+    new, old = ASIDE.sub("", draft.content), ASIDE.sub("", memory.content)
     mine, theirs = (_stems(text) for text in (new, old))
     shared = mine & theirs
     if not shared & rare or len(shared) < max(MIN_SHARED_STEMS * min(len(mine), len(theirs)), 1):
@@ -69,6 +69,13 @@ def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
     return same_subject and bool(names[0] - names[1]) and bool(names[1] - names[0])
 
 
+@cached_by_text
+def _may_update(text: str) -> bool:
+    """Whether a statement has a word of change."""
+    new = ASIDE.sub("", text)
+    return bool(CHANGE_WORD.search(new) or (_AMOUNT_CHANGE_WORD.search(new) and FIGURE.search(new)))
+
+
 _UPGRADE = re.compile(
     r"\b(?:upgraded|updated|bumped|migrated|moved|switched|are|is|now)\b(?: [\w.-]+){0,3}? (?:to|on) (?:v(?:ersion )?)?"
     r"(?P<tool>[a-z][\w+#.-]*) v?(?P<version>\d[\w.]*)|"
@@ -79,12 +86,19 @@ _UPGRADE = re.compile(
 
 def upgrades(new: str, old: str) -> bool:
     """Whether the new statement gives another version of a tool than the old one has: "upgraded to python 3.13"."""
-    m = _UPGRADE.search(ASIDE.sub("", new))
-    if m is None:
+    upgrade = _upgraded_tool(new)
+    if upgrade is None:
         return False
-    tool, version = m["tool"] or m["it"], (m["version"] or m["number"]).rstrip(".")
+    tool, version = upgrade
     had = re.search(rf"\b{re.escape(tool)} v?(\d[\w.]*)", ASIDE.sub("", old), re.I)
     return had is not None and had[1].rstrip(".") != version
+
+
+@cached_by_text
+def _upgraded_tool(text: str) -> tuple[str, str] | None:
+    """The tool that a statement tells a new version of, and the version."""
+    m = _UPGRADE.search(ASIDE.sub("", text))
+    return None if m is None else (m["tool"] or m["it"], (m["version"] or m["number"]).rstrip("."))
 
 
 def _stems(text: str) -> set[str]:
@@ -97,29 +111,44 @@ def same_meaning(one: str, other: str) -> bool:
         _names_occur_in(one, other) and _names_occur_in(other, one)
     ):
         return False
-    return min(weakest_word_similarity(one, other), weakest_word_similarity(other, one)) >= MIN_WORD_SIMILARITY
+    return all(weakest_word_similarity(*pair) >= MIN_WORD_SIMILARITY for pair in ((one, other), (other, one)))
 
 
 def adds_details(one: str, other: str) -> bool:
     """Whether `one` has a number, or a name within a sentence, that `other` does not have."""
     names = {name.casefold() for name in INNER_NAME.findall(one)} - _FRAME_WORDS
     numbers = set(FIGURE.findall(one)) - set(FIGURE.findall(other))
-    return bool(numbers) or not names <= set(WORD.findall(other.casefold()))
+    return bool(numbers) or not names <= _words(other)
 
 
 def _names_occur_in(one: str, other: str) -> bool:
     """Whether every name of `one` is a word of `other`."""
-    names = {name.casefold() for name in CAPITALISED_WORD.findall(one)} - _FRAME_WORDS
-    return names <= set(WORD.findall(other.casefold()))
+    return _names(one) <= _words(other)
+
+
+@cached_by_text
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.casefold() for name in CAPITALISED_WORD.findall(text)) - _FRAME_WORDS
+
+
+@cached_by_text
+def _words(text: str) -> frozenset[str]:
+    return frozenset(WORD.findall(text.casefold()))
 
 
 def weakest_word_similarity(one: str, other: str) -> float:
     """The similarity (0 to 1) of the word of `one` that is least similar to any word of `other`."""
-    known = [static_vectors.token_ids(other)[0]]
-    spoken = [word for word in dict.fromkeys(WORD.findall(one.lower())) if word not in _FRAME_WORDS]
-    return min((float(static_vectors.maxsim([(word, 1.0)], known)[0]) for word in spoken), default=1.0)
+    return min(static_vectors.nearness_of_each(_spoken_tokens(one), static_vectors.token_ids(other)[0]), default=1.0)
 
 
+@cached_by_text
+def _spoken_tokens(text: str) -> tuple[tuple[list[int], list[float]], ...]:
+    """The tokens of each word that the author of a statement said."""
+    spoken = [word for word in dict.fromkeys(WORD.findall(text.lower())) if word not in _FRAME_WORDS]
+    return tuple(static_vectors.weighted_tokens([(word, 1.0)]) for word in spoken)
+
+
+@cached_by_text
 def _figures_and_negation(text: str) -> tuple[frozenset[str], bool]:
     """The numbers of the text, and whether it has a negation."""
     return frozenset(FIGURE.findall(text)), NEGATION.search(text) is not None

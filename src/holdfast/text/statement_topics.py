@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 
 from holdfast.text import tokens
+from holdfast.text.cache import cached_by_text
 from holdfast.text.lazy_pattern import lazy_pattern
 from holdfast.text.lexicon.products import PRODUCTS
 
@@ -36,15 +37,27 @@ def lacks_item_of(key: str | None, text: str) -> bool:
 
 def name_two_environments(one: str, other: str) -> bool:
     """Whether each text names an environment of a system, and not the same."""
-    mine, theirs = ({ENVIRONMENTS[m.lower()] for m in _ENVIRONMENT.findall(text)} for text in (one, other))
+    mine, theirs = _environments(one), _environments(other)
     return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
+
+
+@cached_by_text
+def _environments(text: str) -> frozenset[str]:
+    return frozenset(ENVIRONMENTS[name.lower()] for name in _ENVIRONMENT.findall(text))
 
 
 def name_other_products(one: str, other: str) -> bool:
     """Whether each text names well-known products, of kinds that the other has none of: a new testing tool says nothing
     of the package manager."""
-    mine, theirs = ({n for n, names in enumerate(_PRODUCT_NAMES) if names.search(text)} for text in (one, other))
-    return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
+    mine = _product_kinds(one)
+    theirs = _product_kinds(other) if mine else mine
+    return bool(theirs) and mine.isdisjoint(theirs)
+
+
+@cached_by_text
+def _product_kinds(text: str) -> frozenset[int]:
+    """The numbers of the kinds of which the text names a product."""
+    return frozenset(n for n, names in enumerate(_PRODUCT_NAMES) if names.search(text))
 
 
 def tells_where_not_what(new: str, old: str) -> bool:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from holdfast.domain.errors import ModelError
 from holdfast.domain.types import Floats, Ints
 from holdfast.domain.vectors import matrix_product
+from holdfast.text.cache import cached_by_text
 from holdfast.text.wordpiece import WordPiece
 
 LEADING_DIMENSIONS = 96
@@ -29,6 +30,7 @@ MAX_SEPARATE_TOKENS = 1000
 WEIGHTS_FOLDER = Path(__file__).parent.parent / "models" / "weights"
 
 
+@cached_by_text
 def token_ids(text: str) -> tuple[bytes, int]:
     """The ids of a passage's distinct known tokens as little-endian 16-bit numbers, and its count of all tokens."""
     pieces = vocabulary()

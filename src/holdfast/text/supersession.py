@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from holdfast.domain.types import Message
 from holdfast.text import static_vectors, tokens
+from holdfast.text.cache import cached_by_text
 from holdfast.text.lexicon import change
 from holdfast.text.lexicon.kinship import OTHER_PEOPLE
 from holdfast.text.lexicon.negation import NEGATION
@@ -208,9 +209,11 @@ def have_other_topics(new: ComparedStatement, old: ComparedStatement) -> bool:
     return new.key is not None and old.key is not None and new.key != old.key
 
 
+@cached_by_text
 def tells_of_a_change(text: str) -> bool:
     """Whether the text has a word of change, of an end or of denial."""
-    return any(sign.search(ASIDE.sub("", text)) for sign in (CHANGE_WORD, _ENDED, NEGATION))
+    said = ASIDE.sub("", text)
+    return any(sign.search(said) for sign in (CHANGE_WORD, _ENDED, NEGATION))
 
 
 def supersession_probabilities(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -227,16 +230,23 @@ def message_log_odds(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def features(
-    new: ComparedStatement, known: Sequence[ComparedStatement], cosines: Sequence[float]
+    new: ComparedStatement,
+    known: Sequence[ComparedStatement],
+    cosines: Sequence[float],
+    wanted: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
-    """A row of features for each known statement. The cosine of a statement without a vector is NaN."""
-    near = np.nan_to_num(np.array(cosines, float), nan=_MISSING_COSINE)
+    """A row of features for each known statement, or only for the wanted ones: the others count for their rank alone.
+    The cosine of a statement without a vector is NaN."""
+    near = np.array(cosines, float)
+    near[np.isnan(near)] = _MISSING_COSINE
     place = (-near).argsort(kind="stable").argsort(kind="stable")
+    standing = np.stack([near, place / 5, place == 0, near.max() - near], axis=1)
+    if wanted is not None:
+        known, standing = [known[n] for n in wanted], standing[wanted]
     mine, others = _statement_features(new.text), [_statement_features(each.text) for each in known]
     to_theirs = static_vectors.weighted_nearness(*mine.asked, [each.tokens for each in others])
     to_mine = static_vectors.nearness_of_each([each.asked for each in others], mine.tokens)
     rows = [_pair_features(new, mine, *each) for each in zip(known, others, to_theirs.tolist(), to_mine, strict=True)]
-    standing = np.stack([near, place / 5, place == 0, near.max() - near], axis=1)
     return np.hstack([np.array(rows, float), standing])
 
 
@@ -249,6 +259,7 @@ class _StatementFeatures:
         weights = {word: static_vectors.importance(word) for word in spoken}
         self.asked = static_vectors.weighted_tokens(list(weights.items()))
         self.stems = {stem: weights.get(stem, 1.0) for stem in tokens.question_words(text) if stem not in _FRAME}
+        self.weight = sum(self.stems.values())
         self.tokens = static_vectors.token_ids(text)[0]
         self.numbers = set(FIGURE.findall(text))
         self.names = {name.casefold() for name in _NAME.findall(text)}
@@ -277,11 +288,10 @@ def _pair_features(
 ) -> list[float]:
     shared = mine.stems.keys() & theirs.stems.keys()
     weight = sum(theirs.stems[stem] for stem in shared)
-    least = min(sum(mine.stems.values()), sum(theirs.stems.values())) + 1e-6
     return [
         len(shared),
         weight,
-        weight / least,
+        weight / (min(mine.weight, theirs.weight) + 1e-6),
         max((theirs.stems[stem] for stem in shared), default=0.0),
         to_theirs,
         to_mine,

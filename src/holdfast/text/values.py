@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from holdfast.text.cache import cached_by_text
 from holdfast.text.lexicon import word_list
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY, MONTH_INDEX
 from holdfast.text.lexicon.numbers import ONE_TO_NINETEEN, TENS
@@ -122,6 +123,11 @@ class Value:
 
 def values(text: str) -> list[Value]:
     """The values of a text in order; they do not overlap, and the longest possible reading of each wins."""
+    return list(_values(text))
+
+
+@cached_by_text
+def _values(text: str) -> tuple[Value, ...]:
     text = text[:MAX_SCANNED_CHARACTERS]
     found: list[Value] = []
     covered = bytearray(len(text))
@@ -135,7 +141,7 @@ def values(text: str) -> list[Value]:
             if start < end and text[start:end] != "I" and not any(covered[start:end]):
                 found.append(Value(type_, start, end, text[start:end]))
                 covered[start:end] = b"\1" * (end - start)
-    return sorted(found, key=lambda each: each.start)
+    return tuple(sorted(found, key=lambda each: each.start))
 
 
 def value_type(text: str) -> str | None:

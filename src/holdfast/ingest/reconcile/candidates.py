@@ -62,7 +62,7 @@ class DraftNeighbourhood:
         told = [self.said_at[source] for source in memory.sources if source in self.said_at]
         return not told or (memory.occurred_at or end) <= max(told)
 
-    @property
+    @cached_property
     def mark(self) -> str:
         return fingerprint(self.draft.kind, self.draft.content)
 

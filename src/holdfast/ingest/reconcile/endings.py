@@ -100,18 +100,26 @@ class EndedStatement:
 def ranked_candidates(text: str, tellings: Sequence[Telling]) -> list[RankedCandidate]:
     """What is worth reading with a message, the most likely first."""
     near = {each.id: each.known.text for telling in tellings for each in telling.near}
-    other = {id for id, known in near.items() if name_other_products(text, known)}
-    odds = _message_log_odds(text, tellings)
+    odds = {
+        id: sure
+        for id, sure in _message_log_odds(text, tellings).items()
+        if sure >= MIN_CANDIDATE_LOG_ODDS and not name_other_products(text, near[id])
+    }
     best: dict[str, tuple[float, RankedCandidate]] = {}
     for n, telling in enumerate(tellings):
-        if not any(odds[each.id] >= MIN_CANDIDATE_LOG_ODDS for each in telling.near):
+        likely = [
+            place
+            for place, each in enumerate(telling.near)
+            if each.id in odds and not _are_apart(telling.draft, each.known)
+        ]
+        if not likely:
             continue
-        rows = features(telling.draft, [each.known for each in telling.near], [each.cosine for each in telling.near])
-        for each, row, probability in zip(telling.near, rows, supersession_probabilities(rows), strict=True):
-            unlikelier = each.id in other or (each.id in best and probability <= best[each.id][0])
-            if unlikelier or odds[each.id] < MIN_CANDIDATE_LOG_ODDS or _are_apart(telling.draft, each.known):
-                continue
-            best[each.id] = float(probability), RankedCandidate(each.id, each.known, n, row, odds[each.id])
+        cosines = [each.cosine for each in telling.near]
+        rows = features(telling.draft, [each.known for each in telling.near], cosines, likely)
+        for place, row, probability in zip(likely, rows, supersession_probabilities(rows).tolist(), strict=True):
+            each = telling.near[place]
+            if each.id not in best or probability > best[each.id][0]:
+                best[each.id] = probability, RankedCandidate(each.id, each.known, n, row, odds[each.id])
     return sorted((each for _, each in best.values()), key=lambda each: -each.log_odds)[:MAX_CANDIDATES_READ]
 
 

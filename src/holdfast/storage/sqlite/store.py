@@ -206,17 +206,17 @@ class SqliteStore:
 
     async def claim(self, *, now: datetime, lease: timedelta, limit: int, max_bytes: int = 2**62) -> list[Message]:
         statement = f"""
-        UPDATE message SET wait_until = ?2 WHERE n IN (
-          SELECT n FROM (
+        UPDATE message SET wait_until = ?2 WHERE n IN (SELECT n FROM (
             SELECT n, sum(length(content)) OVER (ORDER BY n) - length(content) AS before FROM (
               SELECT n, content FROM message WHERE state = 'waiting' AND wait_until <= ?1 AND session = (
                 SELECT session FROM message WHERE state = 'waiting' AND wait_until <= ?1 ORDER BY n LIMIT 1
               ) ORDER BY n LIMIT ?3)
-          ) WHERE before < ?4
-        ) RETURNING {rows.MESSAGE}, {rows.STATE}
+          ) WHERE before < ?4) RETURNING {rows.MESSAGE}, {rows.STATE}
         """
-        until = to_micros(now + lease)
-        found = await self._file.write(lambda db: query(db, statement, (to_micros(now), until, limit, max_bytes)))
+        some = "SELECT 1 FROM message WHERE state = 'waiting' AND wait_until <= ? LIMIT 1"
+        bound = to_micros(now), to_micros(now + lease), limit, max_bytes
+        # Each batch is followed by a look that finds nothing: this costs a fifth of preparing to take a batch.
+        found = await self._file.write(lambda db: query(db, some, bound[:1]) and query(db, statement, bound))
         return sorted((rows.message(row) for row in found), key=lambda message: message.position)
 
     async def unembedded_parts(self, model: str, limit: int) -> list[Part]:

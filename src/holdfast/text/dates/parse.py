@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 
+from holdfast.text.cache import cached_by_text
 from holdfast.text.dates.context import ExpressionContext, day_first, same_sentence
 from holdfast.text.dates.modifiers import modified_window, window_at_hours
 from holdfast.text.dates.negation import with_denials
@@ -30,6 +31,12 @@ def windows(text: str, reference: datetime) -> list[Window]:
 
     For a recurrence with gaps ("every second Monday"), the first occurrence on or after the reference's day.
     """
+    return list(_windows(text, reference, reference.tzinfo))
+
+
+@cached_by_text
+def _windows(text: str, reference: datetime, _zone: tzinfo | None) -> tuple[Window, ...]:
+    """The zone tells references apart that are equal and name the moment differently."""
     text = text[:MAX_SCANNED_CHARS]
     whole: list[Window] = []
     for w in _expressions(text, reference):
@@ -41,7 +48,7 @@ def windows(text: str, reference: datetime) -> list[Window]:
             made.append(modified_window(w, text, reference, made[-1] if made else None))
         except _NO_SUCH_TIME:
             continue
-    return with_denials(made, text)
+    return tuple(with_denials(made, text))
 
 
 def window(text: str, reference: datetime) -> Window | None:

@@ -200,3 +200,12 @@ def test_an_order_keeps_what_it_is_about() -> None:
         "The user can't stand coriander.",
         'The user asks: never suggest recipes with it (of: "I can\'t stand coriander").',
     }
+
+
+def test_the_same_sentence_is_read_again_with_the_people_of_its_own_conversation() -> None:
+    """What the rules found in a sentence is remembered, together with whom it may be about."""
+    told = "She works at Bolt."
+    found = [statements_by_key(f"My {who} is a swimmer.", told) for who in ("sister", "mother", "sister")]
+    assert [next(key for key in each if key and key.endswith("employer")) for each in found] == [
+        "sister.employer", "mother.employer", "sister.employer",
+    ]  # fmt: skip

@@ -402,3 +402,11 @@ def test_text_beyond_the_cap_is_not_read() -> None:
 def test_hostile_text_costs_little(text: str) -> None:
     """Backtracking would not end within the time limit of a test."""
     windows(text, WEDNESDAY)
+
+
+def test_equal_moments_of_two_zones_have_days_of_their_own() -> None:
+    """Windows are remembered by text and reference, and equal references may lie on different days."""
+    late = datetime(2025, 3, 5, 23, 30, tzinfo=UTC)
+    later = late.astimezone(timezone(timedelta(hours=2)))
+    assert late == later
+    assert [windows("today", each)[0].start.day for each in (late, later)] == [5, 6]

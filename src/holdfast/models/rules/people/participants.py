@@ -66,6 +66,20 @@ _PERSON_PREDICATE = re.compile(
 """Predicates that apply only to people, so that a name before them is a person's."""
 
 
+ParticipantsState = tuple[
+    Subject,
+    Subject | None,
+    tuple[tuple[str, Subject], ...],
+    str,
+    tuple[PersonMention, ...],
+    tuple[PersonMention, ...],
+    tuple[PersonMention, ...],
+    bool,
+    bool,
+]
+"""The fields of Participants in order."""
+
+
 @dataclass(slots=True)
 class Participants:
     """The people one author has mentioned so far, by name, by relation, and in the order of mention."""
@@ -85,6 +99,22 @@ class Participants:
     """Whether the message so far is only about people mentioned before it."""
     heard_nobody_new: bool = True
     """Whether somebody else's message just before mentions no unknown person."""
+
+    def state(self) -> ParticipantsState:
+        """What is known so far, as a value."""
+        return (
+            self.author, self.last_subject, tuple(self.subjects_by_name.items()), self.previous_sentence,
+            tuple(self.message_mentions), tuple(self.sentence_mentions), tuple(self.earlier_mentions),
+            self.only_refers_back, self.heard_nobody_new,
+        )  # fmt: skip
+
+    def restore(self, state: ParticipantsState) -> None:
+        author, last, names, previous, of_message, of_sentence, earlier, refers_back, nobody_new = state
+        self.author, self.last_subject, self.subjects_by_name, self.previous_sentence = (
+            author, last, dict(names), previous
+        )  # fmt: skip
+        self.message_mentions, self.sentence_mentions = list(of_message), list(of_sentence)
+        self.earlier_mentions, self.only_refers_back, self.heard_nobody_new = list(earlier), refers_back, nobody_new
 
     def parse(self, clause: str) -> tuple[Subject, str] | None:
         """Returns the clause's subject and predicate; None when the subject is not certain. Records the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import datetime, tzinfo
 
 from holdfast.domain.types import Message
 from holdfast.models.rules.findings.changes import without_shared_keys
@@ -21,9 +22,10 @@ from holdfast.models.rules.patterns.salience import has_subject_and_verb, points
 from holdfast.models.rules.patterns.single_values import participation_topic
 from holdfast.models.rules.patterns.standing_orders import order_in_question, standing_order
 from holdfast.models.rules.patterns.vocabulary import split_words
-from holdfast.models.rules.people.participants import Participants
+from holdfast.models.rules.people.participants import Participants, ParticipantsState
 from holdfast.models.rules.people.third_person import Subject, without_contractions
 from holdfast.models.rules.sentences.clauses import (
+    MAX_SENTENCE_CHARACTERS,
     clauses,
     is_hypothetical,
     is_ironic,
@@ -31,6 +33,7 @@ from holdfast.models.rules.sentences.clauses import (
     is_reported,
     without_leading_fillers,
 )
+from holdfast.text.cache import cached_by_text
 from holdfast.text.dates import Window, is_yearly_day, meant_window, window, windows
 from holdfast.text.endings import CANCELLATION, ending
 
@@ -86,7 +89,24 @@ def findings_in_sentence(sentence: str, participants: Participants, message: Mes
     """The findings in a sentence; `lower`: the message has no capitals by which to recognise a name."""
     if is_ironic(sentence):
         return []
-    before, participants.sentence_mentions = participants.previous_sentence, []
+    participants.sentence_mentions = []
+    content = message.content if len(message.content) <= MAX_SENTENCE_CHARACTERS else ""  # no sentence is all of it
+    at = message.said_at
+    found, state = _read_sentence(sentence, participants.state(), content, at, at.tzinfo, lower)
+    participants.restore(state)
+    return list(found)
+
+
+@cached_by_text
+def _read_sentence(
+    sentence: str, state: ParticipantsState, content: str, said_at: datetime, _zone: tzinfo | None, lower: bool
+) -> tuple[tuple[RuleFinding, ...], ParticipantsState]:
+    """The findings in a sentence, and what is known of the participants after it. A message is read again as the
+    context of each of the next ones, mostly with the same participants."""
+    participants = Participants(Subject())
+    participants.restore(state)
+    message = Message("", "", "user", content, said_at, timestamp=said_at)
+    before = participants.previous_sentence
     findings = _rule_findings(sentence, participants, message, lower)
     if not findings and not _IMAGINATION.search(sentence):
         participants.previous_sentence = before
@@ -94,7 +114,7 @@ def findings_in_sentence(sentence: str, participants: Participants, message: Mes
             without_leading_fillers(sentence), participants, windows(sentence, message.said_at)
         )
     participants.note_mentions(sentence)
-    return findings
+    return tuple(findings), participants.state()
 
 
 def _rule_findings(sentence: str, participants: Participants, message: Message, lower: bool) -> list[RuleFinding]:
