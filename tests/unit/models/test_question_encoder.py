@@ -1,4 +1,4 @@
-"""A question lies nearest to the message that answers it, also in other words; the vectors of messages stay as they are."""
+"""A question lies nearest to the message that answers it, also in other words; vectors of messages stay as they are."""
 
 from __future__ import annotations
 
