@@ -64,6 +64,10 @@ _PLAIN_VERBS = frozenset(
 )
 
 
+LEFT_OUT = "…"
+"""Stands between words for others of the clause, which no longer hold."""
+
+
 def is_proved(memory: str, cited: Sequence[str], names: Iterable[str] = ()) -> bool:
     """Whether the memory says what its cited messages say, in well-formed English. `names` are the speakers' names."""
     return is_well_formed(memory) and is_faithful(memory, cited, names)
@@ -78,7 +82,8 @@ def is_well_formed(memory: str) -> bool:
     if memory.count('"') % 2 or _CUT_END.search(memory):
         return False
     plain = _REFERENCE.sub("", _COMPUTED_DATE.sub("", memory))
-    if _BROKEN.search(plain) or "…" in memory:
+    plain = plain.replace(f" {LEFT_OUT} ", " ")
+    if _BROKEN.search(plain) or LEFT_OUT in plain:
         return False
     if m := _SUBJECT_VERB.match(plain):
         verb = m["verb"].lower()
@@ -111,9 +116,10 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
     if len(texts) > 1:
         memory = _without_computed_dates(memory, texts)
     own = {stem for name in names for stem in (each.stem for each in content_words(name))}
-    said = [word for word in content_words(_COMPUTED_DATE.sub("", memory)) if word.stem not in own]
+    words = content_words(_COMPUTED_DATE.sub("", memory))
+    said = [word for word in words if word.stem not in own]
     texts = [_with_written_dates(text, memory) for text in texts]
-    if any(_is_aligned(said, text, negated=ended) for text in texts):
+    if any(_is_aligned(each, text, negated=ended) for text in texts for each in (said, words)):
         return True
     return any(
         _is_named_elsewhere(said, main, other)

@@ -53,7 +53,7 @@ def test_lives_have_no_fault_and_many_questions_without_an_answer(path: Path) ->
     assert sum(not question.answer for question in questions) >= least * len(questions)
 
 
-def test_nearly_a_third_of_the_questions_after_lives_have_no_answer() -> None:
+def test_at_least_a_fifth_of_the_questions_after_lives_have_no_answer() -> None:
     lives = [life for path in FOLDER.glob("*.txt") for life in parse_lives(path.read_text("utf-8"), path.name)[0]]
     questions = [question for life in lives for question in life.questions]
-    assert sum(not question.answer for question in questions) >= 0.29 * len(questions)
+    assert sum(not question.answer for question in questions) >= 0.2 * len(questions)

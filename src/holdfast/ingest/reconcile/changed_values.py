@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.text import tokens
+from holdfast.text.faithfulness import LEFT_OUT
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.statement_parts import Span, framed_span
 from holdfast.text.values import AMOUNT, DATE, NAME, NUMBER, TIME, Value, values
@@ -51,8 +52,6 @@ _DROPPED = re.compile(
 )
 """A thing that is no longer one of several."""
 _NUMERIC = {NUMBER, AMOUNT}
-LEFT_OUT = "…"
-"""Stands for words of a clause that no longer hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from holdfast.recall.search import Searcher
 from holdfast.text import tokens
 
 MAX_COUNTED = 8
-FIT_BELOW_BEST, FIT_DRAWN = 0.4, 0.1
+FIT_BELOW_BEST, FIT_DRAWN = 0.2, 0.1
 """How much worse than the best hit these may fit: the hit that is quoted, and a memory quoted in place of its message.
 Chosen by hand on half of the everyday questions."""
 

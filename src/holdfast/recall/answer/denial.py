@@ -79,6 +79,7 @@ _LEFT_WORK = re.compile(
     re.I,
 )
 _LEFT_HOME = re.compile(r"\b(?:moved? (?:out|away)|moving (?:out|away)|left|leaving)\b(?! .*\b(?:to|into)\b)", re.I)
+_MEASURES = frozenset({"height", "weight"})
 _WORK = re.compile(r"\b(?:work(?:s|ed|ing)?|job|employ\w*|compan(?:y|ies))\b", re.I)
 
 
@@ -151,7 +152,13 @@ def is_off_topic(question: Question, statement: str) -> bool:
         or _is_work_not_home(question.text, statement)
         or _is_count_of_others(question.text, statement)
         or _is_of_other_sex(question.text, statement)
+        or _is_no_measure(question, statement)
     )
+
+
+def _is_no_measure(question: Question, statement: str) -> bool:
+    """Whether a height or a weight is asked for, and the statement has a figure of something else: "Eli is 4"."""
+    return any(trait.name in _MEASURES and not trait.told.search(statement) for trait, _ in question.target.traits)
 
 
 def _is_of_other_sex(question: str, statement: str) -> bool:

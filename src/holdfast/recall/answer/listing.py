@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.domain.ports.storage import Store
@@ -20,7 +21,7 @@ _TASKS = re.compile(
     r"\b(?:what|which|anything|something)\b.*\b(?:(?:still|left|yet|else) (?:to|open|undone|need|have|must|has|needs)|"
     r"(?:is|are|remains?|left) (?:still )?(?:to do|to be done|outstanding|undone|(?:open|pending)(?=\W*$)))\b"
     r"|\bwhat (?:do|must|should) (?:i|we) (?:still |yet )?(?:have|need) to do\b|\bwhat(?:'s| is) left to do\b"
-    r"|\b(?:my|our|the|open|outstanding|pending) (?:to-?dos?|to-?do list|tasks?|task list|open tasks)\b",
+    r"|\b(?:my|our|the|open|outstanding|pending) (?:to[- ]?dos?|to[- ]?do list|tasks?|task list|open tasks)\b",
     re.I,
 )
 _INSTRUCTIONS = re.compile(
@@ -35,7 +36,7 @@ _FORM_WORDS = frozenset(
         "what which anything something still left yet else open undone need have must has needs is are remain remains "
         "to do be done outstanding pending should todo todos list task tasks my our how you answer reply respond write "
         "talk speak address act behave me us standing current instructions rules tell told ask asked instruct agent "
-        "assistant want like"
+        "assistant want like arrange organise organize sort finish handle done list"
     )
 )
 
@@ -59,9 +60,8 @@ async def listed_answer(store: Store, asked: WantedList, where: Where | None, hi
     """The current memories that are asked for, oldest first; None when there are none."""
     wanted: Where = Test("kind", "eq", asked.kind)
     page = await store.scan(wanted if where is None else All((wanted, where)), now=now(), limit=MAX_READ)
-    found = [
-        memory for memory in page.items if memory.trust not in SECOND_HAND_TRUST and _is_about(memory, asked.topic)
-    ]
+    own = [memory for memory in page.items if memory.trust not in SECOND_HAND_TRUST]
+    found = [memory for memory in own if _is_about(memory, asked.topic)] or await _told_about(store, own, asked.topic)
     listed = sorted(found, key=lambda memory: memory.updated_at)[-MAX_LISTED:]
     if not listed:
         return None
@@ -72,6 +72,14 @@ async def listed_answer(store: Store, asked: WantedList, where: Where | None, hi
     mine = [next((hit for hit in hits if hit.id == memory.id), hit_of(memory)) for memory in listed]
     ids = {memory.id for memory in listed}
     return Answer(text, cited, (*mine, *(hit for hit in hits if hit.id not in ids)), CONFIDENCE)
+
+
+async def _told_about(store: Store, memories: Sequence[Memory], topic: frozenset[str]) -> list[Memory]:
+    """The memories drawn from messages about the topic: of "todo before the move: return the books", the move is not in
+    the memory."""
+    told = await store.get([source for memory in memories for source in memory.sources])
+    about = {each.id for each in told if topic & set(tokens.tokens(each.content))}
+    return [memory for memory in memories if not about.isdisjoint(memory.sources)]
 
 
 def _is_about(memory: Memory, topic: frozenset[str]) -> bool:

@@ -56,7 +56,7 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
         return plans
     asked = wanted_list(question)
     listed = await listed_answer(searcher.store, asked, searcher.where, hits) if asked is not None else None
-    if asked is not None and listed is not None and not asked.topic:
+    if asked is not None and listed is not None and (asked.kind == "task" or not asked.topic):
         return listed
     if not hits:
         return Answer("", (), ())

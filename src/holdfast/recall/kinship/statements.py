@@ -23,7 +23,7 @@ _MORE = rf"(?P<more>(?:(?:'s|s'|s|') (?:{A_KIN_WORD})s?)*)"
 _IS = r"(?:,? \(?|,? (?:is|are|was|were)(?: called| named)? |,? (?:called|named) |: ?)"
 _TOLD = re.compile(rf"\b{_CHAIN}{_MORE}{_IS}(?P<names>{_NAMES})(?!'s? (?:{A_KIN_WORD}))", re.I)
 _BARE = re.compile(
-    rf"(?:^|[.!?;,] )(?:and |so |the )?(?P<kin>{A_KIN_WORD})s? (?:is|are)(?: called| named)? (?P<names>{_NAMES})", re.I
+    rf"(?:^|[.!?;,] )(?:and |so |(?P<the>the ))?(?P<kin>{A_KIN_WORD})s? (?:is|are)(?: called| named)? (?P<names>{_NAMES})", re.I
 )
 _REVERSED = re.compile(rf"\b(?P<names>{_NAME})(?: is|'s|,| \(|, who is|, who's) {_CHAIN}\b(?!'s|')", re.I)
 _BORN = re.compile(
@@ -77,6 +77,8 @@ def _told(text: str, known: Collection[str]) -> Iterator[Relation]:
             for owner in _owners(m["owner"], text[: m.start()], known):
                 yield from _relations(owner, words, m["names"])
     for m in _BARE.finditer(text):
+        if m["the"] and names_in_list(text[: m.start()]):
+            continue  # "Ana came with her baby! the baby is Zoe"
         yield from _relations(USER, [m["kin"]], m["names"])
 
 

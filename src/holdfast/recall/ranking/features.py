@@ -21,7 +21,7 @@ Column = NDArray[np.float64]
 MAX_POSITION = 1 << 40
 """More than the messages of any session."""
 FAR = -3.0
-"""The distance in meaning for an item without a vector; also the lower bound for all others."""
+"""The distance in meaning of all items where none has a vector; also the lower bound."""
 _NO_NEIGHBOUR = np.array([[0.0], [FAR], [0.0], [0.0], [0.0], [0.0]])
 """Words, meaning, nearness, whether it asks, length and speaker of a neighbour that is not there."""
 
@@ -35,10 +35,12 @@ def feature_columns(question: Question, proposals: Proposals) -> dict[str, Colum
     lexical = _lexical(question, proposals, parts, {items.speakers[n] for n in named})
     words, other_words = lexical["words"], lexical["other_words"]
     cosine = parts.best(np.where(np.isnan(proposals.cosine), -1.0, proposals.cosine), -1.0)
-    known = cosine > -1.0
-    gap = _distance(cosine, known)
     near = parts.best(_maxsim(question, proposals))
     near_top = _relative(near)
+    known = cosine > -1.0
+    if known.any():
+        cosine = np.where(known, cosine, _likely_cosines(cosine[known], near_top))
+    gap = _distance(cosine, known)
     spoken = _speaker_column(items, named)
     asks = items.asks.astype(float)
     length = np.log1p(np.bincount(proposals.of, proposals.length, count))
@@ -84,13 +86,20 @@ def best_cosines(proposals: Proposals) -> Column:
     return best
 
 
+def _likely_cosines(known: Column, near_top: Column) -> Column:
+    """The cosines of items without a vector, such as tasks and what was just written: as near in meaning as their words
+    are, which is as the nearest item for the nearest words and as the median one for words half as near."""
+    top = float(known.max())
+    return top - 2 * (top - _median(known)) * (1 - near_top)
+
+
 def _distance(cosine: Column, known: NDArray[np.bool_]) -> Column:
     """Scales cosines to 0 for the nearest item and -1 for the median one: models differ in
     the spread of their cosines."""
     if not known.any():
         return np.full(len(cosine), FAR)
     top, middle = float(cosine.max()), _median(cosine[known])
-    return np.where(known, np.maximum((cosine - top) / max(top - middle, 1e-3), FAR), FAR)
+    return np.maximum((cosine - top) / max(top - middle, 1e-3), FAR)
 
 
 def _median(column: Column) -> float:

@@ -6,7 +6,7 @@ import re
 
 from holdfast.domain.identifiers import topic_key
 from holdfast.models.rules.findings.finding import RuleFinding, as_sentence, with_absolute_dates
-from holdfast.models.rules.patterns.vocabulary import IMPERATIVES, split_words
+from holdfast.models.rules.patterns.vocabulary import CHORES, IMPERATIVES, split_words
 from holdfast.models.rules.people.third_person import Subject, third_person_text
 from holdfast.text.dates import Window, meant_window
 from holdfast.text.lexicon.geography import LANGUAGES
@@ -64,14 +64,26 @@ _TASK = re.compile(
     r"(?:please )?(?:(?P<remind>remind (?:me|us) (?:to|about|that)|(?:please )?(?:do not|don't) "
     r"(?:let me )?forget (?:to|about)|"
     r"remember to|(?:todo|to-do|to do)(?: (?:for|before|after|by|at|in|on|this|next)\b[^:,]{2,40}(?=:))?:?|task:|"
-    r"action item:|make a note to|note to self:?)|(?P<need>(?:i|"
+    r"reminder(?: (?:for me|to self|to myself|for us))?:|action item:|make a note to|note to self:?)|(?P<need>(?:i|"
     r"we) (?:still |also |really )?"
     r"(?:need to|have to|must|have got to|gotta|ought to|am supposed to|are supposed to)))\s+(?P<what>.{3,200})",
     re.I,
 )
-_TO_DO_LIST = re.compile(r"(?:todo|to-do|to do|task|action item|note to self)\b", re.I)
+_TO_DO_LIST = re.compile(r"(?:todo|to-do|to do|task|reminder|action item|note to self)\b", re.I)
+_LIST_OF_TASKS = re.compile(
+    r"(?:(?:things|stuff|jobs|chores|errands|bits|tasks) |(?:still|left|all) )?(?:to |i need to |we need to |need to )?"
+    r"(?P<verb>arrange|buy|book|bring|pack|fix|organi[sz]e|sort(?: out)?|get)"
+    r"(?: (?:for|before|after|by|at|in|on|this|next)\b[^:,]{2,40})?: (?P<what>.{5,300})"
+    r"|(?:(?:jobs|chores|errands|tasks|things) (?:for|before|after|by|at|in|on|this|next|left)\b[^:,]{2,40}|"
+    r"(?:still )?left to do|open tasks|errands|chores|(?:shopping|grocery|packing) list): (?P<any>.{5,300})"
+    r"|(?:still )?need (?!to\b)(?P<needed>.{5,300}[,;] .+)",
+    re.I,
+)
+"""A list of tasks after what is to be done with them: "to buy: milk, a bulb for the hall"."""
 _TASK_BORDER = re.compile(r",? and (?=[a-z]+ )|[,;] ")
-_LISTED_TASK = re.compile(r"(?!the |an? |my |our )[a-z]+ \S")
+_LISTED_TASK = re.compile(r"(?:the |an? |my |our )?\w\S* \S|[a-z]{4,}")
+_HAS_ARTICLE = re.compile(r"(?:the|an?|my|our|some|\d+)\b", re.I)
+_FIRST_WORD = re.compile(r"(?P<word>[a-z]+) \S")
 _ORDER_SUBJECT = re.compile(
     r"\b(?:(?P<noun>summar|stor(?=y|ies)|prs?\b|pull request|commit|invoice|diagram|comment)|(?P<format>bullet|"
     r"paragraph|"
@@ -179,6 +191,8 @@ def _slug(head: str) -> str | None:
 
 def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[RuleFinding]:
     """The tasks in a clause; each of a list is one: "todo: call the bank, return the books"."""
+    if several := _listed_tasks(clause, author, dates):
+        return several
     m = _TASK.match(clause)
     if not m or len(m["what"].split()) < 2 or (m["need"] and _NO_TASK.match(m["what"])):
         return []
@@ -187,17 +201,48 @@ def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     ):
         return []
     frame, confidence = _task_frame(m, author, bool(dates))
-    listed = _TASK_BORDER.split(m["what"].strip()) if _TO_DO_LIST.match(clause) else []
+    if not _TO_DO_LIST.match(clause):
+        return [_task(f"{frame} {{}}", m["what"].strip(), author, confidence, dates)]
+    listed = _TASK_BORDER.split(m["what"].strip())
     several = len(listed) > 1 and all(_LISTED_TASK.match(each) for each in listed)
-    found = []
-    for what in listed if several else [m["what"].strip()]:
-        own = [each for each in dates if each.text in what]
-        window = meant_window(own, bounded=False)
-        content = as_sentence(with_absolute_dates(f"{frame} {third_person_text(what)}", own))
-        found.append(
-            RuleFinding("task", "task", author, content, confidence, value=window.text if window else "", window=window)
-        )
-    return found
+    return [
+        _task(_to_do(frame, what), what, author, confidence, dates)
+        for what in (listed if several else [m["what"].strip()])
+    ]
+
+
+def _listed_tasks(clause: str, author: Subject, dates: list[Window]) -> list[RuleFinding]:
+    """The tasks of a list that says what is to be done with each: "to arrange: parking card, new glasses for me"."""
+    m = _LIST_OF_TASKS.match(clause)
+    if m is None:
+        return []
+    listed = [each.strip(" .!") for each in _TASK_BORDER.split((m["what"] or m["any"] or m["needed"]).strip())]
+    if len(listed) < 2 or not all(_LISTED_TASK.match(each) for each in listed):
+        return []
+    if m["any"]:
+        return [_task(_to_do(f"{author.name} needs to", each), each, author, 0.9, dates) for each in listed]
+    verb = f" to {m['verb'].lower()}" if m["verb"] else ""
+    return [
+        _task(f"{author.name} needs{verb}{' ' if _HAS_ARTICLE.match(each) else ': '}{{}}", each, author, 0.9, dates)
+        for each in listed
+    ]
+
+
+def _to_do(frame: str, what: str) -> str:
+    """The sentence for one of a list: "needs to call the bank", but "needs: new glasses"."""
+    first = _FIRST_WORD.match(what)
+    if first is not None and first["word"] in CHORES:
+        return f"{frame} {{}}"
+    return re.sub(r"(?P<of> reminded)? to$", lambda m: " reminded of:" if m["of"] else ":", frame) + " {}"
+
+
+def _task(sentence: str, what: str, author: Subject, confidence: float, dates: list[Window]) -> RuleFinding:
+    own = [each for each in dates if each.text in what]
+    window = meant_window(own, bounded=False)
+    content = as_sentence(with_absolute_dates(sentence.replace("{}", third_person_text(what)), own))
+    return RuleFinding(
+        "task", "task", author, content, confidence, value=window.text if window else "", window=window
+    )
 
 
 def _task_frame(m: re.Match[str], author: Subject, dated: bool) -> tuple[str, float]:

@@ -62,6 +62,18 @@ IMPERATIVES = frozenset(
         "propose summarise summarize limit stick read try go serve cook buy pay"
     )
 )
+CHORES = IMPERATIVES | frozenset(
+    split_words(
+        "cancel tell get find fix repair clean wash paint bleed collect drop bring bake renew apply register request "
+        "ring phone text email mail invite pack unpack plan prepare organise organize sort arrange visit see meet talk "
+        "sell rent hire feed walk plant mow cut hang move carry install mount build replace service measure check "
+        "compare sew iron hoover vacuum empty water weed finish submit file fill update upload download back scan copy "
+        "transfer withdraw deposit claim chase remind notify inform thank congratulate post ship deliver pay pick "
+        "swap switch look search practise practice learn study revise proofread draft rewrite refactor migrate rotate "
+        "archive backfill benchmark document investigate debug tidy rake shovel defrost descale order take"
+    )
+)
+"""First words of what somebody has to do."""
 STOP = frozenset(
     split_words(
         "a about above after again against all also am an and any are as at be because been before being below "
