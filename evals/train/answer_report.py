@@ -95,6 +95,8 @@ def report(found: Path) -> None:
     weights = calibration(found)
     for name in (CALIBRATES, HELD):
         mine = [row for row in rows(found) if row.use == name]
+        if not mine:
+            continue
         chances = [1 / (1 + np.exp(-row.features @ weights)) if row.answered else 0.0 for row in mine]
         print(name, len(mine), "questions")
         for least in (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):

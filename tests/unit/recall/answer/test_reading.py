@@ -189,6 +189,8 @@ def test_more_that_is_computed(question: str, what: str) -> None:
         ("What is still to do?", "task", set()),
         ("my todo list", "task", set()),
         ("What do I still have to do for the move?", "task", {"move"}),
+        ("What's left on my to do list?", "task", set()),
+        ("What do I still have to arrange?", "task", set()),
         ("How should you answer me?", "instruction", set()),
         ("What are my instructions?", "instruction", set()),
     ],

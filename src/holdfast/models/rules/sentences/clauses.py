@@ -211,8 +211,18 @@ def without_quoted_speech(sentence: str) -> str:
     return _QUOTATION.sub(lambda m: "…" if re.search(r"\b(?:I|I'm|we|my|you)\b", m[1]) else m[1], sentence)
 
 
+_LIST_OPENING = re.compile(
+    r"(?:[\w'’-]+ ){0,3}?(?:todo|to-do|to do|reminder|tasks?|jobs|chores|errands|list|"
+    r"to (?:buy|arrange|get|bring|pack|fix|book|sort(?: out)?))(?: [^:,.;]{1,40})?: ",
+    re.I,
+)
+
+
 def clauses(sentence: str) -> list[str]:
-    """The clauses that a sentence asserts; a clause without a subject takes that of the clause before it."""
+    """The clauses that a sentence asserts; a clause without a subject takes that of the clause before it. A list of
+    tasks is one clause."""
+    if _LIST_OPENING.match(sentence) and len(sentence) <= MAX_SENTENCE_CHARACTERS and not is_question(sentence):
+        return [sentence.rstrip(" .!…,;:)")]
     if len(sentence) > MAX_SENTENCE_CHARACTERS or _QUESTION_TAG.search(sentence):
         return []
     main, of_named = _without_relative_clauses(without_quoted_speech(without_leading_fillers(sentence)))

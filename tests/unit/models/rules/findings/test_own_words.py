@@ -205,3 +205,29 @@ def test_each_task_of_a_list_is_one() -> None:
 def test_absolute_dates_stand_at_the_end() -> None:
     (found,) = contents("my train is at 7:14 tomorrow, platform 3")
     assert found == "The user's train is at 7:14 tomorrow, platform 3 (11 June 2026)."
+
+
+@pytest.mark.parametrize(
+    ("said", "tasks"),
+    [
+        (
+            "to arrange: parking card, the will at the notary",
+            ["The user needs to arrange: parking card.", "The user needs to arrange the will at the notary."],
+        ),
+        ("todo: new endpin, call the bank", ["The user needs: new endpin.", "The user needs to call the bank."]),
+        ("need a tent for 4, sleeping bags", ["The user needs a tent for 4.", "The user needs: sleeping bags."]),
+        (
+            "reminder for me: tax letter before 31 may, call Dewi",
+            [
+                "The user wants to be reminded of: tax letter before 31 may.",
+                "The user wants to be reminded to call Dewi.",
+            ],
+        ),
+        (
+            "jobs for the house: bleed the radiators, new gutter",
+            ["The user needs to bleed the radiators.", "The user needs: new gutter."],
+        ),
+    ],
+)
+def test_each_of_a_list_is_a_task(said: str, tasks: list[str]) -> None:
+    assert contents(said) == tasks
