@@ -29,7 +29,6 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.embedded import QUESTIONS, ROOT, TEXTS, resident
+from benchmarks.growth_table import Latency, Stage, report_progress, stage_table
 
 from holdfast import AsyncHoldfast
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
@@ -81,36 +81,6 @@ class Never(EveryTenth):
         return []
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """Wall milliseconds of some searches."""
-
-    p50: float
-    p95: float
-
-    @staticmethod
-    def of(seconds: list[float]) -> Latency:
-        ordered = sorted(seconds)
-        return Latency(ordered[len(ordered) // 2] * 1e3, ordered[int(len(ordered) * 0.95)] * 1e3)
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What was measured while the folder grew to so many profiles."""
-
-    profiles: int
-    cpu_per_message: float
-    in_small_folder: float
-    """The same in a small folder, in turns with the last profiles of this stage."""
-    ratio: float
-    """What a message costs in this folder, as a multiple of that; the median of pairs of turns."""
-    busy: Latency
-    idle: Latency
-    idle_cpu: float
-    resident: float
-    open_files: int
-
-
 async def open_folder(folder: Path, extractor: EveryTenth | None = None) -> AsyncHoldfast:
     return await AsyncHoldfast.open(folder, embedder="potion", extractor=extractor or EveryTenth())
 
@@ -130,10 +100,6 @@ async def timed_search(memory: AsyncHoldfast, dice: random.Random, hot: int) -> 
     start = time.perf_counter()
     await profile_of(memory, dice.randrange(hot)).search(dice.choice(QUESTIONS))
     return time.perf_counter() - start
-
-
-def report_progress(what: object) -> None:
-    print(time.strftime("%H:%M:%S"), what, file=sys.stderr, flush=True)
 
 
 async def write_profiles(
@@ -315,23 +281,6 @@ def command_cpu(*arguments: str, folder: Path) -> float:
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     report_progress(f"{arguments[0]}: {spent:.1f} s")
     return spent
-
-
-def stage_table(stages: list[Stage]) -> list[str]:
-    lines = [
-        "| profiles | CPU ms a message | in a small folder | ratio | search during the fill, p50 / p95 ms | "
-        "search without, "
-        "p50 / p95 ms | ratio of p95 | CPU ms a search | resident MB | open files |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for each in stages:
-        lines.append(
-            f"| {each.profiles:,} | {each.cpu_per_message:.2f} | {each.in_small_folder:.2f} | {each.ratio:.2f} | "
-            f"{each.busy.p50:.1f} / {each.busy.p95:.1f} | "
-            f"{each.idle.p50:.1f} / {each.idle.p95:.1f} | {each.busy.p95 / each.idle.p95:.1f} | {each.idle_cpu:.1f} | "
-            f"{each.resident:,.0f} | {each.open_files} |"
-        )
-    return lines
 
 
 def report(folder: Path, wanted: int, messages: int, minutes: float) -> str:

@@ -22,16 +22,13 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.embedded import QUESTIONS, ROOT, RandomEmbedder, resident, time_calls
+from benchmarks.growth_table import report_progress
 from benchmarks.start import fill_folder, open_folder
 
 from holdfast.service.wiring import load_modules
 
 SEARCHES, WRITES = 100, 50
 Row = dict[str, Any]
-
-
-def report_progress(what: object) -> None:
-    print(time.strftime("%H:%M:%S"), what, file=sys.stderr, flush=True)
 
 
 async def fill(folder: Path, messages: int) -> Row:
