@@ -1,4 +1,4 @@
-"""Everyday questions about eight people and teams: `python -m evals.measure.personas [--half read|held] [--verbose]`.
+"""Everyday questions of people and teams: `python -m evals.measure.personas [NAME …] [--half read|held] [--verbose]`.
 
 The personas (evals/data/personas) have the form of those of the benchmark folder's `everyday`, whose program asks and
 judges. Wrong answers of the half `read` were looked at while answering was improved; of `held` only totals were.
@@ -38,6 +38,7 @@ def _frozen(value: Any) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", help="only these personas")
     parser.add_argument("--half", choices=HALVES, help="only these personas")
     parser.add_argument("--verbose", action="store_true", help="print each miss of the half `read`")
     given = parser.parse_args()
@@ -48,7 +49,10 @@ def main() -> None:
     cases = importlib.import_module("everyday_cases")
     told = [json.loads(path.read_text("utf-8")) for path in sorted((DATA / "personas").glob("*.json"))]
     for half in [given.half] if given.half else HALVES:
-        cases.PERSONAS = tuple(persona(cases, each) for each in told if each["half"] == half)
+        mine = [each for each in told if each["half"] == half and each["name"] in (given.names or [each["name"]])]
+        cases.PERSONAS = tuple(persona(cases, each) for each in mine)
+        if not cases.PERSONAS:
+            continue
         program = importlib.import_module("measure_everyday")
         program.PERSONAS = cases.PERSONAS
         program.main(["--verbose"] if given.verbose and half == "read" else [])

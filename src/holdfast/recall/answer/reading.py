@@ -45,7 +45,7 @@ MIN_SURE = 0.9
 MAX_NOTHING = 0.88
 """Up to which chance that nothing is told it is read again. In lives that no network learned from, nothing that was
 read in spite of a higher one was answered."""
-MIN_CHANCE_TWICE, MIN_CHANCE_SEVERAL = 0.62, 0.55
+MIN_CHANCE_TWICE, MIN_CHANCE_SEVERAL = 0.62, 0.6
 """How sure one answer, and several, must be after a second reading."""
 MIN_CHANCE_AGREED, MIN_AGREED_WORDS, MIN_SURE_WORDS = 0.65, 0.5, 0.8
 """How sure the first reading must be, and how likely its words in the second, for it to stand where both find the same
