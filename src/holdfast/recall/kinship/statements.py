@@ -23,7 +23,9 @@ _MORE = rf"(?P<more>(?:(?:'s|s'|s|') (?:{A_KIN_WORD})s?)*)"
 _IS = r"(?:,? \(?|,? (?:is|are|was|were)(?: called| named)? |,? (?:called|named) |: ?)"
 _TOLD = re.compile(rf"\b{_CHAIN}{_MORE}{_IS}(?P<names>{_NAMES})(?!'s? (?:{A_KIN_WORD}))", re.I)
 _BARE = re.compile(
-    rf"(?:^|[.!?;,] )(?:and |so |(?P<the>the ))?(?P<kin>{A_KIN_WORD})s? (?:is|are)(?: called| named)? (?P<names>{_NAMES})", re.I
+    rf"(?:^|[.!?;,] )(?:and |so |(?P<the>the ))?(?P<kin>{A_KIN_WORD})s? "
+    rf"(?:is|are)(?: called| named)? (?P<names>{_NAMES})",
+    re.I,
 )
 _REVERSED = re.compile(rf"\b(?P<names>{_NAME})(?: is|'s|,| \(|, who is|, who's) {_CHAIN}\b(?!'s|')", re.I)
 _BORN = re.compile(
