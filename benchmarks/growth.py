@@ -7,7 +7,8 @@ searches take during the traffic and without it. Then the folder is opened by ne
 was killed with work to do, and checked, copied and listed. CPU is of all threads, user and system. How much of it a
 busy machine takes changes by the minute: so, at each size, some profiles are written to this folder and as many to a
 small one in turns, and their ratio tells what the size costs. The small one has so many profiles that it, too, closes
-one for each that it opens.
+one for each that it opens. What was measured is written to the error output as it is measured, so that a run that is
+stopped is not lost; `--minutes` ends the growth by itself, with what the folder has then as the last size.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import platform
 import random
@@ -27,7 +29,6 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.embedded import QUESTIONS, ROOT, TEXTS, resident
+from benchmarks.growth_table import Latency, Stage, report_progress, stage_table
 
 from holdfast import AsyncHoldfast
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
@@ -53,6 +55,7 @@ REST_POLL_SECONDS = 0.5
 BACKLOG_PROFILES = 200
 COMPARISONS = 5
 """How often a group of profiles is written to the folder and one to a small folder, at most."""
+PROGRESS_PROFILES = 500
 SMALL_FOLDER = 140
 """How many profiles the small folder has, at most: more than the 128 that a process keeps open."""
 
@@ -78,36 +81,6 @@ class Never(EveryTenth):
         return []
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """Wall milliseconds of some searches."""
-
-    p50: float
-    p95: float
-
-    @staticmethod
-    def of(seconds: list[float]) -> Latency:
-        ordered = sorted(seconds)
-        return Latency(ordered[len(ordered) // 2] * 1e3, ordered[int(len(ordered) * 0.95)] * 1e3)
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What was measured while the folder grew to so many profiles."""
-
-    profiles: int
-    cpu_per_message: float
-    in_small_folder: float
-    """The same in a small folder, in turns with the last profiles of this stage."""
-    ratio: float
-    """What a message costs in this folder, as a multiple of that; the median of pairs of turns."""
-    busy: Latency
-    idle: Latency
-    idle_cpu: float
-    resident: float
-    open_files: int
-
-
 async def open_folder(folder: Path, extractor: EveryTenth | None = None) -> AsyncHoldfast:
     return await AsyncHoldfast.open(folder, embedder="potion", extractor=extractor or EveryTenth())
 
@@ -129,8 +102,13 @@ async def timed_search(memory: AsyncHoldfast, dice: random.Random, hot: int) -> 
     return time.perf_counter() - start
 
 
-async def write_profiles(memory: AsyncHoldfast, numbers: range, messages: int, hot: int) -> list[float]:
-    """Write these profiles under steady traffic; return how long the searches beside it took."""
+async def write_profiles(
+    memory: AsyncHoldfast, numbers: range, messages: int, hot: int, deadline: float = math.inf
+) -> tuple[list[float], int]:
+    """Write these profiles under steady traffic, as many as there is time for.
+
+    Return how long the searches beside it took, and the first profile that was not written.
+    """
     dice = random.Random(numbers.start)
     seconds: list[float] = []
     permits = asyncio.Semaphore(0)
@@ -142,10 +120,15 @@ async def write_profiles(memory: AsyncHoldfast, numbers: range, messages: int, h
 
     searching = asyncio.create_task(search())
     unsettled: deque[LocalProfile] = deque()
-    written = 0
+    written, reached = 0, numbers.start
     for first in range(numbers.start, numbers.stop, WRITTEN_AT_ONCE):
+        if time.monotonic() > deadline:
+            break
+        if first % PROGRESS_PROFILES == 0:
+            report_progress(f"{first} profiles, {time.process_time():.0f} s of CPU, {resident():.0f} MB")
+        reached = min(first + WRITTEN_AT_ONCE, numbers.stop)
         for start in range(0, messages, TURN_MESSAGES):
-            for n in range(first, min(first + WRITTEN_AT_ONCE, numbers.stop)):
+            for n in range(first, reached):
                 profile = profile_of(memory, n)
                 await profile.ingest(turn(dice, start), session_id=f"s{start // 50}")
                 unsettled.append(profile)
@@ -160,7 +143,7 @@ async def write_profiles(memory: AsyncHoldfast, numbers: range, messages: int, h
         await asyncio.sleep(0.01)
     searching.cancel()
     await asyncio.gather(searching, return_exceptions=True)
-    return seconds
+    return seconds, reached
 
 
 async def until_rested(memory: AsyncHoldfast) -> None:
@@ -200,38 +183,43 @@ async def compare(memory: AsyncHoldfast, numbers: range, messages: int) -> tuple
     return statistics.median(here), statistics.median(there), ratio
 
 
-async def grow(memory: AsyncHoldfast, numbers: range, messages: int) -> Stage:
+async def grow(memory: AsyncHoldfast, numbers: range, messages: int, deadline: float) -> Stage:
     comparisons = min(COMPARISONS, len(numbers) // WRITTEN_AT_ONCE - 1)  # some are left to be searched beside
-    compared = range(numbers.stop - comparisons * WRITTEN_AT_ONCE, numbers.stop)
-    busy = await write_profiles(memory, range(numbers.start, compared.start), messages, HOT_PROFILES)
+    wanted = range(numbers.start, numbers.stop - comparisons * WRITTEN_AT_ONCE)
+    busy, reached = await write_profiles(memory, wanted, messages, HOT_PROFILES, deadline)
+    compared = range(reached, reached + comparisons * WRITTEN_AT_ONCE)
     await until_rested(memory)
     for n in range(HOT_PROFILES):
         await profile_of(memory, n).search(QUESTIONS[n])
-    dice = random.Random(numbers.stop)
+    dice = random.Random(compared.stop)
     start = time.process_time()
     idle = [await timed_search(memory, dice, HOT_PROFILES) for _ in range(IDLE_SEARCHES)]
     idle_cpu = (time.process_time() - start) / IDLE_SEARCHES * 1e3
     here, there, ratio = await compare(memory, compared, messages)
     files = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else -1
-    return Stage(numbers.stop, here, there, ratio, Latency.of(busy), Latency.of(idle), idle_cpu, resident(), files)
+    return Stage(compared.stop, here, there, ratio, Latency.of(busy), Latency.of(idle), idle_cpu, resident(), files)
 
 
-async def fill(folder: Path, profiles: int, messages: int) -> tuple[list[Stage], dict[str, float]]:
+async def fill(folder: Path, profiles: int, messages: int, minutes: float) -> tuple[list[Stage], dict[str, float]]:
     load_modules()
+    deadline = time.monotonic() + minutes * 60
     memory = await open_folder(folder)
     await write_profiles(memory, range(HOT_PROFILES), messages, 1)  # loads and fills what a running process has
     sizes = [HOT_PROFILES, *(size for size in SIZES if size < profiles), profiles]
-    stages = []
+    stages: list[Stage] = []
     for before, size in pairwise(sizes):
-        stages.append(await grow(memory, range(before, size), messages))
-        print(stages[-1], file=sys.stderr, flush=True)
+        if stages and time.monotonic() > deadline:
+            break
+        stages.append(await grow(memory, range(before, size), messages, deadline))
+        report_progress(stage_table(stages)[-1])
     start = time.process_time()
     listed = await memory.profiles(NAMESPACE)
     costs = {"list": (time.process_time() - start) * 1e3}
-    assert len(listed) == profiles
+    assert len(listed) == stages[-1].profiles
     start = time.process_time()
     await memory.runtime.worker.tour()
     costs["tour"] = (time.process_time() - start) * 1e3
+    report_progress(costs)
     start = time.process_time()
     await memory.close()
     return stages, costs | {"close": (time.process_time() - start) * 1e3}
@@ -278,6 +266,7 @@ def run_child(name: str, folder: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.growth", "--child", name, str(folder)]
     said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     found: dict[str, float] = json.loads(said or "{}")
+    report_progress(f"{name}: {found}")
     return found
 
 
@@ -289,28 +278,14 @@ def command_cpu(*arguments: str, folder: Path) -> float:
         [sys.executable, "-m", "holdfast", *arguments], env=environment, check=True, stdout=subprocess.DEVNULL
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    report_progress(f"{arguments[0]}: {spent:.1f} s")
+    return spent
 
 
-def stage_table(stages: list[Stage]) -> list[str]:
-    lines = [
-        "| profiles | CPU ms a message | in a small folder | ratio | search during the fill, p50 / p95 ms | "
-        "search without, "
-        "p50 / p95 ms | ratio of p95 | CPU ms a search | resident MB | open files |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for each in stages:
-        lines.append(
-            f"| {each.profiles:,} | {each.cpu_per_message:.2f} | {each.in_small_folder:.2f} | {each.ratio:.2f} | "
-            f"{each.busy.p50:.1f} / {each.busy.p95:.1f} | "
-            f"{each.idle.p50:.1f} / {each.idle.p95:.1f} | {each.busy.p95 / each.idle.p95:.1f} | {each.idle_cpu:.1f} | "
-            f"{each.resident:,.0f} | {each.open_files} |"
-        )
-    return lines
-
-
-def report(folder: Path, profiles: int, messages: int) -> str:
-    stages, costs = asyncio.run(fill(folder, profiles, messages))
+def report(folder: Path, wanted: int, messages: int, minutes: float) -> str:
+    stages, costs = asyncio.run(fill(folder, wanted, messages, minutes))
+    profiles = stages[-1].profiles
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     count = sum(file.is_file() for file in folder.rglob("*"))
     first = run_child("first-search", folder)
@@ -340,7 +315,7 @@ def report(folder: Path, profiles: int, messages: int) -> str:
         [
             "# How a data folder grows",
             "",
-            f"`python -m benchmarks.growth --profiles {profiles} --messages {messages}`, Python "
+            f"`python -m benchmarks.growth --profiles {wanted} --messages {messages}`, Python "
             f"{platform.python_version()}, {os.cpu_count()} cores, embedder `potion`, every tenth message a memory. "
             f"{WRITTEN_AT_ONCE} profiles at a time are written in turns of {TURN_MESSAGES} messages, and for "
             f"{MESSAGES_PER_SEARCH} messages one of {HOT_PROFILES} profiles in use is searched. CPU of a message "
@@ -366,6 +341,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profiles", type=int, default=2_000)
     parser.add_argument("--messages", type=int, default=100)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="grow no longer than this")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -375,7 +351,7 @@ def main() -> None:
         return
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
     try:
-        text = report(folder, given.profiles, given.messages)
+        text = report(folder, given.profiles, given.messages, given.minutes)
     finally:
         shutil.rmtree(folder)
     print(text)

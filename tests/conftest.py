@@ -102,7 +102,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 SLOW_FOLDERS = (
     "processes", "conformance", "property", "e2e", "third_party", "scenarios", "adapters", "unit/documents",
-    "unit/text/redaction", "unit/models",
+    "unit/text/redaction", "unit/models", "architecture",
 )  # fmt: skip
 """Slowest files first: workers take one file after another, and the last one should not keep the others waiting."""
 
@@ -115,13 +115,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=rank)
 
 
+WHOLE_FOLDERS = ("tests/e2e/", "tests/architecture/")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """File by file, but the browser tests as one: they share a browser and a server, which take seconds to start."""
+    """File by file, but some folders as one. The browser tests share a browser and a server, which take seconds to
+    start, those of the architecture the syntax trees of the package."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
+            whole = (folder for folder in WHOLE_FOLDERS if nodeid.startswith(folder))
+            return next(whole, super()._split_scope(nodeid))
 
     return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None

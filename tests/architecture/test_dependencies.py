@@ -7,7 +7,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from support.syntax_trees import nodes
 
 SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
@@ -47,7 +47,7 @@ def imported_modules(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
 
     What `from a import b` takes may be the module a.b or a name in a.
     """
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, (alias.name,)) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -59,15 +59,6 @@ def imported_modules(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
 def called_name(call: ast.Call) -> str:
     """The last part of the name of the function that is called; empty where it has no name."""
     return getattr(call.func, "attr", "") or getattr(call.func, "id", "")
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    """The syntax tree. CPython before 3.11.8 may fail while another thread compiles (gh-106905), so it tries again."""
-    for _ in range(10):
-        with suppress(SystemError):
-            return ast.parse(path.read_text())
-    return ast.parse(path.read_text())
 
 
 def loaded_module(path: Path, loader: str, call: ast.Call) -> Iterator[str]:

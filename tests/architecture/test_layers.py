@@ -6,10 +6,10 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import holdfast
+from support.syntax_trees import nodes, tree
 
 SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
@@ -62,16 +62,6 @@ DOCTOR = "service/doctor.py"
 
 def relative(path: Path) -> str:
     return path.relative_to(SRC).as_posix()
-
-
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-@cache
-def nodes(path: Path) -> list[ast.AST]:
-    return list(ast.walk(tree(path)))
 
 
 def imports() -> Iterator[tuple[Path, str, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.paths import ROOT
+from support.syntax_trees import nodes
 
 STYLE = ROOT / "docs" / "style.md"
 # The reference holds the help of every command, the routes, the tools and the settings. The changelog is a
@@ -65,7 +66,7 @@ def test_a_page_uses_no_word_that_the_style_avoids(page: Path) -> None:
 
 def error_texts(module: Path) -> str:
     """Every text in a `raise` statement of a module."""
-    raised = [node for node in ast.walk(ast.parse(module.read_text("utf-8"))) if isinstance(node, ast.Raise)]
+    raised = [node for node in nodes(module) if isinstance(node, ast.Raise)]
     parts = [part for each in raised for part in ast.walk(each) if isinstance(part, ast.Constant)]
     return "\n".join(part.value for part in parts if isinstance(part.value, str))
 
@@ -78,9 +79,8 @@ def test_errors_use_no_word_that_the_style_avoids() -> None:
 
 def printed_texts(module: Path) -> str:
     """Every text of a module that is not a docstring or a comment."""
-    tree = ast.parse(module.read_text("utf-8"))
-    described = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    parts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in described]
+    described = {id(node.value) for node in nodes(module) if isinstance(node, ast.Expr)}
+    parts = [node for node in nodes(module) if isinstance(node, ast.Constant) and id(node) not in described]
     return "\n".join(part.value for part in parts if isinstance(part.value, str))
 
 

@@ -85,7 +85,8 @@ def settled_in(server: ServerProcess, namespace: str, *, reads: bool) -> Owner:
         text = {"text": f"The locker key is {words['document']}.", "name": words["document"]}
         owner.document = server.call_json("POST", place + "/documents", json=text)["id"]
     server.call_json("POST", place + "/search", json={"query": words["message"]})
-    owner.trace = server.call_json("GET", place + "/traces", params={"limit": 1})["traces"][0]["id"]
+    traces = server.call_json("GET", place + "/traces")["traces"]  # the last one may be a digestion's
+    owner.trace = next(trace["id"] for trace in traces if trace["operation"] == "search")
     owner.ids, owner.job = [kept["id"], told["messages"][0]["id"]], told["job"]
     for kind in ("key", "url"):
         wish = {"kind": kind, "name": kind, "namespace": namespace, "profile": words["profile"]}

@@ -27,7 +27,7 @@ from holdfast.testing.conformance import memory, message, written
 from holdfast.testing.conformance.samples import AT
 from support.example_counts import example_count
 from support.naive_filter import counts_of, fields_of, in_order, is_match
-from support.postgres import migrated_dsn
+from support.postgres import lasting_keyring, migrated_dsn
 
 WORDS = (
     "Straße",
@@ -131,12 +131,11 @@ def backends() -> Iterator[Backends]:
     with tempfile.TemporaryDirectory() as folder:
 
         async def opened() -> dict[str, Any]:
-            keyring = Path(tempfile.gettempdir()) / f"keyring-{uuid.uuid5(uuid.NAMESPACE_DNS, migrated_dsn()).hex}"
             return {
                 "in memory": MemoryVault(),
                 "files": SqliteVault(Path(folder)),
                 "database": PostgresVault(migrated_dsn(), connections=2),
-                "sealed": PostgresVault(migrated_dsn(), connections=2, keyring=keyring, sealed=True),
+                "sealed": PostgresVault(migrated_dsn(), connections=2, keyring=lasting_keyring(), sealed=True),
             }
 
         found = Backends(loop, loop.run_until_complete(opened()))

@@ -26,7 +26,7 @@ from holdfast.testing.conformance import memory, message, unit, written
 from holdfast.testing.conformance.samples import AT, MODEL, direction
 from holdfast.text import passages
 
-from .postgres import migrated_dsn
+from .postgres import lasting_keyring, migrated_dsn
 
 WORDS = ("zebra", "lisbon", "dog's", "東京", "naïve", "the", "x1")
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
@@ -277,5 +277,4 @@ class InDatabase(Agreement):
 
 class Sealed(Agreement):
     async def _opened(self) -> Any:
-        keyring = Path(tempfile.gettempdir()) / f"keyring-{uuid.uuid5(uuid.NAMESPACE_DNS, migrated_dsn()).hex}"
-        return PostgresVault(migrated_dsn(), connections=2, keyring=keyring, sealed=True)
+        return PostgresVault(migrated_dsn(), connections=2, keyring=lasting_keyring(), sealed=True)

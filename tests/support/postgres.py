@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
@@ -93,10 +94,16 @@ def database() -> Iterator[str]:
     try:
         yield migrated_dsn()
     finally:
-        _empty_database()
+        empty_database()
 
 
-def _empty_database() -> None:
+def lasting_keyring() -> Path:
+    """The keyring of vaults that are opened again and again on the database of this process, until it is emptied."""
+    return Path(tempfile.gettempdir()) / f"keyring-{uuid.uuid5(uuid.NAMESPACE_DNS, migrated_dsn()).hex}"
+
+
+def empty_database() -> None:
+    lasting_keyring().unlink(missing_ok=True)
     try:
         _delete_rows(_cleaner())
     except psycopg.OperationalError:  # a test ended all connections

@@ -24,6 +24,7 @@ from holdfast.domain.ports.storage import Store, Vault
 from holdfast.domain.results import Document
 from holdfast.domain.types import Change, Message, Part
 from holdfast.service.worker import Who, Worker
+from holdfast.storage.tasks import end_tasks
 
 if TYPE_CHECKING:
     from holdfast.documents.chunk import Chunk
@@ -95,10 +96,7 @@ class DocumentWorker:
 
     async def stop(self) -> None:
         self._stopping = True
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(self._tasks.values())
 
     async def _run(self, who: Who) -> None:
         try:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from holdfast.domain.errors import Closed
 from holdfast.domain.ports.holdfast import HoldfastPort
+from holdfast.storage.tasks import end_tasks
 
 CLOSED = "This Holdfast was closed."
 T = TypeVar("T")
@@ -52,10 +53,7 @@ class LoopThread:
 
 
 async def _cancel_tasks() -> None:
-    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    await end_tasks(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
 
 
 def close_collected(inner: HoldfastPort, loop: LoopThread) -> None:

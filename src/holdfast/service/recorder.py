@@ -23,6 +23,7 @@ from holdfast.domain.errors import Closed, HoldfastError, NotFound, StorageError
 from holdfast.domain.ports.storage import Vault
 from holdfast.domain.records import Trace
 from holdfast.service import telemetry
+from holdfast.storage.tasks import end_tasks
 
 Who = tuple[str, str]
 P = ParamSpec("P")
@@ -136,8 +137,7 @@ class Recorder:
 
     async def stop(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end_tasks([self._task])
         await self._flush_all()
 
     async def _later(self) -> None:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TypeVar
 
+from holdfast.storage.tasks import end_tasks
+
 T = TypeVar("T")
 
 
@@ -30,5 +32,4 @@ async def run_in_one_task(stream: AsyncIterator[T]) -> AsyncGenerator[T, None]:
             yield piece
         await making
     finally:
-        making.cancel()
-        await asyncio.gather(making, return_exceptions=True)
+        await end_tasks([making])

@@ -118,7 +118,8 @@ class Subscriptions:
 
 async def _wait_for_bell(bell: asyncio.Event, timeout: float) -> bool:
     try:
-        await asyncio.wait_for(bell.wait(), timeout)
+        async with asyncio.timeout(timeout):
+            await bell.wait()
     except TimeoutError:
         return False
     return True

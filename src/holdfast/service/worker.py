@@ -27,6 +27,7 @@ from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.activity import Activity
 from holdfast.service.backlog import MAX_BARE_MESSAGES, Backlog, PendingProfile, Round
 from holdfast.service.recorder import Recorder
+from holdfast.storage.tasks import end_tasks
 
 Who = tuple[str, str]
 log = logging.getLogger("holdfast")
@@ -162,7 +163,8 @@ class Worker:
             if left == 0:
                 return False
             with suppress(TimeoutError):
-                await asyncio.wait_for(due.done.wait(), left)
+                async with asyncio.timeout(left):
+                    await due.done.wait()
         return True
 
     def _left(self, patience: float, began: float, spent: float) -> float:
@@ -181,17 +183,14 @@ class Worker:
 
     async def stop(self) -> None:
         """Finish the current batch. Work that still waits is durable and continues at the next start."""
-        for task in (self._looking, self._touring):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        await end_tasks(task for task in (self._looking, self._touring) if task is not None)
         self._stopping = True
         self._wake.set()
         if self._lanes:
             await asyncio.wait(self._lanes, timeout=MAX_STOP_SECONDS)
         while running := [lane for lane in self._lanes if not lane.done()]:
             for lane in running:
-                lane.cancel()  # repeated: wait_for can swallow a cancellation that arrives with its result
+                lane.cancel()  # repeated, as in end_tasks, but a batch has had its time
             await asyncio.wait(running, timeout=0.1)
         with suppress(TimeoutError):
             async with asyncio.timeout(MAX_STOP_SECONDS):
@@ -220,7 +219,8 @@ class Worker:
                 continue
             self._wake.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS if self._quiet_since else None)
+                async with asyncio.timeout(IDLE_SECONDS if self._quiet_since else None):
+                    await self._wake.wait()
             await self._rest_quiet()
 
     async def _work(self, who: Who) -> None:

@@ -36,6 +36,7 @@ from holdfast.domain.identifiers import LAST_EVENT
 from holdfast.domain.ports.profile import AsyncProfile
 from holdfast.domain.records import Event
 from holdfast.domain.results import Origin
+from holdfast.storage.tasks import end_tasks
 
 INSTRUCTIONS = (
     "Long-term memory of this user or project. Call recall or get_context before answering what may depend on earlier "
@@ -228,9 +229,7 @@ class _Host:
     async def _stop(self, held: tuple[int, str]) -> None:
         task = self._following.pop(held, None)
         if task is not None:
-            task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await task
+            await end_tasks([task])
 
     @contextmanager
     def _acting(self, ctx: Any) -> Iterator[Guest]:

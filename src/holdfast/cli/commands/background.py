@@ -72,7 +72,8 @@ async def _ends_within(ended: asyncio.Event, traffic: FolderTraffic, idle: float
     before, deadline = traffic.requests, time.monotonic() + (idle or float("inf"))
     while not ended.is_set() and time.monotonic() < deadline:
         with suppress(TimeoutError):
-            await asyncio.wait_for(ended.wait(), min(IDLE_CHECK_SECONDS, max(deadline - time.monotonic(), 0.0)))
+            async with asyncio.timeout(min(IDLE_CHECK_SECONDS, max(deadline - time.monotonic(), 0.0))):
+                await ended.wait()
         if traffic.requests != before:
             return ended.is_set()
     return True

@@ -122,7 +122,8 @@ async def _widened(
     """Adds hits that resemble a hypothetical answer; returns only the given ones when the analysis is late or fails."""
     with stage("question"):
         try:
-            read = await asyncio.wait_for(asyncio.shield(reading), budget)
+            async with asyncio.timeout(budget):
+                read = await asyncio.shield(reading)
             text = " ".join(filter(None, (read.answer, *read.terms, *read.keys)))
             like = await searcher.search(_would_be(question, text), max(len(hits), 1)) if text else []
         except Exception as failure:

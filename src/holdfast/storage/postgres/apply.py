@@ -26,6 +26,8 @@ from holdfast.storage.postgres.graph import delete_mentions, scrub_changes
 from holdfast.storage.postgres.journal import add_messages, record_change, record_digestion
 from holdfast.storage.postgres.vectors import write_vectors
 
+MEMORIES_PER_INSERT = 500
+"""A statement may have 65,535 parameters."""
 _PLACEHOLDERS = ", ".join(["%s"] * len(rows.WRITTEN_MEMORY.split(",")))
 _CURRENT_RIVAL = """
 SELECT other.ref FROM memory AS old, LATERAL (
@@ -158,14 +160,18 @@ class PostgresChangeWriter:
         found = await query(db, statement, (self._profile, drafts, self._profile, sources))
         known = {id for is_draft, id in found if is_draft}
         existing = {id for is_draft, id in found if not is_draft}
+        together: list[Memory] = []
         for memory in self._change.memories:
             if memory.draft_id in known or (memory.sources and existing.isdisjoint(memory.sources)):
                 continue
-            for pair in self._change.supersede:
-                if pair.new == memory.ref:
+            if replaced := [pair for pair in self._change.supersede if pair.new == memory.ref]:
+                await self._insert_memories(db, together)
+                together = []
+                for pair in replaced:
                     await self._supersede(db, pair)
-            await self._add_memory(db, memory)
+            together.append(memory)
             known.add(memory.draft_id)
+        await self._insert_memories(db, together)
         await self._add_sources(db)
 
     async def _supersede(self, db: Db, pair: Supersede) -> None:
@@ -175,20 +181,25 @@ class PostgresChangeWriter:
             raise Conflict(f"Memory {pair.old} is no longer current; another write superseded or forgot it first.")
         await self._set_live(db, n, False)
 
-    async def _add_memory(self, db: Db, memory: Memory) -> None:
+    async def _insert_memories(self, db: Db, memories: Sequence[Memory]) -> None:
+        """Insert memories with as few statements as there may be: to plan one takes the database longer than a row."""
+        for start in range(0, len(memories), MEMORIES_PER_INSERT):
+            await self._insert_together(db, memories[start : start + MEMORIES_PER_INSERT])
+
+    async def _insert_together(self, db: Db, memories: Sequence[Memory]) -> None:
+        values = ", ".join([f"(%s, {_PLACEHOLDERS})"] * len(memories))
+        bound = [value for memory in memories for value in (self._profile, *self._memory_row(memory))]
         try:
             added = await query(
-                db,
-                f"INSERT INTO memory (profile, {rows.WRITTEN_MEMORY}) VALUES (%s, {_PLACEHOLDERS}) RETURNING n",
-                (self._profile, *self._memory_row(memory)),
+                db, f"INSERT INTO memory (profile, {rows.WRITTEN_MEMORY}) VALUES {values} RETURNING ref, n", bound
             )
         except psycopg.errors.UniqueViolation as taken:
-            what = "The same thing" if memory.key is None else f"The key {memory.key!r} of kind {memory.kind!r}"
-            raise Conflict(f"{what} was written by another request at the same time.") from taken
-        n = added[0][0]
-        self._new.add(memory.ref)
-        self._items[memory.ref] = n
-        self._new_memories.add(memory.ref)
+            keys = [f"the key {memory.key!r} of kind {memory.kind!r}" for memory in memories if memory.key is not None]
+            what = " or ".join(["the same thing"] * (len(keys) < len(memories)) + keys)
+            raise Conflict(f"{what[0].upper()}{what[1:]} was written by another request at the same time.") from taken
+        self._items |= dict(added)
+        self._new |= {memory.ref for memory in memories}
+        self._new_memories |= {memory.ref for memory in memories}
 
     async def _add_sources(self, db: Db) -> None:
         """Add the sources of the new memories."""

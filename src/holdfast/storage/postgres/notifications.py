@@ -11,6 +11,7 @@ from contextlib import suppress
 import psycopg
 
 from holdfast.storage.postgres.connections import Database, query
+from holdfast.storage.tasks import end_tasks
 
 log = logging.getLogger("holdfast")
 CHANNEL = "holdfast"
@@ -48,8 +49,7 @@ class NotificationListener:
 
     async def stop(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end_tasks([self._task])
         if self._probe_task is not None:
             self._received.set()
             await asyncio.wait([self._probe_task], timeout=POLL_SECONDS)
@@ -122,7 +122,8 @@ class NotificationListener:
                 )
                 self._sent.set()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._received.wait(), 0.2)
+                    async with asyncio.timeout(0.2):
+                        await self._received.wait()
 
 
 class NotificationsBlocked(Exception):

@@ -23,6 +23,7 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.domain.types import Floats, Vector
 from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage.postgres.connections import Database, Db, query
+from holdfast.storage.tasks import end_tasks
 
 log = logging.getLogger("holdfast")
 MIN_INDEXED_PARTS = 100_000
@@ -69,9 +70,7 @@ class HnswIndexes:
             await self._database.run_outside_transaction(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
 
     async def stop(self) -> None:
-        for task in self._building.values():
-            task.cancel()
-        await asyncio.gather(*self._building.values(), return_exceptions=True)
+        await end_tasks(self._building.values())
 
     async def _build_if_needed(self, profile: int, model: str) -> None:
         try:

@@ -204,10 +204,10 @@ def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     if not _TO_DO_LIST.match(clause):
         return [_task(f"{frame} {{}}", m["what"].strip(), author, confidence, dates)]
     listed = _TASK_BORDER.split(m["what"].strip())
-    several = len(listed) > 1 and all(_LISTED_TASK.match(each) for each in listed)
+    each_one = len(listed) > 1 and all(_LISTED_TASK.match(each) for each in listed)
     return [
         _task(_to_do(frame, what), what, author, confidence, dates)
-        for what in (listed if several else [m["what"].strip()])
+        for what in (listed if each_one else [m["what"].strip()])
     ]
 
 

@@ -13,6 +13,7 @@ from holdfast.storage.postgres.cache.profiles import ProfileCaches
 from holdfast.storage.postgres.cache.statements import ITEMS_OF_NEW_PARTS, PARTS, SEQUENCE
 from holdfast.storage.postgres.connections import Database, Db, run_pipeline
 from holdfast.storage.postgres.encryption import ProfileCipher
+from holdfast.storage.tasks import end_tasks
 
 log = logging.getLogger("holdfast")
 LOADED_AT_ONCE = 1_000
@@ -36,10 +37,7 @@ class LargeProfileLoader:
         """Profile → when it was loaded last, by the monotonic clock."""
 
     async def stop(self) -> None:
-        tasks = list(self._loading.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(self._loading.values())
 
     async def loaded(self, profile: int) -> None:
         """Wait for a profile that is being loaded."""
