@@ -158,14 +158,17 @@ def _company_facts(subject: Subject, verb: str, people: str) -> list[RuleFinding
     return found
 
 
+_DEGREE = re.compile(r"\s*(?:very|really|so|quite|pretty|badly|severely|seriously|mostly|mainly|extremely)\b", re.I)
+
+
 def _listed_findings(row: FactRow, m: re.Match[str], subject: Subject, rest: str) -> list[RuleFinding]:
     """A finding for each item of a list: "allergic to nuts and shellfish" is two facts."""
     items = [item for item in _AND.split(m["v"].strip()) if item.strip()]
     found = []
     for item in items if len(items) > 1 else ():
         alone = rest[: m.start("v")] + item
-        # "allergic to peanuts, proper epipen allergic": the second is no item of the list
-        one = None if "allergic" in item else row.pattern.match(alone)
+        # "allergic to peanuts, proper epipen allergic" and "very badly": the second is no item of the list
+        one = None if "allergic" in item or _DEGREE.match(item) else row.pattern.match(alone)
         if one and (finding := _row_finding(row, one, subject, [], _row_content(row, one, subject, alone))):
             found.append(finding)
     return found

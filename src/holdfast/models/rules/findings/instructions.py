@@ -82,7 +82,6 @@ _LIST_OF_TASKS = re.compile(
 """A list of tasks after what is to be done with them: "to buy: milk, a bulb for the hall"."""
 _TASK_BORDER = re.compile(r",? and (?=[a-z]+ )|[,;] ")
 _LISTED_TASK = re.compile(r"(?:the |an? |my |our )?\w\S* \S|[a-z]{4,}")
-_HAS_ARTICLE = re.compile(r"(?:the|an?|my|our|some|\d+)\b", re.I)
 _FIRST_WORD = re.compile(r"(?P<word>[a-z]+) \S")
 _ORDER_SUBJECT = re.compile(
     r"\b(?:(?P<noun>summar|stor(?=y|ies)|prs?\b|pull request|commit|invoice|diagram|comment)|(?P<format>bullet|"
@@ -222,10 +221,7 @@ def _listed_tasks(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     if m["any"]:
         return [_task(_to_do(f"{author.name} needs to", each), each, author, 0.9, dates) for each in listed]
     verb = f" to {m['verb'].lower()}" if m["verb"] else ""
-    return [
-        _task(f"{author.name} needs{verb}{' ' if _HAS_ARTICLE.match(each) else ': '}{{}}", each, author, 0.9, dates)
-        for each in listed
-    ]
+    return [_task(f"{author.name} needs{verb}: {{}}", each, author, 0.9, dates) for each in listed]
 
 
 def _to_do(frame: str, what: str) -> str:

@@ -212,10 +212,10 @@ def test_absolute_dates_stand_at_the_end() -> None:
     [
         (
             "to arrange: parking card, the will at the notary",
-            ["The user needs to arrange: parking card.", "The user needs to arrange the will at the notary."],
+            ["The user needs to arrange: parking card.", "The user needs to arrange: the will at the notary."],
         ),
         ("todo: new endpin, call the bank", ["The user needs: new endpin.", "The user needs to call the bank."]),
-        ("need a tent for 4, sleeping bags", ["The user needs a tent for 4.", "The user needs: sleeping bags."]),
+        ("need a tent for 4, sleeping bags", ["The user needs: a tent for 4.", "The user needs: sleeping bags."]),
         (
             "reminder for me: tax letter before 31 may, call Dewi",
             [
@@ -231,3 +231,7 @@ def test_absolute_dates_stand_at_the_end() -> None:
 )
 def test_each_of_a_list_is_a_task(said: str, tasks: list[str]) -> None:
     assert contents(said) == tasks
+
+
+def test_how_strong_an_allergy_is_is_no_other_one() -> None:
+    assert contents("I am allergic to buckwheat, very strong") == ["The user is allergic to buckwheat."]
