@@ -216,8 +216,8 @@ def _listed_tasks(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     if m is None:
         return []
     listed = [each.strip(" .!") for each in _TASK_BORDER.split((m["what"] or m["any"] or m["needed"]).strip())]
-    if len(listed) < 2 or not all(_LISTED_TASK.match(each) for each in listed):
-        return []
+    if len(listed) < 2 or not all(_LISTED_TASK.match(each) for each in listed) or (m["needed"] and dates):
+        return []  # "need 10 to 12 April, and a room" asks for days
     if m["any"]:
         return [_task(_to_do(f"{author.name} needs to", each), each, author, 0.9, dates) for each in listed]
     verb = f" to {m['verb'].lower()}" if m["verb"] else ""
