@@ -70,7 +70,8 @@ async def listed_answer(store: Store, asked: WantedList, where: Where | None, hi
     page = await store.scan(wanted if where is None else All((wanted, where)), now=now(), limit=MAX_READ)
     own = [memory for memory in page.items if memory.trust not in SECOND_HAND_TRUST]
     found = [memory for memory in own if _is_about(memory, asked.topic)] or await _told_about(store, own, asked.topic)
-    listed = sorted(found, key=lambda memory: memory.updated_at)[-MAX_LISTED:]
+    as_told = found[::-1]  # the store has the last first
+    listed = sorted(as_told, key=lambda memory: memory.updated_at)[-MAX_LISTED:]
     if not listed:
         return None
     text = " ".join(

@@ -218,18 +218,24 @@ def _listed_tasks(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     listed = [each.strip(" .!") for each in _TASK_BORDER.split((m["what"] or m["any"] or m["needed"]).strip())]
     if len(listed) < 2 or not all(_LISTED_TASK.match(each) for each in listed) or (m["needed"] and dates):
         return []  # "need 10 to 12 April, and a room" asks for days
-    if m["any"]:
-        return [_task(_to_do(f"{author.name} needs to", each), each, author, 0.9, dates) for each in listed]
+    needs = f"{author.name} needs to"
     verb = f" to {m['verb'].lower()}" if m["verb"] else ""
-    return [_task(f"{author.name} needs{verb}: {{}}", each, author, 0.9, dates) for each in listed]
+    named = [
+        f"{author.name} needs{verb}: {{}}" if verb and not _is_chore(each) else _to_do(needs, each) for each in listed
+    ]
+    return [_task(sentence, each, author, 0.9, dates) for sentence, each in zip(named, listed, strict=True)]
 
 
 def _to_do(frame: str, what: str) -> str:
     """The sentence for one of a list: "needs to call the bank", but "needs: new glasses"."""
-    first = _FIRST_WORD.match(what)
-    if first is not None and first["word"] in CHORES:
+    if _is_chore(what):
         return f"{frame} {{}}"
     return re.sub(r"(?P<of> reminded)? to$", lambda m: " reminded of:" if m["of"] else ":", frame) + " {}"
+
+
+def _is_chore(what: str) -> bool:
+    first = _FIRST_WORD.match(what)
+    return first is not None and first["word"] in CHORES
 
 
 def _task(sentence: str, what: str, author: Subject, confidence: float, dates: list[Window]) -> RuleFinding:

@@ -211,8 +211,8 @@ def test_absolute_dates_stand_at_the_end() -> None:
     ("said", "tasks"),
     [
         (
-            "to arrange: parking card, the will at the notary",
-            ["The user needs to arrange: parking card.", "The user needs to arrange: the will at the notary."],
+            "to arrange: parking card, call the notary",
+            ["The user needs to arrange: parking card.", "The user needs to call the notary."],
         ),
         ("todo: new endpin, call the bank", ["The user needs: new endpin.", "The user needs to call the bank."]),
         ("need a tent for 4, sleeping bags", ["The user needs: a tent for 4.", "The user needs: sleeping bags."]),
