@@ -71,7 +71,7 @@ _TASK = re.compile(
 )
 _TO_DO_LIST = re.compile(r"(?:todo|to-do|to do|task|reminder|action item|note to self)\b", re.I)
 _LIST_OF_TASKS = re.compile(
-    r"(?:(?:things|stuff|jobs|chores|errands|bits|tasks) |(?:still|left|all) )?(?:to |i need to |we need to |need to )?"
+    r"(?:(?:things|stuff|jobs|chores|errands|bits|tasks) |(?:still|left|all) )?(?:to |i need to |we need to |need to )"
     r"(?P<verb>arrange|buy|book|bring|pack|fix|organi[sz]e|sort(?: out)?|get)"
     r"(?: (?:for|before|after|by|at|in|on|this|next)\b[^:,]{2,40})?: (?P<what>.{5,300})"
     r"|(?:(?:jobs|chores|errands|tasks|things) (?:for|before|after|by|at|in|on|this|next|left)\b[^:,]{2,40}|"
@@ -82,6 +82,11 @@ _LIST_OF_TASKS = re.compile(
 """A list of tasks after what is to be done with them: "to buy: milk, a bulb for the hall"."""
 _TASK_BORDER = re.compile(r",? and (?=[a-z]+ )|[,;] ")
 _LISTED_TASK = re.compile(r"(?:the |an? |my |our )?\w\S* \S|[a-z]{4,}")
+_SENTENCE_WORD = re.compile(
+    r"\b(?:i|im|we|you|he|she|it|its|they|that|this|is|are|was|were|but|because|so|please|pls|thanks|honestly|really|asap)\b",
+    re.I,
+)
+"""What "need a break, honestly" has and no list of things does."""
 _FIRST_WORD = re.compile(r"(?P<word>[a-z]+) \S")
 _ORDER_SUBJECT = re.compile(
     r"\b(?:(?P<noun>summar|stor(?=y|ies)|prs?\b|pull request|commit|invoice|diagram|comment)|(?P<format>bullet|"
@@ -216,7 +221,9 @@ def _listed_tasks(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     if m is None:
         return []
     listed = [each.strip(" .!") for each in _TASK_BORDER.split((m["what"] or m["any"] or m["needed"]).strip())]
-    if len(listed) < 2 or not all(_LISTED_TASK.match(each) for each in listed) or (m["needed"] and dates):
+    if len(listed) < 2 or not all(_LISTED_TASK.match(each) for each in listed):
+        return []
+    if m["needed"] and (dates or any(map(_SENTENCE_WORD.search, listed))):
         return []  # "need 10 to 12 April, and a room" asks for days
     needs = f"{author.name} needs to"
     verb = f" to {m['verb'].lower()}" if m["verb"] else ""

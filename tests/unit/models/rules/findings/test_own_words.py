@@ -235,3 +235,10 @@ def test_each_of_a_list_is_a_task(said: str, tasks: list[str]) -> None:
 
 def test_how_strong_an_allergy_is_is_no_other_one() -> None:
     assert contents("I am allergic to buckwheat, very strong") == ["The user is allergic to buckwheat."]
+
+
+@pytest.mark.parametrize(
+    "said", ["need help with my cv, it's a mess", "need a break, honestly exhausted", "fix: flaky test, retry added"]
+)
+def test_what_only_resembles_a_list_is_no_task(said: str) -> None:
+    assert not any(content.startswith("The user needs") for content in contents(said))
