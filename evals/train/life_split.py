@@ -4,8 +4,11 @@ from __future__ import annotations
 
 EVERY, CALIBRATES = 10, 3
 """Every tenth life of each file calibrates."""
-EVERYDAY = (*(f"a{last}" for last in "klmnopqrstuvwxyz"), *(f"b{last}" for last in "abcdefghijklmn"))
-"""The files with everyday questions, plainly asked."""
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+EVERYDAY = (
+    *(f"a{last}" for last in _ALPHABET[10:]), *(f"b{last}" for last in _ALPHABET), *(f"c{last}" for last in "abcdef"),
+)  # fmt: skip
+"""The files with everyday questions, plainly asked; in those from `bo` on, a third of the statements end."""
 ALL_CALIBRATE = ("am", "an")
 """Those of them of which every life calibrates."""
 MEASURES = ("held", "held2")
