@@ -58,6 +58,8 @@ async def pack(names: list[str]) -> None:
 
 
 def _packed_lives() -> list[dict[str, Any]]:
+    if not (HERE / "lives.json.gz").exists():
+        return []
     with gzip.open(HERE / "lives.json.gz", "rt") as file:
         return list(json.load(file))
 

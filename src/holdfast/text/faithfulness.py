@@ -135,6 +135,13 @@ def missing_words(memory: str, cited: Sequence[str], names: Iterable[str] = ()) 
     return {word.stem for word in content_words(_COMPUTED_DATE.sub("", _plain(memory)))} - known - NEGATIONS
 
 
+def quoted_words(memory: str) -> tuple[str, list[str]]:
+    """What the memory quotes, or else all its words, and its computed dates, each in its brackets."""
+    quoted = _QUOTED.fullmatch(_plain(memory))
+    said = quoted["said"] if quoted else _COMPUTED_DATE.sub("", memory)
+    return said, _COMPUTED_DATE.findall(memory)
+
+
 def has_words(text: str, stems: Iterable[str]) -> bool:
     """Whether the text has all these stems."""
     return set(stems) <= {word.stem for word in content_words(_plain(text))}

@@ -20,6 +20,7 @@ from holdfast.models.rules.findings.finding import (
     finding_draft,
     has_predicate,
 )
+from holdfast.models.rules.findings.fragments import ProvedStatement, joined_statements
 from holdfast.models.rules.findings.topic import topic_draft
 from holdfast.models.rules.judge import (
     ReadableSentence,
@@ -98,23 +99,23 @@ def _judged_findings(notes: list[SourcedFinding]) -> list[JudgedFinding]:
 
 
 def _confident_drafts(findings: list[JudgedFinding], least: float, was_read: bool) -> list[Draft]:
-    found: list[Draft] = []
+    found: list[ProvedStatement] = []
     slight: dict[str, list[tuple[RuleFinding, SourcedFinding]]] = {}
     for finding, note, _ in findings:
         if not has_predicate(finding):
             continue
         if finding.confidence >= least * _confidence_share(note, was_read):
-            found.append(_proved_draft(finding, note))
+            found.append(_proved(finding, note))
         elif was_read and finding.confidence >= MIN_TENTATIVE_CONFIDENCE and tells_of_a_change(finding.content):
-            found.append(replace(_proved_draft(finding, note), key=None, tentative=True))
+            found.append(replace(_proved(finding, note), tentative=True))
         elif was_read and finding.confidence >= MIN_SOLE_CONFIDENCE:
             slight.setdefault(note.sources[-1], []).append((finding, note))
-    told = {draft.sources[-1] for draft in found}
+    told = {statement.sources[-1] for statement in found}
     for source, some in slight.items():
         if source not in told:  # the message may still end something, as "Severin plays again" does
             best = max(some, key=lambda pair: pair[0].confidence)
-            found.append(replace(_proved_draft(*best), key=None, tentative=True))
-    return _without_repetitions(found)
+            found.append(replace(_proved(*best), tentative=True))
+    return _without_repetitions(map(_draft, joined_statements(found)))
 
 
 def _confidence_share(note: SourcedFinding, was_read: bool) -> float:
@@ -123,10 +124,15 @@ def _confidence_share(note: SourcedFinding, was_read: bool) -> float:
     return 1.0 if was_read else UNREAD_CONFIDENCE_SHARE
 
 
-def _proved_draft(finding: RuleFinding, note: SourcedFinding) -> Draft:
-    """The draft of a finding whose words its sources prove."""
+def _proved(finding: RuleFinding, note: SourcedFinding) -> ProvedStatement:
     proved, sources = proved_finding(finding, note)
-    return finding_draft(proved, sources, note.trust, note.setting.around)
+    return ProvedStatement(proved, note, sources)
+
+
+def _draft(statement: ProvedStatement) -> Draft:
+    note = statement.note
+    draft = finding_draft(statement.finding, statement.sources, note.trust, note.setting.around)
+    return replace(draft, key=None, tentative=True) if statement.tentative else draft
 
 
 def _without_repetitions(found: Iterable[Draft]) -> list[Draft]:
@@ -164,7 +170,7 @@ def task_closing_drafts(
     closing = []
     for note in sourced_findings(messages, before):
         message = related.get(note.sources[-1])
-        one = _proved_draft(note.found, note)
+        one = _draft(_proved(note.found, note))
         one = (
             replace(one, kind="event", confidence=max(MIN_CLOSING_CONFIDENCE, one.confidence))
             if one.kind == "fact"

@@ -28,7 +28,8 @@ _FUTURE_CUES = "|".join(
         "let's|want|hope|hoping|expect(?:ing)?|by|until|till|can|meets?|ends?(?! of)|appointment|expires",
         "takes? place|begins|opens|closes|launch(?:es)?|leaves?|arrives?|departs?|returns|retires|renews|resumes",
         "(?<!was )(?<!were )(?<!been )(?:seeing|meeting|visiting|getting)|goes (?:up|down|live)",
-        "comes|(?:be|come|coming) back|looking forward|(?:is|are|am) (?:called|named)|is|are|am|(?<=['’])(?:m|re)",
+        "(?:be|is|are|am|comes?|coming|(?<=['’])(?:s|re|m)) back|comes|looking forward",
+        "(?:is|are|am) (?:called|named)|is|are|am|(?<=['’])(?:m|re)",
     )
 )
 _PAST_CUES = "|".join(
