@@ -88,6 +88,17 @@ def test_a_correction_in_a_later_session(told: str, correction: str, content: st
     assert current(tmp_path, [told], [correction]) == [content]
 
 
+@pytest.mark.parametrize(
+    ("told", "other", "content"),
+    [
+        ("Creative director is Bartek.", "I report to Gosia not Bartek", "Creative director is Bartek."),
+        ("All esquites were gone by 4.", "The festival starts at 5 not 4", "All esquites were gone by 4."),
+    ],
+)
+def test_a_correction_of_something_else(told: str, other: str, content: str, tmp_path: Path) -> None:
+    assert content in current(tmp_path, [told], [other])
+
+
 def test_the_planned_move_happened(tmp_path: Path) -> None:
     held = current(tmp_path, ["We live in Bristol.", "We're moving to Leeds in March."], ["we moved yesterday"])
     assert "The user lives in Leeds." in held

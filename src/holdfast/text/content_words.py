@@ -19,7 +19,7 @@ _FUNCTION_WORDS = frozenset(
         "they them their theirs themselves it its itself this that these those who which what im ive ill am is are "
         "was were be been being have has had having do does did doing done will would shall should can could may "
         "might must s d ll m re ve t user others of in on at to for from with by as into about and or but so because "
-        "if than then up out off over there here now also just still really actually very too please only already "
+        "if than then up out off over there here now also just still really actually very too please already "
         "currently finally recently always usually both all originally mostly mainly basically officially simply even "
         "once often sometimes first ended absolutely generally typically normally personally truly definitely deeply "
         "much so severely mildly quite happily lol haha btw tbh fyi though tho kinda pls omg ya ok okay"
@@ -27,7 +27,9 @@ _FUNCTION_WORDS = frozenset(
 )
 _REMINDER = re.compile(r"\b(?:do not|don['’]?t)(?: let (?:me|us))? forget\b", re.I)
 """Negations that negate nothing."""
-NEGATIONS = frozenset(("not", "never", "nobody", "nothing", "none"))
+_LIMITS = frozenset(("only", "rarely", "seldom", "hardly", "barely"))
+QUALIFIERS = frozenset(("not", "never", "nobody", "nothing", "none")) | _LIMITS
+"""Words without which a clause says something else."""
 
 
 @dataclass(frozen=True, slots=True)

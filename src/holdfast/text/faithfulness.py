@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from holdfast.text.content_words import NEGATIONS, TEMPLATE_WORDS, ContentWord, content_words
+from holdfast.text.content_words import QUALIFIERS, TEMPLATE_WORDS, ContentWord, content_words
 from holdfast.text.elided_subject import may_speak_of_another
 from holdfast.text.lexicon import word_list
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY, MONTHS
@@ -51,6 +51,9 @@ _CUT_END = re.compile(
     r"[.\"”]*(?: \([^()]*\))*\.?$",
     re.I,
 )
+_UNFINISHED = re.compile(r"\b(?:wanted|wants|want|going|meant|needs|need|tried|hoping) to\W*$", re.I)
+LOOSE_END = re.compile(r"(?:,? (?:so|and|but|because|cos|or))+$")
+"""Words at the end of a quotation that began something else."""
 _SMILEY = re.compile(r"[:;=]['-]?[()]+|(?:^|[\n\"])\s*(?:\d{1,2}|[a-zA-Z])\)(?= )")
 _SUBJECT_VERB = re.compile(r"The user (?!and others\b)(?P<verb>[\w']+)")
 _PLAIN_VERBS = frozenset(
@@ -77,8 +80,8 @@ def is_well_formed(memory: str) -> bool:
     """Whether brackets and quotation marks pair, nothing ends in the middle, and no verb is missing or double."""
     if not _is_balanced(memory):
         return False
-    if _QUOTED.fullmatch(memory) or _ANSWERED.fullmatch(memory):
-        return True
+    if quoted := _QUOTED.fullmatch(memory) or _ANSWERED.fullmatch(memory):
+        return not quoted["said"].startswith(LEFT_OUT) and not _UNFINISHED.search(quoted["said"])
     if memory.count('"') % 2 or _CUT_END.search(memory):
         return False
     plain = _REFERENCE.sub("", _COMPUTED_DATE.sub("", memory))
@@ -132,7 +135,7 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
 def missing_words(memory: str, cited: Sequence[str], names: Iterable[str] = ()) -> set[str]:
     """The stems of the memory's content words that no cited message has."""
     known = {word.stem for text in (*cited, *names) for word in content_words(_plain(text))} | TEMPLATE_WORDS
-    return {word.stem for word in content_words(_COMPUTED_DATE.sub("", _plain(memory)))} - known - NEGATIONS
+    return {word.stem for word in content_words(_COMPUTED_DATE.sub("", _plain(memory)))} - known - QUALIFIERS
 
 
 def quoted_words(memory: str) -> tuple[str, list[str]]:
@@ -153,6 +156,7 @@ def quotation(author: str, memory: str, sentence: str, message: str, *, exact: b
     message = _plain(message)
     start, end = _word_span(memory, message) if exact else _clause_span(memory, _plain(sentence), message)
     said = message[start:end].strip(" \t\n,;:-–—*•").rstrip(".").replace('"', "'")
+    said = LOOSE_END.sub("", said)
     if not is_well_formed(f'{author} said: "{said}"'):
         said = re.sub(r"\s*[()]\s*", " ", said).strip()
     dates = "".join(dict.fromkeys(_COMPUTED_DATE.findall(memory)))
@@ -267,7 +271,7 @@ def _is_aligned(said: list[ContentWord], text: str, replaced: Value | None = Non
     that they are known to state the opposite."""
     there = content_words(text)
     if negated:
-        there = [word for word in there if word.stem not in NEGATIONS]
+        there = [word for word in there if word.stem not in QUALIFIERS]
     if not said:
         return True
     spans = values(text)
@@ -329,11 +333,11 @@ def _is_whole(taken: list[int], there: list[ContentWord], spans: list[Value], re
 
 def _keeps_negation(said: list[ContentWord], taken: list[int], there: list[ContentWord]) -> bool:
     """Whether the words do not leave out a negation of theirs: among them, or up to two words before them."""
-    if any(word.stem in NEGATIONS for word in said):
+    if any(word.stem in QUALIFIERS for word in said):
         return True
     first, last = min(taken), max(taken)
     before = (n for n in range(max(0, first - 2), first) if there[first].start - there[n].end < MAX_NEGATION_GAP)
-    return not any(there[n].stem in NEGATIONS for n in (*before, *range(first, last + 1)))
+    return not any(there[n].stem in QUALIFIERS for n in (*before, *range(first, last + 1)))
 
 
 MAX_NEGATION_GAP = 20

@@ -14,11 +14,12 @@ from datetime import datetime, timedelta
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Memory, Message, Test, fingerprint
 from holdfast.text import tokens
+from holdfast.text.content_words import QUALIFIERS, content_words
 from holdfast.text.dates import written_date
 from holdfast.text.endings import ARRIVED, MOVED
 from holdfast.text.faithfulness import is_proved
 from holdfast.text.lexicon.patterns import ASIDE
-from holdfast.text.statement_parts import reported_statement
+from holdfast.text.statement_parts import framed_span, reported_statement
 from holdfast.text.values import AMOUNT, DATE, NUMBER, Value, values
 
 MAX_CANDIDATES = 200
@@ -32,6 +33,9 @@ _UNREAL = re.compile(
 )
 _OTHER_SUBJECT = re.compile(r"(?!The (?:user|move)\b|First |Second |Finally |We |All )[A-ZÀ-Þ][\w'-]+ ")
 _NUMERIC = {NUMBER, AMOUNT}
+_CORRECTING_STEMS = {
+    word.stem for word in content_words("sorry wait mean meant wrong mistake typo correction actually")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,19 @@ def _corrected(draft: Draft, known: Sequence[Memory], texts: Mapping[str, str]) 
     if swap is None:
         return None
     new, old = swap
-    found = [(made, memory) for memory in known if (made := _with_value(draft, memory, new, old, texts))]
+    about = _topic_stems(draft.content, (new, old))
+    near = [memory for memory in known if not about or about & _topic_stems(memory.content, ())]
+    found = [(made, memory) for memory in near if (made := _with_value(draft, memory, new, old, texts))]
     return found[0] if len(found) == 1 else None
+
+
+def _topic_stems(content: str, without: Sequence[Value]) -> set[str]:
+    """What a statement speaks of besides these values."""
+    start, stop = framed_span(content)
+    left = ASIDE.sub("", content)[start:stop]
+    for value in without:
+        left = left.replace(value.text, " ")
+    return {word.stem for word in content_words(left)} - _CORRECTING_STEMS - QUALIFIERS
 
 
 def _swapped_values(text: str) -> tuple[Value, Value] | None:

@@ -30,6 +30,7 @@ from holdfast.models.rules.judge import (
     readable_sentence,
 )
 from holdfast.text import tokens
+from holdfast.text.faithfulness import is_well_formed
 from holdfast.text.redaction import is_only_redacted
 from holdfast.text.supersession import tells_of_a_change
 from holdfast.text.task_completion import finishes
@@ -115,7 +116,8 @@ def _confident_drafts(findings: list[JudgedFinding], least: float, was_read: boo
         if source not in told:  # the message may still end something, as "Severin plays again" does
             best = max(some, key=lambda pair: pair[0].confidence)
             found.append(replace(_proved(*best), tentative=True))
-    return _without_repetitions(map(_draft, joined_statements(found)))
+    whole = [statement for statement in joined_statements(found) if is_well_formed(statement.finding.content)]
+    return _without_repetitions(map(_draft, whole))
 
 
 def _confidence_share(note: SourcedFinding, was_read: bool) -> float:

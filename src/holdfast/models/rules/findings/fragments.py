@@ -16,7 +16,7 @@ from holdfast.models.rules.conversation import SourcedFinding
 from holdfast.models.rules.findings.finding import TOPICLESS_RULES, RuleFinding
 from holdfast.models.rules.patterns.salience import points_back
 from holdfast.models.rules.patterns.vocabulary import split_words
-from holdfast.text.faithfulness import is_well_formed, quoted_words
+from holdfast.text.faithfulness import LOOSE_END, is_well_formed, quoted_words
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
 from holdfast.text.redaction import redacted_text
 
@@ -86,6 +86,7 @@ def _joined(statements: list[ProvedStatement], span: tuple[int, int]) -> list[Pr
         return statements
     best = max(statements, key=lambda each: (not each.tentative, each.finding.confidence))
     said = " ".join(best.message[slice(*span)].split()).strip(" ,;:-–—*•").rstrip(".").replace('"', "'")
+    said = LOOSE_END.sub("", said)
     days = dict.fromkeys(day for each in statements for day in quoted_words(each.finding.content)[1])
     content = f'{best.note.author.name} said: "{said}"{"".join(days)}' + ("." if days else "")
     if not is_well_formed(content) or redacted_text(content) != content:

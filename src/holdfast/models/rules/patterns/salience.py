@@ -101,9 +101,8 @@ _BACK_REFERENCE = re.compile(
     re.I,
 )
 _FILLER = re.compile(
-    r"(?:[\s,]*\b(?:lol|lmao|ha(?:ha)+|omg|btw|tbh|fyi|ya|ufa|though|tho|kinda|pls|plz|heads up|just so you know|by "
-    r"the "
-    r"way|did i (?:ever )?(?:say|mention|tell you)|as i told (?:you )?before|"
+    r"(?:[\s,]*\b(?:lol|lmao|ha(?:ha)+|omg|btw|tbh|fyi|ya|ufa|tho(?:ugh)?(?=\W*$)|kinda|pls|plz|heads up|"
+    r"just so you know|by the way|did i (?:ever )?(?:say|mention|tell you)|as i told (?:you )?before|"
     r"in case you look for (?:him|her|it)|i think|you know)\b|"
     r"[\U0001F300-\U0001FAFF\u2600-\u27BF]+)+",
     re.I,

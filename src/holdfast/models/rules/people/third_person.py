@@ -39,7 +39,7 @@ _CONTRACTIONS = [
         r"\1 is ",
     ),
     (re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+)'s (?=(?:got|been|moved|left|quit)\b)"), r"\1 has "),
-    (re.compile(r"\b(?:have|has) got (?=an?\b|\w+ (?:kids|children|dogs|cats)\b)", re.I), "have "),
+    (re.compile(r"\b(have|has) got (?=an?\b|\w+ (?:kids|children|dogs|cats)\b)", re.I), r"\1 "),
 ]
 _NAME_HAS = re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+) has (got|been|moved|left|quit)\b")
 _HAS = re.compile(r"\b(has|have) (an? \w+|\w+ (?:kids|children|dogs|cats))\b")

@@ -91,8 +91,9 @@ _ATTRIBUTED_STATEMENT = re.compile(
     re.I,
 )
 _LEADING_FILLER = re.compile(
-    r"(?:(?:oh|omg|please be advised that|(?:please|kindly) note(?: that)?|well|yeah|yes|yep|yup|now that|(?:done|"
-    r"perfect|correct|affirmative|noted|no)(?=[,.;:!])|nope|nah|ok|okay|hi|hello|hey|hey there|hi there|so|and|"
+    r"(?:(?:oh|omg|please be advised that|(?:please|kindly) note(?: that)?|well|yeah|yes|yep|yup|"
+    r"now that(?!['’]s)|(?:done|perfect|correct|affirmative|noted|no)(?=[,.;:!])|"
+    r"nope|nah|ok|okay|hi|hello|hey|hey there|hi there|so|and|"
     r"but|also|btw|by the way|fyi|anyway|"
     r"haha|lol|hmm|um|uh|ah|right|sure|great|thanks|thank you|cool|plus|well then|just so you know|for the record|"
     r"for context|for reference|note that|note|as i said|speaking of which|good (?:morning|evening|afternoon)|honestly|"

@@ -9,6 +9,7 @@ from datetime import timedelta
 from holdfast.domain.types import Message
 from holdfast.models.rules.findings.finding import RuleFinding, as_sentence, with_absolute_dates
 from holdfast.models.rules.sentences.quotations import reported_speech
+from holdfast.text.content_words import content_words
 from holdfast.text.dates import meant_window, windows, written_date
 from holdfast.text.lexicon.change import INSTEAD_OF, RESCHEDULING_VERBS, RETRACTIONS
 from holdfast.text.lexicon.patterns import ASIDE
@@ -69,7 +70,10 @@ def corrected_finding(text: str, earlier: RuleFinding, message: Message) -> Rule
     target, new = _exchanged_values(content, target, new)
     if not target:
         return None
-    content = reported_speech(content).replace(target, new, 1)
+    content = reported_speech(content)
+    if not _agrees(content, target, new):
+        return None
+    content = content.replace(target, new, 1)
     when = windows(content.removeprefix("According to "), message.said_at)
     window = meant_window(when, bounded=False) if earlier.window else None
     if earlier.window and not window:
@@ -91,6 +95,13 @@ def _only_value_like(new: str, content: str) -> str:
 
 
 _NUMERIC = {NUMBER, AMOUNT}
+_ONE = ("one", "1", "a", "an")
+
+
+def _agrees(content: str, old: str, new: str) -> bool:
+    """Whether the word after a number may stay as it is: "two kittens" does not become "one kittens"."""
+    counted = re.match(r" [a-z]{3,}", content[content.find(old) + len(old) :])
+    return counted is None or (old.lower() in _ONE) == (new.lower() in _ONE)
 
 
 def _exchanged_values(content: str, old: str, new: str) -> tuple[str, str]:
@@ -101,10 +112,11 @@ def _exchanged_values(content: str, old: str, new: str) -> tuple[str, str]:
     at = content.find(old)
     around = next((v for v in values(content) if v.start <= at < v.end or at <= v.start < at + len(old)), None)
     new_type, old_type = value_type(new), value_type(old)
+    is_words = new_type == NAME or not values(new)
     if around is None or (around.type == NAME and old_type is None):
-        return (old, new) if new_type in (None, NAME) else ("", "")
+        return (old, new) if is_words else ("", "")
     if new_type is None and around.type == NAME:
-        return old, new
+        return (old, new) if is_words else ("", "")
     if new_type is None or not (new_type == around.type or {new_type, around.type} <= _NUMERIC):
         return _exchanged_phrase(content, new)
     if around.type == AMOUNT and new_type == NUMBER:
@@ -176,6 +188,8 @@ def rescheduled_finding(text: str, earlier: RuleFinding, message: Message) -> Ru
     m = _RESCHEDULING.search(text)
     if not m or not earlier.window or earlier.window.text not in earlier.content:
         return None
+    if not _is_of_statement(text[: m.start("new")] if m["new"] else "", earlier.content):
+        return None
     new = (m["new"] or m["date"]).strip()
     when = windows(f"will be on {new}", message.said_at)
     if not when or _SMALL_WORDS.sub("", new) != _SMALL_WORDS.sub("", when[0].text):
@@ -186,6 +200,14 @@ def rescheduled_finding(text: str, earlier: RuleFinding, message: Message) -> Ru
     )
 
 
+def _is_of_statement(text: str, earlier: str) -> bool:
+    """Whether the words before a new date speak of the earlier statement: with a word of it, a pronoun, or no word."""
+    named = {word.stem for word in content_words(text)} - {word.stem for word in content_words(_MOVES)}
+    return not named or bool(_REFERS.search(text)) or not named.isdisjoint(word.stem for word in content_words(earlier))
+
+
+_MOVES = f"{RESCHEDULING_VERBS.replace('|', ' ')} delayed changed brought forward back right no ok okay yes have had"
+_REFERS = re.compile(r"\b(?:it|that|this|they)\b", re.I)
 _QUESTION_STATEMENTS = [
     (re.compile(p, re.I), statement)
     for p, statement in (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
+from holdfast.text.faithfulness import LOOSE_END
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE, QUESTION_MARKS
 
 _QUOTE = re.compile(r'(?P<who>.{1,80}?) said: "(?P<said>.*)"(?P<dates>(?: \([^()]*\))*)\.?', re.S)
@@ -65,6 +66,7 @@ def verbatim_quotation(content: str, sentence: str, before: str, heard: str, mes
         .rstrip(".")
         .replace('"', "'")
     )
+    own = LOOSE_END.sub("", own)
     end = "." if m["dates"] else ""
     if not question:
         return f'{m["who"]} said: "{own}"{m["dates"]}{end}'

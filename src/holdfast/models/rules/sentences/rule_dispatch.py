@@ -58,6 +58,7 @@ _BEGINNING_RULES = frozenset(
 _LEADING_PHRASE = re.compile(
     r"((?:for|on|in|at) (?!that|this|it|now|fact|case|short)[a-z]+(?: [a-z]+)?),? (?=(?:i|we) (?!am|was|will)\w)", re.I
 )
+_LIMIT = re.compile(r"(?:only|not)\b", re.I)
 _CLAUSE_SUBJECT = re.compile(r"(?:i|i'm|i've|i'll|we|we're|we've|we'll|my|our|she|he|the)\b|(?-i:[A-Z])", re.I)
 _POLITE_REMINDER = re.compile(r"(?:please )?(?:can|could|would|will) you (?:please )?(?=remind (?:me|us) to\b)", re.I)
 _DIARY_VERB = re.compile(
@@ -190,13 +191,15 @@ def _with_date_last(clause: str, dates: list[Window]) -> str:
         return clause
     end = dates[0].span[1]
     date, rest = clause[:end], clause[end:].lstrip(" ,")
-    return f"{rest} {date[:1].lower()}{date[1:]}" if date and _CLAUSE_SUBJECT.match(rest) else clause
+    is_begun = _CLAUSE_SUBJECT.match(rest) and not _LIMIT.match(date)
+    return f"{rest} {date[:1].lower()}{date[1:]}" if is_begun and "," not in rest else clause
 
 
 def _with_subject_first(clause: str) -> str:
     """The clause with its subject first: "For flights I want a window seat" → "I want a window seat for flights"."""
     m = _LEADING_PHRASE.match(clause)
-    return f"{clause[m.end() :]} {m[1][:1].lower()}{m[1][1:]}" if m else clause
+    rest = clause[m.end() :] if m else ""
+    return f"{rest} {m[1][:1].lower()}{m[1][1:]}" if m and "," not in rest else clause
 
 
 def findings_in_clause(
