@@ -5,6 +5,9 @@
 It reads evals/.cache/questions and evals/.cache/answers/embedder.npz, which `python -m evals.train.questions pack`
 writes, and leaves in FOLDER what was learned. Messages keep the vectors that the embedder gives them. Only questions
 move: nearer to the messages of their life that answer them than to the others.
+
+With TEACHER, the file of a network that learned before, a network of fewer layers learns besides to give every text the
+vector that the teacher gives it: questions, messages, and both with words exchanged or cut.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import gzip
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +24,25 @@ import numpy as np
 import torch
 from life_split import is_held
 from torch.nn import functional
-from trunks import DEVICE, SmallTrunk, learned_of
+from trunks import DEVICE, SmallTrunk, layers_of, learned_of, load_learned
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache"
 EMBEDDER = CACHE / "answers" / "embedder.npz"
-LAYERS, BATCH, EPOCHS = 12, 256, float(os.environ.get("EPOCHS", "5"))
-RATE, WARMTH, KEEP, SMOOTH = 4e-4, 0.05, 0.3, 0.98
+EMBEDDER_LAYERS = range(12)
+LAYERS = [int(each) for each in os.environ.get("LAYERS", ",".join(map(str, EMBEDDER_LAYERS))).split(",")]
+"""The numbers of the embedder's layers that the network has."""
+TEACHER = os.environ.get("TEACHER", "")
+BATCH, EPOCHS = 256, float(os.environ.get("EPOCHS", "5"))
+SECONDS = float(os.environ.get("SECONDS", "inf"))
+"""How long it learns at most."""
+RATE, WARMTH, KEEP, SMOOTH = float(os.environ.get("RATE", "4e-4")), 0.05, 0.3, 0.98
 """The rate of learning, the temperature of cosines, how much it costs to leave the embedder's own vector of the
 question, and how slowly the mean of the weights moves that is kept. With 0.03 in place of 0.05, twice the rate, twice
 the epochs, no cost of leaving, or messages of other lives among the wrong ones, nothing is found better."""
 DEPTHS = (5, 8, 10)
+TAUGHT_TEXTS, TAUGHT, EXCHANGED, SHORTEST = 1024, 20.0, 0.25, 4
+"""Of each step with a teacher: texts that it embeds, how much it counts, the most words of a text that are exchanged,
+and the fewest tokens of a cut text. Chosen by hand; not measured."""
 
 
 class Lives:
@@ -98,35 +111,77 @@ def report(name: str, lives: Lives, vectors: Any) -> None:
     print(name, *(f"R@{depth} {100 * share:.1f}" for depth, share in zip(DEPTHS, found, strict=True)), flush=True)
 
 
+class Teacher:
+    """Texts of all sorts, and the vectors that a larger network gives them."""
+
+    def __init__(self, path: Path, rows: list[list[int]]) -> None:
+        self.net = SmallTrunk(EMBEDDER, layers_of(np.load(path).files)).to(DEVICE).eval().requires_grad_(False)
+        load_learned(self.net, path)
+        self.rows, self.dice = rows, np.random.default_rng(0)
+        self.words = np.array([token for row in rows for token in row[1:-1]])
+
+    def loss(self, net: SmallTrunk) -> Any:
+        some = [self._changed(self.rows[n]) for n in self.dice.integers(len(self.rows), size=TAUGHT_TEXTS)]
+        some = sorted(some, key=len)
+        lost = torch.zeros((), device=DEVICE)
+        for start in range(0, len(some), 256):
+            part = some[start : start + 256]
+            with torch.no_grad():
+                wanted = vectors_of(self.net, part)
+            lost = lost + (1 - (vectors_of(net, part) * wanted).sum(1)).sum()
+        return TAUGHT * lost / len(some)
+
+    def _changed(self, row: list[int]) -> list[int]:
+        """A text; of three, one whole, one with some words exchanged, one cut."""
+        how, middle = self.dice.integers(3), np.array(row[1:-1])
+        if how == 1:
+            places = self.dice.random(len(middle)) < EXCHANGED * self.dice.random()
+            middle[places] = self.dice.choice(self.words, int(places.sum()))
+        elif how == 2 and len(middle) > SHORTEST:
+            long = int(self.dice.integers(SHORTEST, len(middle)))
+            start = int(self.dice.integers(len(middle) - long))
+            middle = middle[start : start + long]
+        return [row[0], *middle.tolist(), row[-1]]
+
+
 def fit(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
+    began = time.time()
     with gzip.open(CACHE / "questions" / "lives.json.gz", "rt") as file:
         packed = json.load(file)
-    embedder = SmallTrunk(EMBEDDER, LAYERS).to(DEVICE)
+    embedder = SmallTrunk(EMBEDDER, EMBEDDER_LAYERS).to(DEVICE)
     known, held = (
         Lives([life for life in packed["lives"] if is_held(life["name"]) == is_one], embedder, packed["prefix"])
         for is_one in (False, True)
     )
     net = SmallTrunk(EMBEDDER, LAYERS).to(DEVICE)
+    messages = [ids for life in packed["lives"] if not is_held(life["name"]) for ids in life["messages"]]
+    teacher = Teacher(Path(TEACHER), [*known.ids, *known.ids, *messages]) if TEACHER else None
     learning = [each for each in net.parameters() if each.requires_grad]
-    steps = int(EPOCHS * len(known.ids) / BATCH)
+    steps, step, progress = int(EPOCHS * len(known.ids) / BATCH), 0, 0.0
     optimizer = torch.optim.AdamW(learning, lr=RATE, weight_decay=0.01, fused=DEVICE == "cuda")
     mean: list[Any] = []
-    for step in range(steps):
+    while progress < 1:
         net.train()
         some = torch.randint(len(known.ids), (BATCH,), device=DEVICE)
         value = loss(known, vectors_of(net, [known.ids[n] for n in some.tolist()]), some)
+        if teacher is not None:
+            value = value + teacher.loss(net)
         for group in optimizer.param_groups:
-            group["lr"] = RATE * min(1.0, step / 50 + 0.02) * (1 - step / steps)
+            group["lr"] = RATE * min(1.0, step / 50 + 0.02) * (1 - progress)
         optimizer.zero_grad()
         value.backward()
         torch.nn.utils.clip_grad_norm_(learning, 1.0)
         optimizer.step()
-        if 2 * step >= steps:
+        step += 1
+        progress = max(step / steps, (time.time() - began) / SECONDS)
+        if progress >= 0.5:
             with torch.no_grad():
                 mean = mean or [each.detach().clone() for each in learning]
                 torch._foreach_lerp_(mean, [each.detach() for each in learning], 1 - SMOOTH)
+        if step % 250 == 0:
+            print(out.name, step, steps, round(float(value), 3), f"{time.time() - began:.0f} s", flush=True)
     with torch.no_grad():
         for mine, better in zip(learning, mean, strict=True):
             mine.copy_(better)

@@ -235,7 +235,7 @@ def network_graph(onnx: Any, reader: str) -> Any:
     places = op("Slice", ["position", "first", long, "first"], "places")
     marks = op("Gather", ["token_type", "token_type_ids"], "marks")
     x = norm(op("Add", [op("Add", ["words", places], "placed"), marks], "begun"), "norm", "x0")
-    for n in range(reader_network.layer_count(learned)):
+    for n in reader_network.layer_numbers(learned):
         name = f"layers.{n}"
         split = {}
         for part in ("q", "k", "v"):

@@ -3,6 +3,8 @@ each matrix, and a larger network that only teaches. Each returns the state of e
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from torch.nn import functional
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache"
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-HEADS, RANK, DROP = 12, 64, 0.1
+HEADS, DROP = 12, 0.1
+RANK = int(os.environ.get("RANK", "64"))
+"""Of the learned differences."""
 DENSE = ("q", "k", "v", "o", "up", "down")
 MAX_TOKENS = 288
 """The most that is read at once."""
@@ -73,25 +77,25 @@ class Layer(nn.Module):
 
 
 class SmallTrunk(nn.Module):
-    """The first layers of the embedder; `embedder` is the file that a `pack` step wrote."""
+    """Some layers of the embedder, by their numbers; `embedder` is the file that a `pack` step wrote."""
 
     width = 384
     rate = 8e-4
 
-    def __init__(self, embedder: Path, layers: int) -> None:
+    def __init__(self, embedder: Path, layers: Sequence[int]) -> None:
         super().__init__()
         held = dict(np.load(embedder))
         self.register_buffer("words", torch.tensor(values(held, "table")))
         self.register_buffer("position", torch.tensor(held["position"].astype("f4")))
         self.token_type = nn.Parameter(torch.tensor(held["token_type"].astype("f4")))
         self.norm = Norm(held, "norm", 1e-12)
-        self.layers = nn.ModuleList(Layer(held, f"layers.{n}", Matrix, 1e-12) for n in range(layers))
+        self.layers = nn.ModuleDict({str(n): Layer(held, f"layers.{n}", Matrix, 1e-12) for n in layers})
 
     def forward(self, ids: Any, kinds: Any, mask: Any) -> Any:
         x = self.norm(self.words[ids] + self.position[: ids.shape[1]] + self.token_type[kinds])
         x = functional.dropout(x, DROP, self.training)
         unseen = _unseen(mask, x)
-        for layer in self.layers:
+        for layer in self.layers.values():
             x = layer(x, unseen)
         return x
 
@@ -154,8 +158,13 @@ def make_trunk(learned: Path | None, embedder: Path, layers: int, large: bool) -
     if learned is not None:
         names = np.load(learned).files
         large = "near" in names
-        layers = 1 + max(int(name.split(".")[1]) for name in names if name.startswith("layers."))
-    return LargeTrunk() if large else SmallTrunk(embedder, layers)
+        return LargeTrunk() if large else SmallTrunk(embedder, layers_of(names))
+    return LargeTrunk() if large else SmallTrunk(embedder, range(layers))
+
+
+def layers_of(names: Sequence[str]) -> list[int]:
+    """The numbers of the layers that learned weights with these names are of."""
+    return sorted({int(name.split(".")[1]) for name in names if name.startswith("layers.")})
 
 
 def learned_of(net: nn.Module) -> dict[str, Any]:
@@ -174,4 +183,5 @@ def load_learned(net: nn.Module, path: Path, parts: tuple[str, ...] = ("",)) -> 
     with torch.no_grad():
         for name, each in held.items():
             if name in learned and name.startswith(parts):
-                learned[name].copy_(torch.tensor(each * held.get(f"{name}.scale", 1)))
+                # assigned, not copied: a difference may have another rank
+                learned[name].data = torch.tensor(each * held.get(f"{name}.scale", 1), device=DEVICE)

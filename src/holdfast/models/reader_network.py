@@ -1,7 +1,7 @@
 """The embedder's own layers with a small learned difference: the network of the readers.
 
 `NAME.npz` has the difference and what a reader's heads learned, `NAME.onnx` the network without its weights, which are
-assembled here at first use. A reader may have the first layers only.
+assembled here at first use. A network may have some of the layers only.
 """
 
 from __future__ import annotations
@@ -148,17 +148,17 @@ def quantised_matrices(network: onnx_file.OnnxNetwork) -> dict[str, tuple[Floats
     }
 
 
-def layer_count(learned: Iterable[str]) -> int:
-    """How many of the embedder's layers a reader with these weights has."""
-    return 1 + max(int(name.split(".")[1]) for name in learned if name.startswith("layers."))
+def layer_numbers(learned: Iterable[str]) -> list[int]:
+    """The numbers of the embedder's layers that a network with these weights has."""
+    return sorted({int(name.split(".")[1]) for name in learned if name.startswith("layers.")})
 
 
 def reader_weights(network: onnx_file.OnnxNetwork, learned: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The weights of a reader's network by their names in its file: the embedder's plus the learned difference."""
     values: dict[str, NDArray[Any]] = {}
-    layers = layer_count(learned)
+    layers = layer_numbers(learned)
     for name, own in embedder_weights(network).items():
-        if name.startswith("layers.") and int(name.split(".")[1]) >= layers:
+        if name.startswith("layers.") and int(name.split(".")[1]) not in layers:
             continue
         matrix = name.removesuffix(".weight")
         if f"{matrix}.a" in learned and name != matrix:
