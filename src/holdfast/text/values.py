@@ -19,6 +19,7 @@ from holdfast.text.lexicon.numbers import ONE_TO_NINETEEN, TENS
 DATE, TIME, NUMBER, AMOUNT, ADDRESS, LINK, NAME = "date", "time", "number", "amount", "address", "link", "name"
 _MONTH = "(?:" + "|".join(sorted(MONTH_INDEX, key=len, reverse=True)) + r")\b"
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\w.,:]*\d)"
+_DAYS = rf"(?:{_DAY}\s?[-–]\s?)?{_DAY}"
 _YEAR = r"(?:1[89]|20)\d\d(?![\d.,]*\d)"
 _FIGURE = r"\d+(?:[.,:]\d+)*"
 _UNIT = (
@@ -56,8 +57,8 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         DATE,
         re.compile(
-            rf"\b(?:(?:the )?{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?|"
-            rf"{_MONTH}(?:(?<=\b\w\w\w)\.)? (?:the )?{_DAY}(?:,? {_YEAR})?|{_MONTH},? {_YEAR}|"
+            rf"\b(?:(?:the )?{_DAYS}(?: of)? {_MONTH}(?:,? {_YEAR})?|"
+            rf"{_MONTH}(?:(?<=\b\w\w\w)\.)? (?:the )?{_DAYS}(?:,? {_YEAR})?|{_MONTH},? {_YEAR}|"
             r"\d{4}-\d\d-\d\d|\d{1,2}([./-])\d{1,2}\1\d{2,4}|(?:the )?\d{1,2}(?:st|nd|rd|th)|"
             rf"{A_FULL_WEEKDAY}s?|today|tomorrow|yesterday)(?!\w)",
             re.I,

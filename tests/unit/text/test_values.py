@@ -48,3 +48,8 @@ def test_masking_hides_the_commas_of_values_and_restores_them(text: str, masked:
     (hidden,), mask = mask_values([text])
     assert hidden == masked
     assert mask.restored(hidden) == text
+
+
+@pytest.mark.parametrize("text", ["14-15 march", "12 – 14 September 2025", "March 3-5, 2026"])
+def test_a_span_of_days_is_one_value(text: str) -> None:
+    assert [value.text for value in values(f"the trip is {text}")] == [text]
