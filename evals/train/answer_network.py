@@ -31,7 +31,6 @@ from answer_spans import best_spans, listed_spans
 
 HERE = Path(__file__).resolve().parents[1] / ".cache" / "answers"
 HIDDEN, KINDS = 128, 5
-LAYERS = int(os.environ.get("LAYERS", "12"))
 LARGE = os.environ.get("LARGE", "") != ""
 """Whether a teacher is trained: the larger network of trunks.py."""
 NONE, LIST = 0, 2
@@ -185,7 +184,7 @@ def fit(out: Path) -> None:
     if limit:
         dice.shuffle(pool)
         pool = pool[:limit]
-    net = AnswerNet(make_trunk(None, HERE / "embedder.npz", LAYERS, LARGE)).to(DEVICE)
+    net = AnswerNet(make_trunk(None, HERE / "embedder.npz", LARGE)).to(DEVICE)
     if START:
         load_learned(net, Path(START))
     named = [(name, value) for name, value in net.named_parameters() if value.requires_grad]
@@ -229,7 +228,7 @@ def _times(life: str) -> int:
 
 
 def _teacher(path: Path) -> AnswerNet:
-    net = AnswerNet(make_trunk(path, HERE / "embedder.npz", LAYERS, LARGE)).to(DEVICE)
+    net = AnswerNet(make_trunk(path, HERE / "embedder.npz", LARGE)).to(DEVICE)
     load_learned(net, path)
     return net.eval().requires_grad_(False)
 

@@ -23,14 +23,12 @@ from typing import Any
 import numpy as np
 import torch
 from life_split import is_held
+from reader_network import Training
 from torch.nn import functional
-from trunks import DEVICE, SmallTrunk, layers_of, learned_of, load_learned
+from trunks import DEVICE, EMBEDDER_LAYERS, LAYERS, SmallTrunk, layers_of, learned_of, load_learned
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache"
 EMBEDDER = CACHE / "answers" / "embedder.npz"
-EMBEDDER_LAYERS = range(12)
-LAYERS = [int(each) for each in os.environ.get("LAYERS", ",".join(map(str, EMBEDDER_LAYERS))).split(",")]
-"""The numbers of the embedder's layers that the network has."""
 TEACHER = os.environ.get("TEACHER", "")
 BATCH, EPOCHS = 256, float(os.environ.get("EPOCHS", "5"))
 SECONDS = float(os.environ.get("SECONDS", "inf"))
@@ -40,9 +38,9 @@ RATE, WARMTH, KEEP, SMOOTH = float(os.environ.get("RATE", "4e-4")), 0.05, 0.3, 0
 question, and how slowly the mean of the weights moves that is kept. With 0.03 in place of 0.05, twice the rate, twice
 the epochs, no cost of leaving, or messages of other lives among the wrong ones, nothing is found better."""
 DEPTHS = (5, 8, 10)
-TAUGHT_TEXTS, TAUGHT, EXCHANGED, SHORTEST = 1024, 20.0, 0.25, 4
-"""Of each step with a teacher: texts that it embeds, how much it counts, the most words of a text that are exchanged,
-and the fewest tokens of a cut text. Chosen by hand; not measured."""
+TAUGHT_TEXTS, TAUGHT, LONGEST, EXCHANGED, SHORTEST = 1024, 20.0, 48, 0.25, 4
+"""Of each step with a teacher: texts that it embeds, how much it counts, how many tokens are read of each, the largest
+share that is exchanged, and the fewest tokens of a cut text. Chosen by hand; not measured."""
 
 
 class Lives:
@@ -69,16 +67,15 @@ class Lives:
         return found.masked_fill(places >= self.size[some, None], -1e3)
 
 
-def padded(rows: list[list[int]]) -> tuple[Any, Any]:
-    ids, mask = (np.zeros((len(rows), max(map(len, rows))), np.int64) for _ in range(2))
+def padded(rows: list[list[int]], size: int = 0) -> tuple[Any, Any]:
+    ids, mask = (np.zeros((len(rows), size or max(map(len, rows))), np.int64) for _ in range(2))
     for n, row in enumerate(rows):
         ids[n, : len(row)], mask[n, : len(row)] = row, 1
-    return torch.tensor(ids, device=DEVICE), torch.tensor(mask, device=DEVICE)
+    return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
-def vectors_of(trunk: SmallTrunk, rows: list[list[int]]) -> Any:
-    ids, mask = padded(rows)
-    with torch.autocast(DEVICE, torch.bfloat16):
+def vectors_of(trunk: SmallTrunk, ids: Any, mask: Any) -> Any:
+    with torch.autocast(DEVICE, torch.bfloat16, cache_enabled=False):
         states = trunk(ids, torch.zeros_like(ids), mask)
     return functional.normalize(states[:, 0].float(), dim=1)
 
@@ -91,7 +88,7 @@ def encoded(trunk: SmallTrunk, rows: list[list[int]]) -> Any:
     with torch.no_grad():
         for start in range(0, len(order), 512):
             some = order[start : start + 512]
-            found[some] = vectors_of(trunk, [rows[n] for n in some])
+            found[some] = vectors_of(trunk, *(each.to(DEVICE) for each in padded([rows[n] for n in some])))
     return found
 
 
@@ -117,31 +114,44 @@ class Teacher:
     def __init__(self, path: Path, rows: list[list[int]]) -> None:
         self.net = SmallTrunk(EMBEDDER, layers_of(np.load(path).files)).to(DEVICE).eval().requires_grad_(False)
         load_learned(self.net, path)
-        self.rows, self.dice = rows, np.random.default_rng(0)
-        self.words = np.array([token for row in rows for token in row[1:-1]])
+        self.dice = np.random.default_rng(0)
+        self.sizes = np.array([min(len(row), LONGEST) for row in rows])
+        self.table = np.zeros((len(rows), LONGEST), np.int64)
+        for n, row in enumerate(rows):
+            self.table[n, : self.sizes[n]] = [*row[: self.sizes[n] - 1], row[-1]]
+        self.words = np.concatenate([np.array(row[1:-1]) for row in rows])
 
-    def loss(self, net: SmallTrunk) -> Any:
-        some = [self._changed(self.rows[n]) for n in self.dice.integers(len(self.rows), size=TAUGHT_TEXTS)]
-        some = sorted(some, key=len)
-        lost = torch.zeros((), device=DEVICE)
-        for start in range(0, len(some), 256):
-            part = some[start : start + 256]
+    def texts(self) -> list[Any]:
+        """Tokens and mask of some texts: of three, one whole, one with words exchanged, one cut."""
+        dice, count = self.dice, TAUGHT_TEXTS
+        some = dice.integers(len(self.table), size=count)
+        ids, sizes, how = self.table[some], self.sizes[some], dice.integers(3, size=count)
+        places = np.arange(LONGEST)[None]
+        inside = (places > 0) & (places < sizes[:, None] - 1)
+        share = (EXCHANGED * dice.random(count) * (how == 1))[:, None]
+        ids = np.where(inside & (dice.random(ids.shape) < share), dice.choice(self.words, ids.shape), ids)
+        long = np.where(how == 2, dice.integers(np.minimum(SHORTEST, sizes), sizes + 1), sizes)
+        start = (dice.random(count) * (sizes - long + 1)).astype(int)
+        ids = np.take_along_axis(ids, np.minimum(start[:, None] + places, LONGEST - 1), 1)
+        ids[:, 0] = self.table[0, 0]
+        ids[np.arange(count), long - 1] = self.table[0, self.sizes[0] - 1]
+        mask = (places < long[:, None]).astype(np.int64)
+        return [torch.from_numpy(ids * mask), torch.from_numpy(mask)]
+
+
+class Lesson:
+    """The loss of one step, over tensors whose shapes are the same again and again."""
+
+    def __init__(self, net: SmallTrunk, lives: Lives, teacher: Teacher | None) -> None:
+        self.net, self.lives, self.teacher = net, lives, teacher
+
+    def loss(self, ids: Any, mask: Any, some: Any, *texts: Any) -> Any:
+        value = loss(self.lives, vectors_of(self.net, ids, mask), some)
+        if self.teacher is not None:
             with torch.no_grad():
-                wanted = vectors_of(self.net, part)
-            lost = lost + (1 - (vectors_of(net, part) * wanted).sum(1)).sum()
-        return TAUGHT * lost / len(some)
-
-    def _changed(self, row: list[int]) -> list[int]:
-        """A text; of three, one whole, one with some words exchanged, one cut."""
-        how, middle = self.dice.integers(3), np.array(row[1:-1])
-        if how == 1:
-            places = self.dice.random(len(middle)) < EXCHANGED * self.dice.random()
-            middle[places] = self.dice.choice(self.words, int(places.sum()))
-        elif how == 2 and len(middle) > SHORTEST:
-            long = int(self.dice.integers(SHORTEST, len(middle)))
-            start = int(self.dice.integers(len(middle) - long))
-            middle = middle[start : start + long]
-        return [row[0], *middle.tolist(), row[-1]]
+                wanted = vectors_of(self.teacher.net, *texts)
+            value = value + TAUGHT * (1 - (vectors_of(self.net, *texts) * wanted).sum(1)).mean()
+        return value
 
 
 def fit(out: Path) -> None:
@@ -159,21 +169,16 @@ def fit(out: Path) -> None:
     messages = [ids for life in packed["lives"] if not is_held(life["name"]) for ids in life["messages"]]
     teacher = Teacher(Path(TEACHER), [*known.ids, *known.ids, *messages]) if TEACHER else None
     learning = [each for each in net.parameters() if each.requires_grad]
+    training = Training(Lesson(net, known, teacher).loss, learning, [], RATE)
     steps, step, progress = int(EPOCHS * len(known.ids) / BATCH), 0, 0.0
-    optimizer = torch.optim.AdamW(learning, lr=RATE, weight_decay=0.01, fused=DEVICE == "cuda")
+    longest = max(map(len, known.ids))
     mean: list[Any] = []
+    net.train(teacher is None)
     while progress < 1:
-        net.train()
-        some = torch.randint(len(known.ids), (BATCH,), device=DEVICE)
-        value = loss(known, vectors_of(net, [known.ids[n] for n in some.tolist()]), some)
-        if teacher is not None:
-            value = value + teacher.loss(net)
-        for group in optimizer.param_groups:
-            group["lr"] = RATE * min(1.0, step / 50 + 0.02) * (1 - progress)
-        optimizer.zero_grad()
-        value.backward()
-        torch.nn.utils.clip_grad_norm_(learning, 1.0)
-        optimizer.step()
+        some = torch.randint(len(known.ids), (BATCH,))
+        texts = teacher.texts() if teacher is not None else []
+        inputs = [*padded([known.ids[n] for n in some.tolist()], longest), some, *texts]
+        value = training.step(longest, inputs, min(1.0, step / 50 + 0.02) * (1 - progress))
         step += 1
         progress = max(step / steps, (time.time() - began) / SECONDS)
         if progress >= 0.5:

@@ -31,7 +31,6 @@ from trunks import DEVICE, DROP, MAX_TOKENS, learned_of, load_learned, make_trun
 
 HERE = Path(__file__).resolve().parents[1] / ".cache" / "reader"
 HIDDEN, CLASSES = 128, 5
-LAYERS = int(os.environ.get("LAYERS", "12"))
 LARGE = os.environ.get("LARGE", "") != ""
 """Whether a teacher is trained: the larger network of trunks.py."""
 HEAD_RATE, SMOOTH = 1e-3, 0.99
@@ -219,7 +218,7 @@ class Reader:
 
     def __init__(self, shelf: Shelf, learned: Path | None = None) -> None:
         self.shelf = shelf
-        trunk = make_trunk(learned, HERE / "embedder.npz", LAYERS, LARGE)
+        trunk = make_trunk(learned, HERE / "embedder.npz", LARGE)
         self.net = Net(trunk, len(shelf.scaling[0][0])).to(DEVICE)
 
     def read_sentences(self, rows: list[Row]) -> list[Any]:

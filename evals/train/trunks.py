@@ -18,6 +18,9 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 HEADS, DROP = 12, 0.1
 RANK = int(os.environ.get("RANK", "64"))
 """Of the learned differences."""
+EMBEDDER_LAYERS = range(12)
+LAYERS = [int(each) for each in os.environ.get("LAYERS", ",".join(map(str, EMBEDDER_LAYERS))).split(",")]
+"""The numbers of the embedder's layers that a new network has: "0,1,2,3,4,5" for the first six."""
 DENSE = ("q", "k", "v", "o", "up", "down")
 MAX_TOKENS = 288
 """The most that is read at once."""
@@ -153,13 +156,13 @@ def values(held: dict[str, Any], name: str) -> Any:
     return ((held[name].astype("f4") - held.get(f"{name}.zero", 0)) * held[f"{name}.scale"]).astype("f4")
 
 
-def make_trunk(learned: Path | None, embedder: Path, layers: int, large: bool) -> Any:
+def make_trunk(learned: Path | None, embedder: Path, large: bool) -> Any:
     """A trunk as it was before learning, or for what a network learned, of its size."""
     if learned is not None:
         names = np.load(learned).files
         large = "near" in names
         return LargeTrunk() if large else SmallTrunk(embedder, layers_of(names))
-    return LargeTrunk() if large else SmallTrunk(embedder, range(layers))
+    return LargeTrunk() if large else SmallTrunk(embedder, LAYERS)
 
 
 def layers_of(names: Sequence[str]) -> list[int]:
