@@ -167,7 +167,7 @@ def fit(out: Path) -> None:
     )
     net = SmallTrunk(EMBEDDER, LAYERS).to(DEVICE)
     messages = [ids for life in packed["lives"] if not is_held(life["name"]) for ids in life["messages"]]
-    teacher = Teacher(Path(TEACHER), [*known.ids, *known.ids, *messages]) if TEACHER else None
+    teacher = Teacher(Path(TEACHER), [*known.ids, *messages, *packed["taught"]]) if TEACHER else None
     learning = [each for each in net.parameters() if each.requires_grad]
     training = Training(Lesson(net, known, teacher).loss, learning, [], RATE)
     steps, step, progress = int(EPOCHS * len(known.ids) / BATCH), 0, 0.0

@@ -1,6 +1,7 @@
 """Trains the encoder of questions on the lives of evals/data/lives. In steps:
 
-python -m evals.train.questions pack             messages and questions, into evals/.cache/questions
+python -m evals.train.questions pack [file …]    messages and questions, into evals/.cache/questions; and the lines of
+                                                 these files, of which a teacher's vectors are learned (taught_texts.py)
 python evals/train/question_network.py FOLDER    trains on a GPU, with PyTorch alone (two minutes)
 python -m evals.train.questions build FOLDER     question_encoder.npz and .onnx in FOLDER, with the package onnx
 """
@@ -29,17 +30,18 @@ MAX_TOKENS = 128
 """What is read of a message."""
 
 
-def pack() -> None:
+def pack(files: list[str]) -> None:
     pieces = WordPiece(weights_path("arctic-embed-s/vocab.txt"))
     lives = []
     for path in sorted(FOLDER.glob("*.txt")):
         if path.stem not in MEASURES:
             told, _ = parse_lives(path.read_text("utf-8"), path.name)
             lives += [_packed_life(life, f"{path.stem}-{n}", pieces) for n, life in enumerate(told)]
+    taught = [_ids(pieces, line) for file in files for line in Path(file).read_text("utf-8").splitlines()]
     for folder in ("questions", "answers"):
         (CACHE / folder).mkdir(parents=True, exist_ok=True)
     with gzip.open(CACHE / "questions" / "lives.json.gz", "wt") as file:
-        json.dump({"prefix": pieces.ids(ArcticEmbedder.prefix), "lives": lives}, file)
+        json.dump({"prefix": pieces.ids(ArcticEmbedder.prefix), "lives": lives, "taught": taught}, file)
     network = onnx_file.load_network(weights_path("arctic-embed-s/model.onnx"))
     np.savez_compressed(CACHE / "answers" / "embedder.npz", **small_numbers(network))
     print(len(lives), "lives,", sum(len(each["questions"]) for each in lives), "questions")
@@ -72,8 +74,8 @@ def build(found: Path) -> None:
 
 
 if __name__ == "__main__":
-    step, *folder = sys.argv[1:]
+    step, *given = sys.argv[1:]
     if step == "pack":
-        pack()
+        pack(given)
     else:
-        build(Path(*folder))
+        build(Path(*given))
