@@ -39,7 +39,9 @@ EPOCHS = float(os.environ.get("EPOCHS", "9"))
 SECONDS = float(os.environ.get("SECONDS", "inf"))
 """How long it learns at most."""
 START = os.environ.get("START", "")
-"""What an earlier network learned, to go on from with half the rate; without it, learning starts from the embedder."""
+"""What an earlier network learned, to go on from; without it, learning starts from the embedder."""
+RATE_SHARE = float(os.environ.get("RATE_SHARE", "0.5"))
+"""The share of the usual rate where learning goes on."""
 TEACHERS = [Path(each) for each in os.environ.get("TEACHERS", "").split(",") if each]
 """What other networks learned, whose answers this one learns besides the authors'."""
 TAUGHT, WARMTH = 0.5, 2.0
@@ -202,7 +204,7 @@ def fit(out: Path) -> None:
         for batch in batches(samples, dice):
             if (progress := max(step / steps, (time.time() - began) / SECONDS)) >= 1:
                 break
-            share = (0.5 if START else 1) * min(1.0, 20 * progress + 0.01) * (1 - progress)
+            share = (RATE_SHARE if START else 1) * min(1.0, 20 * progress + 0.01) * (1 - progress)
             rows, wanted = [row for row, _ in batch], [kind for _, kind in batch]
             size = next(each for each in SIZES if each >= max(len(ids) for ids, *_ in rows))
             value = training.step(size, [*arrays(rows, size), *goals(rows, wanted, size)], share)

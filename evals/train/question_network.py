@@ -30,6 +30,7 @@ from trunks import DEVICE, EMBEDDER_LAYERS, LAYERS, SmallTrunk, layers_of, learn
 CACHE = Path(__file__).resolve().parents[1] / ".cache"
 EMBEDDER = CACHE / "answers" / "embedder.npz"
 TEACHER = os.environ.get("TEACHER", "")
+"""What another encoder learned, to begin with what it has of the same layers, and to learn its vectors."""
 BATCH, EPOCHS = 256, float(os.environ.get("EPOCHS", "5"))
 SECONDS = float(os.environ.get("SECONDS", "inf"))
 """How long it learns at most."""
@@ -38,9 +39,10 @@ RATE, WARMTH, KEEP, SMOOTH = float(os.environ.get("RATE", "4e-4")), 0.05, 0.3, 0
 question, and how slowly the mean of the weights moves that is kept. With 0.03 in place of 0.05, twice the rate, twice
 the epochs, no cost of leaving, or messages of other lives among the wrong ones, nothing is found better."""
 DEPTHS = (5, 8, 10)
-TAUGHT_TEXTS, TAUGHT, LONGEST, EXCHANGED, SHORTEST = 1024, 20.0, 48, 0.25, 4
-"""Of each step with a teacher: texts that it embeds, how much it counts, how many tokens are read of each, the largest
-share that is exchanged, and the fewest tokens of a cut text. Chosen by hand; not measured."""
+TAUGHT_TEXTS, TAUGHT, TAUGHT_STATES, LONGEST, EXCHANGED, SHORTEST = 1024, 20.0, 5.0, 40, 0.25, 4
+"""Of each step with a teacher: texts that it embeds, how much their vectors count and how much the states of all
+tokens, how many tokens are read of each, the largest share that is exchanged, and the fewest tokens of a cut text.
+Chosen by hand; not measured."""
 
 
 class Lives:
@@ -148,10 +150,22 @@ class Lesson:
     def loss(self, ids: Any, mask: Any, some: Any, *texts: Any) -> Any:
         value = loss(self.lives, vectors_of(self.net, ids, mask), some)
         if self.teacher is not None:
-            with torch.no_grad():
-                wanted = vectors_of(self.teacher.net, *texts)
-            value = value + TAUGHT * (1 - (vectors_of(self.net, *texts) * wanted).sum(1)).mean()
+            value = value + self._apart(self.teacher.net, *texts)
         return value
+
+    def _apart(self, teacher: SmallTrunk, ids: Any, mask: Any) -> Any:
+        """How far the vectors are from the teacher's, and the states of all tokens after each layer."""
+        with torch.autocast(DEVICE, torch.bfloat16, cache_enabled=False):
+            with torch.no_grad():
+                wanted = teacher.states(ids, torch.zeros_like(ids), mask)
+            found = self.net.states(ids, torch.zeros_like(ids), mask)
+        real, last = mask.float(), next(reversed(found))
+        lost = {
+            name: 1 - functional.cosine_similarity(each.float(), wanted[name].float(), dim=2)
+            for name, each in found.items()
+        }
+        every = sum((each * real).sum() for each in lost.values()) / (real.sum() * len(lost))
+        return TAUGHT * lost[last][:, 0].mean() + TAUGHT_STATES * every
 
 
 def fit(out: Path) -> None:
@@ -166,6 +180,8 @@ def fit(out: Path) -> None:
         for is_one in (False, True)
     )
     net = SmallTrunk(EMBEDDER, LAYERS).to(DEVICE)
+    if TEACHER:
+        load_learned(net, Path(TEACHER))
     messages = [ids for life in packed["lives"] if not is_held(life["name"]) for ids in life["messages"]]
     teacher = Teacher(Path(TEACHER), [*known.ids, *messages, *packed["taught"]]) if TEACHER else None
     learning = [each for each in net.parameters() if each.requires_grad]

@@ -95,12 +95,16 @@ class SmallTrunk(nn.Module):
         self.layers = nn.ModuleDict({str(n): Layer(held, f"layers.{n}", Matrix, 1e-12) for n in layers})
 
     def forward(self, ids: Any, kinds: Any, mask: Any) -> Any:
+        return list(self.states(ids, kinds, mask).values())[-1]
+
+    def states(self, ids: Any, kinds: Any, mask: Any) -> dict[str, Any]:
+        """After each layer, by its number."""
         x = self.norm(self.words[ids] + self.position[: ids.shape[1]] + self.token_type[kinds])
         x = functional.dropout(x, DROP, self.training)
-        unseen = _unseen(mask, x)
-        for layer in self.layers.values():
-            x = layer(x, unseen)
-        return x
+        unseen, found = _unseen(mask, x), {}
+        for number, layer in self.layers.items():
+            found[number] = x = layer(x, unseen)
+        return found
 
 
 class LargeTrunk(nn.Module):
@@ -186,5 +190,9 @@ def load_learned(net: nn.Module, path: Path, parts: tuple[str, ...] = ("",)) -> 
     with torch.no_grad():
         for name, each in held.items():
             if name in learned and name.startswith(parts):
-                # assigned, not copied: a difference may have another rank
-                learned[name].data = torch.tensor(each * held.get(f"{name}.scale", 1), device=DEVICE)
+                value = torch.tensor(each * held.get(f"{name}.scale", 1), device=DEVICE)
+                mine = learned[name].data
+                if any(its > own for its, own in zip(value.shape, mine.shape, strict=True)):
+                    learned[name].data = value  # a difference of higher rank
+                else:
+                    mine[tuple(map(slice, value.shape))] = value
