@@ -87,7 +87,7 @@ def people_in(hits: Sequence[Hit]) -> People:
     told: set[str] = set()
     """Of whom people say themselves what they are to each other: no document or tool can say otherwise."""
     for hit in sorted(hits, key=_is_second_hand):
-        mentioned = _people_mentioned(_start(hit.content))
+        mentioned = _people_mentioned(text_read(hit))
         names |= mentioned.names
         for kin, name in mentioned.relations:
             if not _is_second_hand(hit):
@@ -142,6 +142,11 @@ def _start(text: str) -> str:
     return text[:MAX_CHARACTERS].replace("’", "'")
 
 
+def text_read(hit: Hit) -> str:
+    """The beginning of a hit's text, which is split into clauses."""
+    return _start(hit.content)
+
+
 def _is_second_hand(hit: Hit) -> bool:
     return hit.trust in SECOND_HAND_TRUST
 
@@ -151,7 +156,7 @@ def clauses_of(hit: Hit, known: People) -> list[Clause]:
     mine = _speaker(hit, known)
     last: frozenset[str] = frozenset()
     found = []
-    for text, subject in _clauses_read(_start(hit.content)):
+    for text, subject in _clauses_read(text_read(hit)):
         owners = _owners(subject, known, last, mine)
         last = owners - mine - {SELF} or last
         found.append(Clause(text, owners))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from holdfast.domain.results import Hit
 from holdfast.recall.question.target import KIN, Target, kin_of, names_in
 from holdfast.recall.question.traits import NUMBER, TRAIT_BY_NAME, Trait
-from holdfast.recall.ranking.clauses import SELF, Clause, People, clauses_of
+from holdfast.recall.ranking.clauses import SELF, Clause, People, clauses_of, text_read
 from holdfast.text import static_vectors, tokens
 from holdfast.text.cache import cached_by_text
 from holdfast.text.dates import windows
@@ -31,6 +31,8 @@ MIN_COUNTED = 0.45
 """The minimum nearness of a clause with a number to the thing counted."""
 LENT_SHARE = 0.7
 """The share that a word counts when it occurs in another clause of the same hit."""
+ROUNDING = 1e-5
+"""More than the nearness of a word may differ between a text and its clauses by the order of additions."""
 _CALENDAR = re.compile(
     r"\b\d{1,2}(?:st|nd|rd|th)\b|\bat \d{1,2}\b(?! ?[%k])|\b\d{1,2}:\d\d\b|\b(?:19|20)\d\d\b|"
     rf"\b(?:\d{{1,2}} )?(?:{A_FULL_MONTH})\b"
@@ -97,11 +99,14 @@ def best_fits(
 ) -> list[Fit]:
     """The best fitting clause of each hit. `compared` keeps the nearness of texts that are read again for the same
     question. Clauses that are surely worth less than `least` are passed over, which may leave a hit with NO_FIT."""
+    compared = {} if compared is None else compared
+    wanted = Wanted.of(sought)
     stems = frozenset(stem for word, _ in sought.about for stem in tokens.tokens(word))
-    read = [(n, clause) for n, hit in enumerate(hits) for clause in _likely_clauses(stems, clauses_of(hit, known))]
     keys = [_key_words(hit) for hit in hits]
-    texts = [f"{clause.text} {keys[n]}" if keys[n] else clause.text for n, clause in read]
-    near = _nearness(sought, texts, {} if compared is None else compared)
+    likely = _likely_hits(sought, wanted, hits, keys, compared, least)
+    read = [(n, clause) for n in likely for clause in _likely_clauses(stems, clauses_of(hits[n], known))]
+    texts = [_with_key(clause.text, keys[n]) for n, clause in read]
+    near = _nearness(sought, texts, compared)
     whole: dict[int, list[float]] = {}
     around: dict[int, str] = {}
     owned = [_ownership(sought, clause, known) for _, clause in read]
@@ -110,7 +115,6 @@ def best_fits(
             whole[n] = list(map(max, whole[n], row)) if n in whole else row
             around[n] = f"{around.get(n, '')} {clause.text}"
     best: dict[int, Fit] = {}
-    wanted = Wanted.of(sought)
     read_hits: dict[int, ReadHit] = {}
     for (n, clause), row, own in zip(read, near, owned, strict=True):
         lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
@@ -154,6 +158,21 @@ class Wanted(NamedTuple):
             return math.inf
         about: float = sum(map(mul, near, self.weights)) / self.total
         return max(about, 0.0) + OWNED * min(owned, 0.0)
+
+
+def _likely_hits(
+    sought: Target, wanted: Wanted, hits: Sequence[Hit], keys: Sequence[str], compared: NearnessByText, least: float
+) -> Sequence[int]:
+    """The places of the hits that may be worth so much. No word of a clause is nearer than the nearest of the whole
+    text, so that most texts need not be taken apart."""
+    if least == -math.inf or wanted.traits or not wanted.weights:
+        return range(len(hits))
+    near = _nearness(sought, [_with_key(text_read(hit), key) for hit, key in zip(hits, keys, strict=True)], compared)
+    return [n for n, row in enumerate(near) if wanted.highest_worth(row, 0.0) >= least - ROUNDING]
+
+
+def _with_key(text: str, key: str) -> str:
+    return f"{text} {key}" if key else text
 
 
 def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:

@@ -154,11 +154,10 @@ def own_answers(
     near = {hit.id for hit in user if relevance(hit, model) >= MIN_RELEVANCE and not _asks(hit.content)}
     if not target.readable and not target.traits:
         return OwnAnswers(frozenset(near), bool(near), bool(near))
-    read = [
-        (hit, fit)
-        for hit, fit in zip(user, best_fits(target, user, known, compared), strict=True)
-        if _may_answer(target, fit)
-    ]
+    nearer, others = [hit for hit in user if hit.id in near], [hit for hit in user if hit.id not in near]
+    fits = best_fits(target, nearer, known, compared)
+    fits += best_fits(target, others, known, compared, least=ANSWERS_IN_PART)
+    read = [(hit, fit) for hit, fit in zip([*nearer, *others], fits, strict=True) if _may_answer(target, fit)]
     part = [hit for hit, fit in read if fit.worth >= ANSWERS_IN_PART or hit.id in near]
     whole = [hit for hit, fit in read if _answers_whole(target, fit)]
     return OwnAnswers(
