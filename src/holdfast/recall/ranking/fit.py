@@ -114,19 +114,24 @@ def best_fits(
         if own >= 0:
             whole[n] = list(map(max, whole[n], row)) if n in whole else row
             around[n] = f"{around.get(n, '')} {clause.text}"
-    best: dict[int, Fit] = {}
-    read_hits: dict[int, ReadHit] = {}
-    for (n, clause), row, own in zip(read, near, owned, strict=True):
+    rated: list[tuple[float, int, list[float]]] = []
+    for place, ((n, _), row, own) in enumerate(zip(read, near, owned, strict=True)):
         lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
         highest = wanted.highest_worth(lent, own)
-        if highest < least or (n in best and highest <= best[n].worth):
+        if highest >= least:
+            rated.append((highest, place, lent))
+    best: dict[int, tuple[Fit, int]] = {}
+    read_hits: dict[int, ReadHit] = {}
+    for highest, place, lent in sorted(rated, key=lambda each: -each[0]):  # those that may be worth most come first
+        n, clause = read[place]
+        if n in best and highest < best[n][0].worth:
             continue
         if n not in read_hits:
             read_hits[n] = ReadHit.of(sought, hits[n], known)
-        fit = _clause_fit(wanted, read_hits[n], clause, own, lent, around.get(n, ""))
-        if n not in best or fit.worth > best[n].worth:
-            best[n] = fit
-    return [best.get(n, NO_FIT) for n in range(len(hits))]
+        fit = _clause_fit(wanted, read_hits[n], clause, owned[place], lent, around.get(n, ""))
+        if n not in best or (fit.worth, -place) > (best[n][0].worth, -best[n][1]):
+            best[n] = fit, place
+    return [best[n][0] if n in best else NO_FIT for n in range(len(hits))]
 
 
 class Wanted(NamedTuple):

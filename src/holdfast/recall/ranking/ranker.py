@@ -104,9 +104,10 @@ def reasons(found: Sequence[RankedItem]) -> list[dict[str, float]]:
     why: list[dict[str, float]] = []
     for start in range(0, len(found), REASONS_AT_ONCE):
         moved = _moved_by(np.stack([each.inputs for each in found[start : start + REASONS_AT_ONCE]]))
-        most = np.argsort(-np.abs(moved), axis=1)[:, :MAX_REASONS].tolist()
-        rounded = np.round(moved, 3).tolist()
-        why += [{names[f]: row[f] for f in best} for best, row in zip(most, rounded, strict=True)]
+        most = np.argsort(-np.abs(moved), axis=1)[:, :MAX_REASONS]
+        rounded = np.round(np.take_along_axis(moved, most, axis=1), 3).tolist()
+        for best, values in zip(most.tolist(), rounded, strict=True):
+            why.append(dict(zip(map(names.__getitem__, best), values, strict=True)))
     return why
 
 
