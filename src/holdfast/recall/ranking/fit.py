@@ -12,7 +12,7 @@ from typing import NamedTuple
 from holdfast.domain.results import Hit
 from holdfast.recall.question.target import KIN, Target, kin_of, names_in
 from holdfast.recall.question.traits import NUMBER, TRAIT_BY_NAME, Trait
-from holdfast.recall.ranking.clauses import SELF, Clause, People, clauses_of, text_read
+from holdfast.recall.ranking.clauses import SELF, Clause, People, clauses_of
 from holdfast.text import static_vectors, tokens
 from holdfast.text.cache import cached_by_text
 from holdfast.text.dates import windows
@@ -31,8 +31,6 @@ MIN_COUNTED = 0.45
 """The minimum nearness of a clause with a number to the thing counted."""
 LENT_SHARE = 0.7
 """The share that a word counts when it occurs in another clause of the same hit."""
-ROUNDING = 1e-5
-"""More than the nearness of a word may differ between a text and its clauses by the order of additions."""
 _CALENDAR = re.compile(
     r"\b\d{1,2}(?:st|nd|rd|th)\b|\bat \d{1,2}\b(?! ?[%k])|\b\d{1,2}:\d\d\b|\b(?:19|20)\d\d\b|"
     rf"\b(?:\d{{1,2}} )?(?:{A_FULL_MONTH})\b"
@@ -99,14 +97,12 @@ def best_fits(
 ) -> list[Fit]:
     """The best fitting clause of each hit. `compared` keeps the nearness of texts that are read again for the same
     question. Clauses that are surely worth less than `least` are passed over, which may leave a hit with NO_FIT."""
-    compared = {} if compared is None else compared
     wanted = Wanted.of(sought)
     stems = frozenset(stem for word, _ in sought.about for stem in tokens.tokens(word))
-    keys = [_key_words(hit) for hit in hits]
-    likely = _likely_hits(sought, wanted, hits, keys, compared, least)
-    read = [(n, clause) for n in likely for clause in _likely_clauses(stems, clauses_of(hits[n], known))]
-    texts = [_with_key(clause.text, keys[n]) for n, clause in read]
-    near = _nearness(sought, texts, compared)
+    keys = [key_words(hit.kind, hit.key) for hit in hits]
+    read = [(n, clause) for n, hit in enumerate(hits) for clause in _likely_clauses(stems, clauses_of(hit, known))]
+    texts = [f"{clause.text} {keys[n]}" if keys[n] else clause.text for n, clause in read]
+    near = words_nearness(sought, texts, {} if compared is None else compared)
     whole: dict[int, list[float]] = {}
     around: dict[int, str] = {}
     owned = [_ownership(sought, clause, known) for _, clause in read]
@@ -165,21 +161,6 @@ class Wanted(NamedTuple):
         return max(about, 0.0) + OWNED * min(owned, 0.0)
 
 
-def _likely_hits(
-    sought: Target, wanted: Wanted, hits: Sequence[Hit], keys: Sequence[str], compared: NearnessByText, least: float
-) -> Sequence[int]:
-    """The places of the hits that may be worth so much. No word of a clause is nearer than the nearest of the whole
-    text, so that most texts need not be taken apart."""
-    if least == -math.inf or wanted.traits or not wanted.weights:
-        return range(len(hits))
-    near = _nearness(sought, [_with_key(text_read(hit), key) for hit, key in zip(hits, keys, strict=True)], compared)
-    return [n for n, row in enumerate(near) if wanted.highest_worth(row, 0.0) >= least - ROUNDING]
-
-
-def _with_key(text: str, key: str) -> str:
-    return f"{text} {key}" if key else text
-
-
 def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
     """The few clauses that share most words with the question: comparing all of a long text would take too long."""
     if len(found) <= MAX_CLAUSES:
@@ -189,11 +170,12 @@ def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
     return [found[n] for n in sorted(kept)]
 
 
-def _key_words(hit: Hit) -> str:
-    return re.sub(r"[-./_]", " ", hit.key.split(".", 1)[-1]) if hit.key and hit.kind != "message" else ""
+def key_words(kind: str, key: str | None) -> str:
+    """The words of a key that are read with each clause of its memory."""
+    return re.sub(r"[-./_]", " ", key.split(".", 1)[-1]) if key and kind != "message" else ""
 
 
-def _nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) -> list[list[float]]:
+def words_nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) -> list[list[float]]:
     """For each text, its nearness to each of the words asked about; new ones are added to `compared`."""
     if not sought.about:
         return [[] for _ in texts]
