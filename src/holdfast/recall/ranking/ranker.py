@@ -33,7 +33,7 @@ class RankedItem:
     channels: dict[str, int]
     score: float
     feature_names: Sequence[str]
-    feature_values: Sequence[float]
+    feature_values: NDArray[np.float64]
     inputs: NDArray[np.float64]
     """The scaled inputs of the networks."""
     marks: float = 0.0
@@ -42,7 +42,7 @@ class RankedItem:
     @property
     def features(self) -> dict[str, float]:
         """Made when asked for: most ranked items do not become a hit."""
-        return dict(zip(self.feature_names, self.feature_values, strict=True))
+        return dict(zip(self.feature_names, self.feature_values.tolist(), strict=True))
 
 
 def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[RankedItem]:
@@ -56,7 +56,7 @@ def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[R
     inputs = _scaled_inputs(values.take(_places(tuple(names)), axis=0).take(proposed, axis=1))
     scores = _network_scores(inputs)
     order = np.argsort(-scores, kind="stable")[:limit].tolist()
-    told = values.take([proposed[n] for n in order], axis=1).T.round(4).tolist()
+    told = values.take([proposed[n] for n in order], axis=1).T.round(4)
     return [
         RankedItem(
             item=proposals.items[proposed[n]],
