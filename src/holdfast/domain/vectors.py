@@ -117,8 +117,11 @@ def matrix_product(rows: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
     whole = len(rows) - len(rows) % step
     if len(rows) <= step:
         return np.asarray(rows @ others)
-    steps = rows[:whole].reshape(-1, step, rows.shape[1]) @ others
-    return np.concatenate([steps.reshape(whole, *others.shape[1:]), rows[whole:] @ others])
+    shape = others.shape[1:]
+    found: NDArray[Any] = np.empty((len(rows), *shape), np.result_type(rows, others))
+    np.matmul(rows[:whole].reshape(-1, step, rows.shape[1]), others, out=found[:whole].reshape(-1, step, *shape))
+    np.matmul(rows[whole:], others, out=found[whole:])
+    return found
 
 
 def quantised_rows(rows: Floats, steps_per_unit: float | None = None) -> NDArray[np.int8]:

@@ -55,7 +55,7 @@ class Searcher:
             await self._read(ranking, order)
             if _is_crowded(question, order, ranking):
                 order = [*order, *await self._own_words(probe, ranking, order)]
-            ranked = await ranked_hits(ranking, [each for each in order if each.item.id in ranking.items])
+            ranked = await ranked_hits(ranking, [each for each in order if each.item.id in ranking.items], found)
             hits = await redacted_hits(self.store, ranked.hits, question.text)
         if about is not None and about.anything:
             hits = [_by_agent(hit) for hit in hits]

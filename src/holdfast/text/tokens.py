@@ -7,6 +7,7 @@ Stemming depends on the script, not on a guessed language: a question and the te
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import unicodedata
@@ -103,8 +104,7 @@ def bm25_saturated(
 
 def bm25_weights(frequency: Sequence[int], parts: int) -> list[float]:
     """The inverse document frequency of each word: its weight, by how many of the parts contain it."""
-    df = np.asarray(frequency, np.float64)
-    return list(np.log1p((parts - df + 0.5) / (df + 0.5)).tolist())
+    return [math.log1p((parts - count + 0.5) / (count + 0.5)) for count in frequency]
 
 
 def selective_words(frequency: Sequence[int]) -> tuple[bool, ...]:

@@ -119,6 +119,7 @@ class Question:
 def analysed_question(text: str, asked_at: datetime) -> Question:
     """Analyses a text of any length; of a long one only its beginning and its end, which `text` then has."""
     text = shortened_question(text)
+    low = text.lower()
     plain = tuple((word, stems[0]) for word in _content_words(text) if len(stems := tokens.tokens(word)) == 1)
     found, of_asker = window(text, asked_at), _FIRST_PERSON.search(text) is not None
     return Question(
@@ -128,7 +129,7 @@ def analysed_question(text: str, asked_at: datetime) -> Question:
         plain=plain,
         keys=_keys(text, [word for word, _ in plain], of_asker),
         window=None if found is None else (found.start, found.stop),
-        intent=next((name for name, pattern in _INTENTS if re.search(pattern, text.lower())), "fact"),
+        intent=next((name for name, pattern in _INTENTS if re.search(pattern, low)), "fact"),
         first_person=of_asker,
         time=found,
     )

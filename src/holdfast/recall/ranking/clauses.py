@@ -87,7 +87,7 @@ def people_in(hits: Sequence[Hit]) -> People:
     told: set[str] = set()
     """Of whom people say themselves what they are to each other: no document or tool can say otherwise."""
     for hit in sorted(hits, key=_is_second_hand):
-        mentioned = _people_mentioned(_start(hit.content))
+        mentioned = _people_mentioned(text_read(hit.content))
         names |= mentioned.names
         for kin, name in mentioned.relations:
             if not _is_second_hand(hit):
@@ -135,10 +135,11 @@ def is_related(name: str, text: str) -> bool:
     """Whether the text says what somebody of this name is to somebody: "my sister Priya"."""
     if name not in KIN and name not in text.casefold():
         return False
-    return any(name in relation for relation in _people_mentioned(_start(text)).relations)
+    return any(name in relation for relation in _people_mentioned(text_read(text)).relations)
 
 
-def _start(text: str) -> str:
+def text_read(text: str) -> str:
+    """The beginning of a text, which is split into clauses."""
     return text[:MAX_CHARACTERS].replace("’", "'")
 
 
@@ -151,7 +152,7 @@ def clauses_of(hit: Hit, known: People) -> list[Clause]:
     mine = _speaker(hit, known)
     last: frozenset[str] = frozenset()
     found = []
-    for text, subject in _clauses_read(_start(hit.content)):
+    for text, subject in _clauses_read(text_read(hit.content)):
         owners = _owners(subject, known, last, mine)
         last = owners - mine - {SELF} or last
         found.append(Clause(text, owners))

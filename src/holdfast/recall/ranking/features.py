@@ -200,8 +200,10 @@ class _PartsOfItems:
     def __init__(self, proposals: Proposals) -> None:
         self._of, self._count = proposals.of, len(proposals.items)
         step = self._of[1:] - self._of[:-1]
-        starts = np.append(0, np.flatnonzero(step) + 1) if len(self._of) else self._of
-        self._starts = starts if len(starts) == self._count and (step >= 0).all() else None
+        changes = np.ones(len(self._of), bool)
+        changes[1:] = step != 0
+        starts = np.flatnonzero(changes)
+        self._starts = starts if len(starts) == self._count and step.min(initial=0) >= 0 else None
         """Where the parts of each item begin, if they come in the order of their items."""
 
     def best(self, of_part: Column, least: float = 0.0) -> Column:

@@ -97,11 +97,12 @@ def best_fits(
 ) -> list[Fit]:
     """The best fitting clause of each hit. `compared` keeps the nearness of texts that are read again for the same
     question. Clauses that are surely worth less than `least` are passed over, which may leave a hit with NO_FIT."""
+    wanted = Wanted.of(sought)
     stems = frozenset(stem for word, _ in sought.about for stem in tokens.tokens(word))
+    keys = [key_words(hit.kind, hit.key) for hit in hits]
     read = [(n, clause) for n, hit in enumerate(hits) for clause in _likely_clauses(stems, clauses_of(hit, known))]
-    keys = [_key_words(hit) for hit in hits]
     texts = [f"{clause.text} {keys[n]}" if keys[n] else clause.text for n, clause in read]
-    near = _nearness(sought, texts, {} if compared is None else compared)
+    near = words_nearness(sought, texts, {} if compared is None else compared)
     whole: dict[int, list[float]] = {}
     around: dict[int, str] = {}
     owned = [_ownership(sought, clause, known) for _, clause in read]
@@ -109,20 +110,24 @@ def best_fits(
         if own >= 0:
             whole[n] = list(map(max, whole[n], row)) if n in whole else row
             around[n] = f"{around.get(n, '')} {clause.text}"
-    best: dict[int, Fit] = {}
-    wanted = Wanted.of(sought)
-    read_hits: dict[int, ReadHit] = {}
-    for (n, clause), row, own in zip(read, near, owned, strict=True):
+    rated: list[tuple[float, int, list[float]]] = []
+    for place, ((n, _), row, own) in enumerate(zip(read, near, owned, strict=True)):
         lent = [max(here, LENT_SHARE * there) for here, there in zip(row, whole.get(n, row), strict=True)]
         highest = wanted.highest_worth(lent, own)
-        if highest < least or (n in best and highest <= best[n].worth):
+        if highest >= least:
+            rated.append((highest, place, lent))
+    best: dict[int, tuple[Fit, int]] = {}
+    read_hits: dict[int, ReadHit] = {}
+    for highest, place, lent in sorted(rated, key=lambda each: -each[0]):  # those that may be worth most come first
+        n, clause = read[place]
+        if n in best and highest < best[n][0].worth:
             continue
         if n not in read_hits:
             read_hits[n] = ReadHit.of(sought, hits[n], known)
-        fit = _clause_fit(wanted, read_hits[n], clause, own, lent, around.get(n, ""))
-        if n not in best or fit.worth > best[n].worth:
-            best[n] = fit
-    return [best.get(n, NO_FIT) for n in range(len(hits))]
+        fit = _clause_fit(wanted, read_hits[n], clause, owned[place], lent, around.get(n, ""))
+        if n not in best or (fit.worth, -place) > (best[n][0].worth, -best[n][1]):
+            best[n] = fit, place
+    return [best[n][0] if n in best else NO_FIT for n in range(len(hits))]
 
 
 class Wanted(NamedTuple):
@@ -165,11 +170,12 @@ def _likely_clauses(stems: frozenset[str], found: list[Clause]) -> list[Clause]:
     return [found[n] for n in sorted(kept)]
 
 
-def _key_words(hit: Hit) -> str:
-    return re.sub(r"[-./_]", " ", hit.key.split(".", 1)[-1]) if hit.key and hit.kind != "message" else ""
+def key_words(kind: str, key: str | None) -> str:
+    """The words of a key that are read with each clause of its memory."""
+    return re.sub(r"[-./_]", " ", key.split(".", 1)[-1]) if key and kind != "message" else ""
 
 
-def _nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) -> list[list[float]]:
+def words_nearness(sought: Target, texts: Sequence[str], compared: NearnessByText) -> list[list[float]]:
     """For each text, its nearness to each of the words asked about; new ones are added to `compared`."""
     if not sought.about:
         return [[] for _ in texts]

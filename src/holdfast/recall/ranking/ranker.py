@@ -33,7 +33,7 @@ class RankedItem:
     channels: dict[str, int]
     score: float
     feature_names: Sequence[str]
-    feature_values: Sequence[float]
+    feature_values: NDArray[np.float64]
     inputs: NDArray[np.float64]
     """The scaled inputs of the networks."""
     marks: float = 0.0
@@ -42,7 +42,7 @@ class RankedItem:
     @property
     def features(self) -> dict[str, float]:
         """Made when asked for: most ranked items do not become a hit."""
-        return dict(zip(self.feature_names, self.feature_values, strict=True))
+        return dict(zip(self.feature_names, self.feature_values.tolist(), strict=True))
 
 
 def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[RankedItem]:
@@ -56,7 +56,7 @@ def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[R
     inputs = _scaled_inputs(values.take(_places(tuple(names)), axis=0).take(proposed, axis=1))
     scores = _network_scores(inputs)
     order = np.argsort(-scores, kind="stable")[:limit].tolist()
-    told = values.take([proposed[n] for n in order], axis=1).T.round(4).tolist()
+    told = values.take([proposed[n] for n in order], axis=1).T.round(4)
     return [
         RankedItem(
             item=proposals.items[proposed[n]],
@@ -104,9 +104,10 @@ def reasons(found: Sequence[RankedItem]) -> list[dict[str, float]]:
     why: list[dict[str, float]] = []
     for start in range(0, len(found), REASONS_AT_ONCE):
         moved = _moved_by(np.stack([each.inputs for each in found[start : start + REASONS_AT_ONCE]]))
-        most = np.argsort(-np.abs(moved), axis=1)[:, :MAX_REASONS].tolist()
-        rounded = np.round(moved, 3).tolist()
-        why += [{names[f]: row[f] for f in best} for best, row in zip(most, rounded, strict=True)]
+        most = np.argsort(-np.abs(moved), axis=1)[:, :MAX_REASONS]
+        rounded = np.round(np.take_along_axis(moved, most, axis=1), 3).tolist()
+        for best, values in zip(most.tolist(), rounded, strict=True):
+            why.append(dict(zip(map(names.__getitem__, best), values, strict=True)))
     return why
 
 

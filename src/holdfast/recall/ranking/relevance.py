@@ -85,5 +85,5 @@ def relevant_hits(question: str, hits: Sequence[Hit], least: float) -> list[Hit]
 
 def probability(weights: Sequence[float], values: Sequence[float]) -> float:
     """The logistic function of the weighted values; the last weight is the offset."""
-    total = sum(map(mul, weights, (*values, 1.0)))
+    total = sum(map(mul, weights, values)) + weights[-1]
     return 1 / (1 + math.exp(-total))

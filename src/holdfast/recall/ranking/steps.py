@@ -86,17 +86,19 @@ class RankedHits:
     """Id of a ranked candidate → the features that decided its rank."""
 
 
-async def ranked_hits(ranking: Ranking, order: list[RankedItem]) -> RankedHits:
-    """Applies every step to the ranker's order."""
+async def ranked_hits(ranking: Ranking, order: list[RankedItem], proposals: Proposals) -> RankedHits:
+    """Applies every step to the ranker's order of these proposals."""
     for candidate_step in CANDIDATE_STEPS:
         order = await candidate_step(ranking, order)
     why = dict(zip([found.item.id for found in order], reasons(order), strict=True))
     shown, merged = merge_memory_with_its_message(ranking, order)
-    if ranking.models.reranker is None and not may_have_hearsay(ranking.question, _items_of(ranking, shown)):
+    heard = may_have_hearsay(ranking.question, _items_of(ranking, shown), proposals, ranking.compared)
+    if ranking.models.reranker is None and not heard:
         shown = shown[: ranking.limit]  # no step before the cut would change their order
     hits = [_hit_of_ranked(ranking, found, why[found.item.id]) for found in shown]
     for hit_step in HIT_STEPS:
-        hits = await hit_step(ranking, hits)
+        if heard or hit_step is not put_own_words_first:
+            hits = await hit_step(ranking, hits)
     return RankedHits(hits, order, merged, why)
 
 

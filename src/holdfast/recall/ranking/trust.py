@@ -15,6 +15,7 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from holdfast.domain.ports.search import Proposals
 from holdfast.domain.results import Hit
 from holdfast.domain.types import SECOND_HAND_TRUST, Item, Message
 from holdfast.recall.question.analysis import Question
@@ -22,6 +23,7 @@ from holdfast.recall.question.target import Target, names_in
 from holdfast.recall.question.traits import NUMBER
 from holdfast.recall.ranking.clauses import SELF, People, clauses_of, is_related, people_in
 from holdfast.recall.ranking.fit import Fit, NearnessByText, best_fits
+from holdfast.recall.ranking.fit_bounds import may_be_worth
 from holdfast.recall.ranking.relevance import relevance
 
 MAX_READ = 12
@@ -63,13 +65,15 @@ def _item_standing(item: Item) -> int:
     return _standing(item.trust, None, item.sources)
 
 
-def may_have_hearsay(question: Question, items: Sequence[Item]) -> bool:
+def may_have_hearsay(question: Question, items: Sequence[Item], found: Proposals, compared: NearnessByText) -> bool:
     """Whether some of these may have to stand after others: False where `with_hearsay` would leave their hits alone."""
     standings = [_item_standing(item) for item in items]
     if not _may_have_hearsay(question, set(standings)):
         return False
+    if SECOND_HAND in standings:
+        return True
     own = [item for item, whose in zip(items, standings, strict=True) if whose == OWN]
-    return SECOND_HAND in standings or _asks_about_author(question, own)
+    return _asks_about_author(question, own) and _may_have_whole_answer(question, own, found, compared)
 
 
 def _asks_about_author(question: Question, own: Sequence[Item]) -> bool:
@@ -154,11 +158,10 @@ def own_answers(
     near = {hit.id for hit in user if relevance(hit, model) >= MIN_RELEVANCE and not _asks(hit.content)}
     if not target.readable and not target.traits:
         return OwnAnswers(frozenset(near), bool(near), bool(near))
-    read = [
-        (hit, fit)
-        for hit, fit in zip(user, best_fits(target, user, known, compared), strict=True)
-        if _may_answer(target, fit)
-    ]
+    nearer, others = [hit for hit in user if hit.id in near], [hit for hit in user if hit.id not in near]
+    fits = best_fits(target, nearer, known, compared)
+    fits += best_fits(target, others, known, compared, least=ANSWERS_IN_PART)
+    read = [(hit, fit) for hit, fit in zip([*nearer, *others], fits, strict=True) if _may_answer(target, fit)]
     part = [hit for hit, fit in read if fit.worth >= ANSWERS_IN_PART or hit.id in near]
     whole = [hit for hit, fit in read if _answers_whole(target, fit)]
     return OwnAnswers(
@@ -173,6 +176,12 @@ def _has_whole_answer(question: Question, user: Sequence[Hit], known: People, co
     if not target.readable and not target.traits:
         return True  # then it goes by relevance
     return any(_answers_whole(target, fit) for fit in best_fits(target, user, known, compared, least=ANSWERS))
+
+
+def _may_have_whole_answer(question: Question, own: Sequence[Item], found: Proposals, compared: NearnessByText) -> bool:
+    """Whether one of the user's own items may answer all of a question, as `_has_whole_answer` finds for their hits."""
+    by_relevance = not question.target.readable and not question.target.traits
+    return by_relevance or may_be_worth(ANSWERS, question, own, found, compared)
 
 
 def _answers_whole(target: Target, fit: Fit) -> bool:

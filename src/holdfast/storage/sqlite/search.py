@@ -58,12 +58,12 @@ SELECT part.n, coalesce(occurred_at, created_at) AS at FROM memory JOIN part ON 
 ORDER BY 2 DESC, 1 DESC LIMIT ?3
 """
 _NEIGHBOURS = """
-SELECT part.n, group_concat(DISTINCT beside.n)
+SELECT group_concat(part.n), group_concat(beside.n)
   FROM part JOIN message ON message.n = part.item
   JOIN message AS other ON other.session = message.session
    AND other.position BETWEEN message.position - ?2 AND message.position + ?2 AND (?3 IS NULL OR other.created_at <= ?3)
   JOIN part AS beside ON beside.item = other.n
- WHERE part.n IN (SELECT value FROM json_each(?1)) GROUP BY part.n
+ WHERE part.n IN (SELECT value FROM json_each(?1))
 """
 _NO_ROWS, _NO_TIMES = np.zeros(0, np.int32), np.zeros(0, np.uint16)
 Channel = dict[int, int]
@@ -357,9 +357,14 @@ def _neighbours(db: apsw.Connection | None, cache: VectorCache, probe: Probe, ro
     if missing:
         then = None if probe.as_of is None else to_micros(probe.as_of)
         found = read(db, _NEIGHBOURS, (_json_array(cache.n[missing]), NEIGHBOUR_DISTANCE, then))
-        known |= dict.fromkeys(missing, ())
-        for n, beside in found:
-            known[cache.row(n)] = tuple(cache.rows(parse_integers(beside)).tolist())
+        parts, others = map(parse_integers, found[0])
+        beside = cache.rows(others)
+        if len(beside) < len(others):  # some are of a newer write that the cache does not have yet
+            parts = parts[np.isin(others, cache.n)]
+        gathered: dict[int, list[int]] = {row: [] for row in missing}
+        for row, other in zip(cache.rows(parts).tolist(), beside.tolist(), strict=True):
+            gathered[row].append(other)
+        known |= {row: tuple(others_of) for row, others_of in gathered.items()}
     return chain.from_iterable([known[row] for row in rows])
 
 

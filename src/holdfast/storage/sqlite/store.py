@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from holdfast.domain.errors import StorageFull
-from holdfast.domain.identifiers import DOCUMENT_SESSIONS, is_message_id
+from holdfast.domain.identifiers import DOCUMENT_SESSIONS
 from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.ports.storage import PAST_LAST_POSITION
 from holdfast.domain.results import Facets, MessagePage, Page, Stats
@@ -20,8 +20,9 @@ from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message,
 from holdfast.storage import cursors, rows
 from holdfast.storage.dry_run import DryRunRollback
 from holdfast.storage.facets import TAGS, count_rows
-from holdfast.storage.item_cache import CacheMiss, ItemCache, ItemMaker, MemoryMaker
-from holdfast.storage.sqlite.connection import SOURCES, Row, exact_references, memory_number, memory_numbers, query
+from holdfast.storage.item_cache import CacheMiss, ItemCache
+from holdfast.storage.sqlite.cache.items import load_items_and_resting, load_resting
+from holdfast.storage.sqlite.connection import SOURCES, Row, exact_references, memory_number, query
 from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
 from holdfast.storage.sqlite.journal import SqliteJournal
@@ -95,8 +96,9 @@ class SqliteStore:
         missing = [id for id in ids if id not in cache.items]
         known = {id: cache.items[id] for id in ids if id in cache.items}
         if missing:
-            found = await self._file.read(lambda db: _load_items(db, missing))
+            found, resting = await self._file.read(lambda db: load_items_and_resting(db, missing))
             cache.add_items(found)
+            cache.add_resting(resting)
             known |= found
         return [known[id]() for id in ids if id in known]
 
@@ -199,7 +201,7 @@ class SqliteStore:
         missing = [id for id in messages if id not in cache.resting]
         known = {n: make for id in messages for n, make in cache.resting.get(id, ())}
         if missing:
-            found = await self._file.read(lambda db: _load_resting(db, missing))
+            found = await self._file.read(lambda db: load_resting(db, missing))
             cache.add_resting(found)
             known |= {n: make for id in missing for n, make in found[id]}
         return [known[n]() for n in sorted(known)]
@@ -330,43 +332,6 @@ def has_leases(db: apsw.Connection) -> bool:
 def release_leases(db: apsw.Connection) -> None:
     db.execute(f"UPDATE message SET wait_until = 0 WHERE {_LEASED_MESSAGES}")
     db.execute(f"UPDATE document SET lent = 0 WHERE {_LEASED_DOCUMENTS}")
-
-
-def _load_items(db: apsw.Connection, ids: Sequence[str]) -> dict[str, ItemMaker]:
-    """Reference → item; a plain id is looked up among messages, then among current memories, then everywhere."""
-    listed = (rows.compact_json(list(ids)),)
-    within = "IN (SELECT value FROM json_each(?))"
-    memories = f"SELECT {rows.MEMORY}, {SOURCES} FROM memory WHERE"
-    found: dict[str, ItemMaker] = {}
-    for row in db.execute(f"SELECT {rows.MESSAGE}, {rows.STATE} FROM message WHERE id {within}", listed):
-        found[row[0]] = rows.message_maker(row)
-    others = [id for id in ids if id not in found and not is_message_id(id)]
-    if others:
-        listed = (rows.compact_json(others),)
-        for row in db.execute(f"{memories} id {within} AND superseded_by IS NULL", listed):
-            found[row[0]] = rows.memory_maker(row)
-    if any(id not in found for id in others):
-        for row in db.execute(f"{memories} ref {within}", listed):
-            found[rows.memory(row).ref] = rows.memory_maker(row)
-    for id, n in memory_numbers(db, [id for id in others if id not in found]).items():
-        for row in query(db, f"{memories} n = ?", (n,)):
-            found[id] = rows.memory_maker(row)
-    return found
-
-
-def _load_resting(db: apsw.Connection, messages: Sequence[str]) -> dict[str, list[tuple[int, MemoryMaker]]]:
-    """Message → the memories that rest on it, each with its row number."""
-    statement = (
-        f"SELECT {rows.MEMORY}, {SOURCES}, n FROM memory WHERE n IN "
-        "(SELECT memory FROM source WHERE message IN (SELECT value FROM json_each(?)))"
-    )
-    found: dict[str, list[tuple[int, MemoryMaker]]] = {id: [] for id in messages}
-    for *row, n in query(db, statement, (rows.compact_json(list(messages)),)):
-        make = rows.memory_maker(tuple(row))
-        for source in make().sources:
-            if source in found:
-                found[source].append((n, make))
-    return found
 
 
 def _load_stats(db: apsw.Connection, model: str, first: int) -> Stats:

@@ -78,7 +78,8 @@ class PartTable:
         items, leading, about = numbers[:, _ITEM], places, numbers.T
         of = np.zeros(len(places), np.int64)
         np.cumsum(items[1:] != items[:-1], out=of[1:])
-        count = len(set(items.tolist()))
+        ordered = np.sort(items)
+        count = np.count_nonzero(ordered[1:] != ordered[:-1]) + (len(ordered) > 0)
         if count and of[-1] >= count:  # the parts of some item do not adjoin
             of = _numbered(items)
         if count < len(places):  # some have several parts
