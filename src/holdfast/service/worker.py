@@ -1,4 +1,5 @@
-"""Background work of all profiles, in turns: digest, embed, learn links, sweep. Failures are logged and retried.
+"""Background work of all profiles, in turns: digest and embed; when a profile is quiet, learn links and sweep. Failures
+are logged and retried.
 
 The catalogue lists the profiles that may have work, so that a restart finds them without opening every file. A profile
 is marked there before the write that creates work, and unmarked only after an idle period, since each change of the
@@ -41,6 +42,8 @@ MAX_SLOWDOWN = 10
 """On a busy machine, a read waits at most this many times its usual wait for background work."""
 VISIT_SECONDS = 3600.0
 """How often every profile is visited for expired memories and retention rules."""
+LINK_BATCH_MEMORIES = 50
+"""Of so many memories the links are learned at once: other work of the process waits for it. Chosen by hand."""
 LANES = 2
 """How many profiles are worked on at once, so that a short conversation does not wait for the long step of another. The
 work itself takes turns: extraction shares one interpreter, and models one thread."""
@@ -197,6 +200,8 @@ class Worker:
                 self._to_visit.update(self._due)  # a process that writes and ends writes the summaries that are due
                 while self._to_visit:
                     await self._visit(self._to_visit.pop())
+                for who in self._marked - self._due.keys():
+                    await self._tidy(who)  # links that are not learned now, the first query learns
         unfinished = set(self._due)
         for who in unfinished:
             self._finish(who)
@@ -239,9 +244,7 @@ class Worker:
 
     async def _round(self, who: Who, due: PendingProfile) -> Round:
         """Do a batch of each kind of work. Digestion is first: its memories need vectors."""
-        from holdfast.graph.queries import BATCH_MEMORIES, learn_batch
         from holdfast.ingest.digest import BATCH_SIZE, embed_missing_parts
-        from holdfast.lifecycle.forget import sweep
 
         asked = due.asked
         try:
@@ -262,10 +265,8 @@ class Worker:
         if done or due.drained != asked:
             if bare or not done:
                 embedded = await embed_missing_parts(store, self._embedder)
-            learned = await learn_batch(store)
-            swept = await sweep(store, now=now)
-            due.drained = asked if embedded < BATCH_SIZE and learned < BATCH_MEMORIES and not swept else -1
-            done += embedded + learned + swept
+            due.drained = asked if embedded < BATCH_SIZE else -1
+            done += embedded
         await asyncio.sleep(0)
         if waiting or due.drained != asked:
             return Round(done, left=True)
@@ -358,6 +359,7 @@ class Worker:
         before = time.monotonic() - IDLE_SECONDS
         while self._quiet_since and self._quiet_since[who := next(iter(self._quiet_since))] <= before:
             del self._quiet_since[who]
+            await self._tidy(who)
             await self._rest({who})
             if self._due:
                 return
@@ -378,6 +380,23 @@ class Worker:
                     await profile_page.load_page(store, self._clock())  # so that the next reader finds it cached
                     await self._vault.rested(*who, self._embedder.model)
                 self._marked.discard(who)
+
+    async def _tidy(self, who: Who) -> None:
+        """Learn the links of new memories and remove expired ones: once, and not again with each message."""
+        from holdfast.graph.queries import learn_batch
+        from holdfast.lifecycle.forget import sweep
+
+        try:
+            store = await self._vault.open(*who, create=False)
+            while await learn_batch(store, LINK_BATCH_MEMORIES) == LINK_BATCH_MEMORIES:
+                continue
+            while await sweep(store, now=self._clock()):
+                continue
+        except NotFound:
+            return  # it was deleted meanwhile
+        except Exception as failure:
+            log.warning("tidying %s/%s failed: %s", *who, failure)
+            self.activity.failures["maintenance"] += 1
 
     async def _look(self) -> None:
         for who in await self._vault.waiting(self._embedder.model):
