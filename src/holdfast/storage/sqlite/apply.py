@@ -53,6 +53,8 @@ class SqliteChangeWriter:
         self._items: dict[str, int] = {}
         self._messages: list[stored.Row] = []
         self._parts: list[tuple[int, int, bool, bool]] = []
+        self._words: list[tuple[str, ...]] = []
+        """The words of each of these parts."""
         self._vectors: list[tuple[int, bytes]] = []
         self._superseded_parts: list[int] = []
         self._restored_parts: list[int] = []
@@ -133,7 +135,7 @@ class SqliteChangeWriter:
             return False
         cache.note_change(change)
         if self._parts:
-            cache.add(self._parts)
+            cache.add(self._parts, self._words)
         cache.live[cache.rows(np.array(sorted(self._superseded_parts), np.int64))] = 0
         cache.live[cache.rows(np.array(sorted(self._restored_parts), np.int64))] = 1
         if self._vectors and change.vectors[0].model == cache.model:
@@ -198,6 +200,7 @@ class SqliteChangeWriter:
         )[0][0]
         db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (n, text))
         self._parts.append((n, len(part.words), True, item < 0))
+        self._words.append(part.words)
 
     def _add_vectors(self, db: apsw.Connection) -> None:
         self._items |= item_numbers(db, {vector.item for vector in self._change.vectors} - self._items.keys())
