@@ -26,7 +26,7 @@ from holdfast.domain.types import Json
 from holdfast.domain.usage import Tariff
 from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.activity import Activity
-from holdfast.service.backlog import MAX_BARE_MESSAGES, Backlog, PendingProfile, Round
+from holdfast.service.backlog import MAX_BARE_MESSAGES, WAIT_POLL_SECONDS, Backlog, PendingProfile, Round
 from holdfast.service.recorder import Recorder
 from holdfast.storage.tasks import end_tasks
 
@@ -35,15 +35,8 @@ log = logging.getLogger("holdfast")
 IDLE_SECONDS = 5.0
 POLL_SECONDS = 10.0
 """How often to look for work that failed, that is leased to another process, or that another process left behind."""
-WAIT_POLL_SECONDS = 0.05
-MAX_MODEL_LOAD_SECONDS = 30.0
-"""The longest wait for the first work of a process, which loads the models."""
-MAX_SLOWDOWN = 10
-"""On a busy machine, a read waits at most this many times its usual wait for background work."""
 VISIT_SECONDS = 3600.0
 """How often every profile is visited for expired memories and retention rules."""
-LINK_BATCH_MEMORIES = 50
-"""Of so many memories the links are learned at once: other work of the process waits for it. Chosen by hand."""
 LANES = 2
 """How many profiles are worked on at once, so that a short conversation does not wait for the long step of another. The
 work itself takes turns: extraction shares one interpreter, and models one thread."""
@@ -155,28 +148,7 @@ class Worker:
         Patience is in seconds of work, which take longer on a busy machine. Time to load the models does not count.
         """
         due = self._due.get(who)
-        if due is None or due.done.is_set():
-            return True
-        since = began = time.monotonic()
-        spent = time.process_time()
-        while not due.done.is_set():
-            if not self._warm and time.monotonic() - since < MAX_MODEL_LOAD_SECONDS:
-                began, spent = time.monotonic(), time.process_time()
-            left = None if patience is None else self._left(patience, began, spent)
-            if left == 0:
-                return False
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await due.done.wait()
-        return True
-
-    def _left(self, patience: float, began: float, spent: float) -> float:
-        """How many seconds to wait before the next check; 0 when patience has run out."""
-        waited = time.monotonic() - began
-        if waited < patience:
-            return WAIT_POLL_SECONDS if not self._warm else patience - waited
-        idle = self._works_elsewhere or waited >= MAX_SLOWDOWN * patience
-        return 0 if idle or time.process_time() - spent >= patience else WAIT_POLL_SECONDS
+        return due is None or await due.wait(patience, lambda: self._warm, works_elsewhere=self._works_elsewhere)
 
     def forget(self, who: Who) -> None:
         """Drop the work of a deleted profile."""
@@ -383,13 +355,12 @@ class Worker:
 
     async def _tidy(self, who: Who) -> None:
         """Learn the links of new memories and remove expired ones: once, and not again with each message."""
-        from holdfast.graph.queries import learn_batch
+        from holdfast.graph.queries import BACKGROUND_BATCH_MEMORIES, learn_all
         from holdfast.lifecycle.forget import sweep
 
         try:
             store = await self._vault.open(*who, create=False)
-            while await learn_batch(store, LINK_BATCH_MEMORIES) == LINK_BATCH_MEMORIES:
-                continue
+            await learn_all(store, BACKGROUND_BATCH_MEMORIES)
             while await sweep(store, now=self._clock()):
                 continue
         except NotFound:
