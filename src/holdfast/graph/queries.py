@@ -37,6 +37,8 @@ from holdfast.text.lexicon.sentences import TITLES
 # The limits below were chosen by hand; docs/results/graph.md has the query times under them.
 BATCH_MEMORIES = 500
 """How many memories are processed in one change."""
+BACKGROUND_BATCH_MEMORIES = 50
+"""The same in background work: other work of the process waits for it."""
 MAX_ALIASES = 5_000
 MAX_NAMES = 200_000
 MAX_TIES_PER_NAME = 400
@@ -61,10 +63,10 @@ async def learn_batch(store: Store, limit: int = BATCH_MEMORIES) -> int:
     return len(unread)
 
 
-async def learn_all(store: Store) -> None:
+async def learn_all(store: Store, batch: int = BATCH_MEMORIES) -> None:
     """Read every memory that was not read yet. A read-only store is left unchanged."""
     try:
-        while await learn_batch(store) == BATCH_MEMORIES:
+        while await learn_batch(store, batch) == batch:
             continue
     except ReadOnly:
         return

@@ -1,4 +1,5 @@
-"""Background work of all profiles, in turns: digest, embed, learn links, sweep. Failures are logged and retried.
+"""Background work of all profiles, in turns: digest and embed; when a profile is quiet, learn links and sweep. Failures
+are logged and retried.
 
 The catalogue lists the profiles that may have work, so that a restart finds them without opening every file. A profile
 is marked there before the write that creates work, and unmarked only after an idle period, since each change of the
@@ -25,7 +26,7 @@ from holdfast.domain.types import Json
 from holdfast.domain.usage import Tariff
 from holdfast.service.accounting import MonthlyAccount
 from holdfast.service.activity import Activity
-from holdfast.service.backlog import MAX_BARE_MESSAGES, Backlog, PendingProfile, Round
+from holdfast.service.backlog import MAX_BARE_MESSAGES, WAIT_POLL_SECONDS, Backlog, PendingProfile, Round
 from holdfast.service.recorder import Recorder
 from holdfast.storage.tasks import end_tasks
 
@@ -34,11 +35,6 @@ log = logging.getLogger("holdfast")
 IDLE_SECONDS = 5.0
 POLL_SECONDS = 10.0
 """How often to look for work that failed, that is leased to another process, or that another process left behind."""
-WAIT_POLL_SECONDS = 0.05
-MAX_MODEL_LOAD_SECONDS = 30.0
-"""The longest wait for the first work of a process, which loads the models."""
-MAX_SLOWDOWN = 10
-"""On a busy machine, a read waits at most this many times its usual wait for background work."""
 VISIT_SECONDS = 3600.0
 """How often every profile is visited for expired memories and retention rules."""
 LANES = 2
@@ -152,28 +148,7 @@ class Worker:
         Patience is in seconds of work, which take longer on a busy machine. Time to load the models does not count.
         """
         due = self._due.get(who)
-        if due is None or due.done.is_set():
-            return True
-        since = began = time.monotonic()
-        spent = time.process_time()
-        while not due.done.is_set():
-            if not self._warm and time.monotonic() - since < MAX_MODEL_LOAD_SECONDS:
-                began, spent = time.monotonic(), time.process_time()
-            left = None if patience is None else self._left(patience, began, spent)
-            if left == 0:
-                return False
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await due.done.wait()
-        return True
-
-    def _left(self, patience: float, began: float, spent: float) -> float:
-        """How many seconds to wait before the next check; 0 when patience has run out."""
-        waited = time.monotonic() - began
-        if waited < patience:
-            return WAIT_POLL_SECONDS if not self._warm else patience - waited
-        idle = self._works_elsewhere or waited >= MAX_SLOWDOWN * patience
-        return 0 if idle or time.process_time() - spent >= patience else WAIT_POLL_SECONDS
+        return due is None or await due.wait(patience, lambda: self._warm, works_elsewhere=self._works_elsewhere)
 
     def forget(self, who: Who) -> None:
         """Drop the work of a deleted profile."""
@@ -197,6 +172,8 @@ class Worker:
                 self._to_visit.update(self._due)  # a process that writes and ends writes the summaries that are due
                 while self._to_visit:
                     await self._visit(self._to_visit.pop())
+                for who in self._marked - self._due.keys():
+                    await self._tidy(who)  # links that are not learned now, the first query learns
         unfinished = set(self._due)
         for who in unfinished:
             self._finish(who)
@@ -239,9 +216,7 @@ class Worker:
 
     async def _round(self, who: Who, due: PendingProfile) -> Round:
         """Do a batch of each kind of work. Digestion is first: its memories need vectors."""
-        from holdfast.graph.queries import BATCH_MEMORIES, learn_batch
         from holdfast.ingest.digest import BATCH_SIZE, embed_missing_parts
-        from holdfast.lifecycle.forget import sweep
 
         asked = due.asked
         try:
@@ -262,10 +237,8 @@ class Worker:
         if done or due.drained != asked:
             if bare or not done:
                 embedded = await embed_missing_parts(store, self._embedder)
-            learned = await learn_batch(store)
-            swept = await sweep(store, now=now)
-            due.drained = asked if embedded < BATCH_SIZE and learned < BATCH_MEMORIES and not swept else -1
-            done += embedded + learned + swept
+            due.drained = asked if embedded < BATCH_SIZE else -1
+            done += embedded
         await asyncio.sleep(0)
         if waiting or due.drained != asked:
             return Round(done, left=True)
@@ -358,6 +331,7 @@ class Worker:
         before = time.monotonic() - IDLE_SECONDS
         while self._quiet_since and self._quiet_since[who := next(iter(self._quiet_since))] <= before:
             del self._quiet_since[who]
+            await self._tidy(who)
             await self._rest({who})
             if self._due:
                 return
@@ -378,6 +352,22 @@ class Worker:
                     await profile_page.load_page(store, self._clock())  # so that the next reader finds it cached
                     await self._vault.rested(*who, self._embedder.model)
                 self._marked.discard(who)
+
+    async def _tidy(self, who: Who) -> None:
+        """Learn the links of new memories and remove expired ones: once, and not again with each message."""
+        from holdfast.graph.queries import BACKGROUND_BATCH_MEMORIES, learn_all
+        from holdfast.lifecycle.forget import sweep
+
+        try:
+            store = await self._vault.open(*who, create=False)
+            await learn_all(store, BACKGROUND_BATCH_MEMORIES)
+            while await sweep(store, now=self._clock()):
+                continue
+        except NotFound:
+            return  # it was deleted meanwhile
+        except Exception as failure:
+            log.warning("tidying %s/%s failed: %s", *who, failure)
+            self.activity.failures["maintenance"] += 1
 
     async def _look(self) -> None:
         for who in await self._vault.waiting(self._embedder.model):

@@ -1,10 +1,11 @@
-"""The items of an open profile that were read, in memory until the next write, and the last messages of sessions, which
-writes carry on. No numpy: listing needs none."""
+"""The items of an open profile that were read, in memory until a write changes them, and the last messages of sessions,
+which writes carry on. No numpy: listing needs none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from holdfast.domain.identifiers import is_message_id
 from holdfast.domain.types import Change, Item, Memory
 from holdfast.storage import rows
 
@@ -35,6 +36,24 @@ class ItemCache:
         """Message → the memories that rest on it, each with its row number."""
         self.histories: dict[str, list[MemoryMaker]] = {}
         """Reference → the versions of the memory."""
+
+    def after(self, change: Change, messages: Sequence[rows.Row], memories: Mapping[str, rows.Row]) -> ItemCache:
+        """The cache after a change that added these messages, and these memories by their ids: with the items that the
+        change left as they are. A new cache, since whoever reads meanwhile adds to the old one what was read before."""
+        cache = ItemCache(session_ends(self.ends, change, messages))
+        resent = len(messages) < len(change.messages)
+        if change.erases or change.inserted or resent:
+            return cache
+        cache.items = self.items.copy()
+        for id in (*change.settle, *change.redo, *(late.message for late in change.defer)):
+            cache.items.pop(id, None)
+        new = all(memory.version == 1 and memory.current for memory in change.memories)
+        if not new or change.supersede or change.sources or change.judged:
+            cache.items = {id: make for id, make in cache.items.items() if is_message_id(id)}
+        else:
+            sources = {memory.id: memory.sources for memory in change.memories}
+            cache.add_items({id: rows.new_memory_maker(row, sources[id]) for id, row in memories.items()})
+        return cache
 
     def add_items(self, found: Mapping[str, ItemMaker]) -> None:
         if len(self.items) + len(found) > MAX_CACHED_ITEMS:

@@ -204,9 +204,14 @@ def memory(row: Row) -> Memory:
 
 
 def memory_maker(row: Row) -> Callable[[], Memory]:
+    return new_memory_maker(row, _parsed_tuple(row[-1]))
+
+
+def new_memory_maker(row: Row, sources: tuple[str, ...]) -> Callable[[], Memory]:
+    """A function that makes the memory of a row that begins with the columns MEMORY."""
     if row[_ORIGIN] == row[_ID]:
         row = (*row[:_ORIGIN], None, *row[_ORIGIN + 1 :])
-    return MEMORY_COLUMNS.maker(row, _parsed_tuple(row[-1]))
+    return MEMORY_COLUMNS.maker(row, sources)
 
 
 def words_in(*values: Any) -> set[str]:

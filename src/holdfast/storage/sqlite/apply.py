@@ -15,7 +15,7 @@ from holdfast.domain.vectors import vector_bytes, vector_of_bytes
 from holdfast.storage import rows
 from holdfast.storage import rows as stored
 from holdfast.storage.dry_run import DryRunRollback
-from holdfast.storage.item_cache import SessionEnds, session_ends
+from holdfast.storage.item_cache import ItemCache
 from holdfast.storage.sqlite.cache.blocks import write_complete_blocks
 from holdfast.storage.sqlite.connection import item_numbers, memory_number, query, version_numbers
 from holdfast.storage.sqlite.erasure import delete_documents, delete_originals, erase, find_erasure
@@ -52,7 +52,10 @@ class SqliteChangeWriter:
         self._new: set[str] = set()
         self._items: dict[str, int] = {}
         self._messages: list[stored.Row] = []
+        self._memories: dict[str, stored.Row] = {}
         self._parts: list[tuple[int, int, bool, bool]] = []
+        self._words: list[tuple[str, ...]] = []
+        """The words of each of these parts."""
         self._vectors: list[tuple[int, bytes]] = []
         self._superseded_parts: list[int] = []
         self._restored_parts: list[int] = []
@@ -122,9 +125,9 @@ class SqliteChangeWriter:
                 parts = self._set_live(db, n, each.marks >= 0)
                 (self._superseded_parts if each.marks < 0 else self._restored_parts).extend(parts)
 
-    def session_ends(self, ends: SessionEnds) -> SessionEnds:
-        """What is known of the ends of sessions after the change, from what was known before."""
-        return session_ends(ends, self._change, self._messages)
+    def items_after(self, items: ItemCache) -> ItemCache:
+        """What is known of items after the change, from what was known before."""
+        return items.after(self._change, self._messages, self._memories)
 
     def update_cache(self, cache: VectorCache) -> bool:
         """Apply the change to the vector cache; False when the cache must be loaded again."""
@@ -133,7 +136,7 @@ class SqliteChangeWriter:
             return False
         cache.note_change(change)
         if self._parts:
-            cache.add(self._parts)
+            cache.add(self._parts, self._words)
         cache.live[cache.rows(np.array(sorted(self._superseded_parts), np.int64))] = 0
         cache.live[cache.rows(np.array(sorted(self._restored_parts), np.int64))] = 1
         if self._vectors and change.vectors[0].model == cache.model:
@@ -171,16 +174,16 @@ class SqliteChangeWriter:
         self._superseded_parts += self._set_live(db, n, False)
 
     def _add_memory(self, db: apsw.Connection, memory: Memory) -> None:
+        row = rows.memory_row(memory)
         try:
-            added = query(
-                db, f"INSERT INTO memory ({rows.MEMORY}) VALUES ({_PLACEHOLDERS}) RETURNING n", rows.memory_row(memory)
-            )
+            added = query(db, f"INSERT INTO memory ({rows.MEMORY}) VALUES ({_PLACEHOLDERS}) RETURNING n", row)
         except apsw.ConstraintError as taken:
             what = "The same thing" if memory.key is None else f"The key {memory.key!r} of kind {memory.kind!r}"
             raise Conflict(f"{what} was written by another request at the same time.") from taken
         n = added[0][0]
         self._new.add(memory.ref)
         self._items[memory.ref] = -n
+        self._memories[memory.id] = row
         db.executemany(
             "INSERT OR IGNORE INTO source (memory, place, message) VALUES (?, ?, ?)",
             [(n, place, message) for place, message in enumerate(memory.sources)],
@@ -198,6 +201,7 @@ class SqliteChangeWriter:
         )[0][0]
         db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (n, text))
         self._parts.append((n, len(part.words), True, item < 0))
+        self._words.append(part.words)
 
     def _add_vectors(self, db: apsw.Connection) -> None:
         self._items |= item_numbers(db, {vector.item for vector in self._change.vectors} - self._items.keys())

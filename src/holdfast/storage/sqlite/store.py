@@ -75,7 +75,7 @@ class SqliteStore:
             with self._cache_lock:
                 if self._cache is not None and not writer.update_cache(self._cache):
                     self._cache = None
-            self._items = ItemCache(writer.session_ends(self._items.ends))
+            self._items = writer.items_after(self._items)
             self._changed()
 
         try:

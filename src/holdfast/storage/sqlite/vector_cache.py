@@ -32,6 +32,9 @@ from holdfast.text.tokens import bm25_length_penalty
 MAX_CACHED_OCCURRENCES, MAX_OCCURRENCES_PER_PART = 250_000, 10
 """How many occurrences of words are held before those used longest ago are dropped: 1.5 MB, and in a large profile 60
 bytes for each part, a sixth of its vector. Chosen by hand: the words of 400 questions about 100,000 messages fit."""
+MAX_CARRIED_OCCURRENCES = 5_000
+"""The posting of a word with more occurrences is read again after a write that has the word: to copy it for each write
+would cost more. Chosen by hand."""
 MAX_CACHED_FREQUENCIES = 20_000
 """How many words' frequencies are held before they are dropped: 2 MB. Chosen by hand."""
 MAX_PARTS_WITH_ALL_WORDS, MIN_MISSING_WORDS = 2_000, 50
@@ -173,10 +176,6 @@ class VectorCache:
         """Drop what a search read that the change makes out of date."""
         for word in {word for part in change.parts for word in part.words}:
             self.frequencies.pop(word, None)
-            if word in self.postings:
-                self._occurrences -= len(self.postings.pop(word)[0])
-            if self._all_words:
-                self._unread_words.add(word)
         if change.messages:
             self.neighbours.clear()
         if change.inserted:  # the messages after them have moved
@@ -216,6 +215,33 @@ class VectorCache:
         self._unread_words.discard(word)
         self.postings[word] = posting
         self._occurrences += len(posting[0])
+        self._drop_old_postings()
+
+    def drop_posting(self, word: str) -> None:
+        """Let the next search read the posting of a word again."""
+        self._occurrences -= len(self.postings.pop(word, _NO_POSTING)[0])
+        self._unread_words.add(word)
+
+    def _carry_postings_on(self, words: Sequence[Sequence[str]], first: int) -> None:
+        """Add new parts with these words, in rows from `first` on, to the postings that are held."""
+        added: dict[str, dict[int, int]] = {}
+        for row, some in enumerate(words, first):
+            for word in some:
+                times = added.setdefault(word, {})
+                times[row] = times.get(row, 0) + 1
+        for word, times in added.items():
+            known = self.posting(word)
+            if known is None:
+                continue
+            if len(known[0]) > MAX_CARRIED_OCCURRENCES:
+                self.drop_posting(word)
+                continue
+            rows, counts = np.array(list(times), np.int32), np.array(list(times.values()), np.uint16)
+            self.postings[word] = np.append(known[0], rows), np.append(known[1], counts), known[2] + len(times)
+            self._occurrences += len(times)
+        self._drop_old_postings()
+
+    def _drop_old_postings(self) -> None:
         most = max(MAX_CACHED_OCCURRENCES, MAX_OCCURRENCES_PER_PART * len(self))
         while self._occurrences > most and len(self.postings) > 1:
             self._all_words = False
@@ -226,11 +252,12 @@ class VectorCache:
             self.frequencies.clear()
         self.frequencies |= found
 
-    def add(self, parts: Iterable[tuple[int, int, bool, bool]]) -> None:
-        """Add new parts, as (n, length, live, memory) in ascending order."""
-        columns = np.array(list(parts), np.int64).reshape(-1, 4)
+    def add(self, parts: Sequence[tuple[int, int, bool, bool]], words: Sequence[Sequence[str]]) -> None:
+        """Add new parts, as (n, length, live, memory) in ascending order, and the words of each."""
+        columns = np.array(parts, np.int64).reshape(-1, 4)
         if len(self.n):  # a search may have loaded the cache between the commit and this call
             columns = columns[columns[:, 0] > self.n[-1]]
+        self._carry_postings_on(words[len(words) - len(columns) :], len(self.n))
         self._total_length += int(columns[:, 1].sum())
         self._length_penalty = None
         self.n = np.append(self.n, columns[:, 0])
