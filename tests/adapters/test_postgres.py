@@ -133,9 +133,10 @@ async def test_rankings_are_those_of_files(dsn: str, tmp_path: Path) -> None:
     assert sum(map(len, found[0])) > 300
 
 
-async def test_a_database_that_is_away_is_named() -> None:
+async def test_a_database_that_is_away_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.storage.postgres.connections.RETRY_SECONDS", 1.0)
     vault = PostgresVault("postgresql://127.0.0.1:9/nowhere?connect_timeout=1")
-    vault._database._pool.timeout = 1
+    vault._database._pool.timeout = 0.2
     with pytest.raises(Busy, match="does not answer"):
         await asyncio.wait_for(vault.namespaces(), 120)
     await vault.close()

@@ -170,10 +170,23 @@ def test_commands_that_run_at_once_all_succeed(tmp_path: Path) -> None:
         assert len(memory.profile("default", "default").list().items) == 4
 
 
+class SteppedTime:
+    """A clock on which every wait takes a second; nobody waits for it."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, _: float) -> None:
+        self._now += 1
+
+
 def test_a_wait_is_told_and_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(shared_folder, "MAX_WAIT_SECONDS", 6)
+    monkeypatch.setattr(shared_folder, "time", clock := SteppedTime())
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=plain_env()
     ) as holder:
@@ -181,6 +194,7 @@ def test_a_wait_is_told_and_ends(
         assert holder.stdout.readline() == b"open\n"
         assert main(["stats", "--data", str(tmp_path), "--json"]) == 6
         waited, refused = map(json.loads, capsys.readouterr().err.splitlines())
+        assert clock.monotonic() == shared_folder.MAX_WAIT_SECONDS
         assert f"is in use by process {holder.pid}. Waiting" in waited["warning"]
         assert refused["error"]["code"] == "busy"
         assert "holdfast serve" in refused["error"]["message"]
@@ -191,7 +205,7 @@ def test_a_door_that_leads_to_another_process_is_not_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What a killed process announced may be anybody's port by now."""
-    monkeypatch.setattr(shared_folder, "MAX_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(shared_folder, "time", SteppedTime())
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=plain_env()
     ) as holder:

@@ -162,8 +162,11 @@ def verbs(profile: Any) -> list[str]:
     return [name for name in names if callable(getattr(profile, name))]
 
 
-async def test_no_verb_tells_an_agent_what_another_wrote(memory: Any, tmp_path: Path) -> None:
+async def test_no_verb_tells_an_agent_what_another_wrote(
+    memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever a profile can do, now or later, is tried with what would find, name or open the hidden things."""
+    monkeypatch.setattr("holdfast.api.rest.routes.journal.HEARTBEAT_SECONDS", 0.05)
     known = await hidden_items(memory)
     support = memory.profile("app", "ada").as_agent("support", reads="own")
     assert len(await support.search("What is my own word?")) >= 1

@@ -61,8 +61,9 @@ Running = Callable[[], Any]
 
 @pytest.fixture(params=["memory", "sqlite", "postgres", "far"])
 def running(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
-    """A Holdfast on each store, and one behind HTTP."""
+    """A Holdfast on each store, and one behind HTTP. What is awaited one by one needs no margin for slow writes."""
     monkeypatch.setattr("holdfast.service.runtime.SETTINGS_TTL_SECONDS", 0.2)
+    monkeypatch.setattr("holdfast.service.runtime.PROPAGATION_MARGIN_SECONDS", 0.02)
     script = ScriptedExtractor({"I like tea": [Draft("preference", "Likes tea", (), key="drink")]})
 
     @asynccontextmanager

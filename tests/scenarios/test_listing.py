@@ -23,8 +23,10 @@ async def closed_after(memory: AsyncHoldfast) -> AsyncIterator[AsyncHoldfast]:
         await memory.close()
 
 
-@pytest.mark.short_waits
-async def test_superseded_and_expired_memories_are_listed_when_asked_for(tmp_path: Path) -> None:
+async def test_superseded_and_expired_memories_are_listed_when_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.service.profile.context.CATCH_UP_SECONDS", 0.0)
     clock = FrozenClock()
     vault = SqliteVault(tmp_path / "data")
     # not started: the worker would sweep what has expired before anybody could list it

@@ -574,6 +574,13 @@ async def test_without_an_embedder_writes_are_taken_and_words_still_find(tmp_pat
         assert "meaning" in (await alice.search("trams"))[0].channels
 
 
+@pytest.fixture
+def short_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop waits a moment for work that will not end, in place of seconds."""
+    monkeypatch.setattr("holdfast.service.worker.MAX_STOP_SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("short_stop")
 async def test_work_in_hand_at_closing_goes_on_at_the_next_open(tmp_path: Path) -> None:
     gate = Gate()
     async with open_memory(tmp_path, extractor=gate) as memory:
@@ -587,6 +594,7 @@ async def test_work_in_hand_at_closing_goes_on_at_the_next_open(tmp_path: Path) 
         assert texts((await alice.list()).items) == ["Lives in Porto"]
 
 
+@pytest.mark.usefixtures("short_stop")
 async def test_closing_does_not_leave_anybody_waiting(tmp_path: Path) -> None:
     if PLACE["far"]:
         pytest.skip("it looks at one process from within")

@@ -88,7 +88,10 @@ def open_or_connect(data: str | None, max_wait_seconds: float = MAX_WAIT_SECONDS
         try:
             return Holdfast.open(data)
         except Busy as busy:
-            wait = wait or FolderWait(Settings.read(data=data).folder, max_wait_seconds)
+            settings = Settings.read(data=data)
+            if settings.store is not None:
+                raise  # a database that does not answer has been waited for
+            wait = wait or FolderWait(settings.folder, max_wait_seconds)
             server = wait.server(busy)
         if server is not None:
             remote = Holdfast.connect(*server)

@@ -344,7 +344,7 @@ class Worker:
                     continue
                 with suppress(HoldfastError):
                     store = await self._vault.open(*who, create=False)
-                    stats = await store.stats(self._embedder.model)
+                    stats = await store.stats(self._embedder.model, only_waiting=True)
                     if stats.pending or stats.unembedded or await store.documents.waiting():
                         continue
                     from holdfast.lifecycle import profile_page

@@ -111,7 +111,13 @@ class Store(Protocol):
         reference to one version."""
         ...
 
-    async def stats(self, model: str) -> Stats: ...
+    async def stats(self, model: str, *, only_waiting: bool = False) -> Stats:
+        """Count the profile's contents, which takes longer the more there is.
+
+        With `only_waiting`, `pending` and `unembedded` are above 0 if something waits, no other number counts, and the
+        answer takes no longer in a large profile.
+        """
+        ...
 
     @property
     def journal(self) -> Journal: ...

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 from holdfast.domain import filters
@@ -34,6 +34,7 @@ from holdfast.storage.in_memory.graph import MemoryGraphStore
 from holdfast.storage.in_memory.journal import MemoryJournal
 from holdfast.storage.in_memory.search import propose
 from holdfast.storage.in_memory.state import ProfileState, is_expired
+from holdfast.storage.statistics import waiting_stats
 from holdfast.text.cache import clear_text_caches
 
 
@@ -168,11 +169,8 @@ class MemoryStore:
 
     async def unembedded_parts(self, model: str, limit: int) -> list[Part]:
         with_vector = {n for n, (name, _) in self._state.vectors.items() if name == model}
-        return [
-            Part(part.item, part.number, part.start, part.stop)
-            for n, part in self._state.parts.items()
-            if part.embed and n not in with_vector
-        ][:limit]
+        missing = (part for n, part in self._state.parts.items() if part.embed and n not in with_vector)
+        return [Part(part.item, part.number, part.start, part.stop) for part in islice(missing, limit)]
 
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
         found: list[tuple[Part, Vector | None]] = []
@@ -184,7 +182,11 @@ class MemoryStore:
                 found.append((Part(part.item, part.number, part.start, part.stop, embed=part.embed), vector))
         return found
 
-    async def stats(self, model: str) -> Stats:
+    async def stats(self, model: str, *, only_waiting: bool = False) -> Stats:
+        if only_waiting:
+            return waiting_stats(
+                pending=len(self._state.wait_until), unembedded=len(await self.unembedded_parts(model, 1))
+            )
         current = [memory.kind for memory in self._memories() if memory.current]
         return Stats(
             messages=len(self._messages()),

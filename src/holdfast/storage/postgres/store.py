@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.domain.identifiers import DOCUMENT_SESSIONS, is_message_id
 from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.results import MessagePage, Page, Stats
-from holdfast.domain.timestamps import day_of, to_micros
+from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message, Order, Part, Vector, Where
 from holdfast.domain.vectors import vector_of_bytes
 from holdfast.storage import cursors
@@ -29,6 +29,7 @@ from holdfast.storage.postgres.journal import PostgresJournal
 from holdfast.storage.postgres.search import PostgresSearch
 from holdfast.storage.postgres.vectors import MIN_INDEXED_PARTS
 from holdfast.storage.postgres.where import KNOWN_AT, exact_condition, plain_condition
+from holdfast.storage.statistics import MEMORY_GROUPS, MESSAGE_GROUPS, profile_stats, waiting_stats
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
 from holdfast.text.cache import clear_text_caches
 
@@ -314,35 +315,34 @@ class PostgresStore:
             found.append((Part(id, number, start, stop, embed=embed), vector))
         return found
 
-    async def stats(self, model: str) -> Stats:
+    async def stats(self, model: str, *, only_waiting: bool = False) -> Stats:
         p = self.profile
+        if only_waiting:
+            pending = await self._read("SELECT 1 FROM message WHERE profile = %s AND state = 'waiting' LIMIT 1")
+            return waiting_stats(pending=len(pending), unembedded=len(await self.unembedded_parts(model, 1)))
 
         async def run(db: Db) -> Stats:
             async def one(sql: str, *bound: object) -> int:
                 return int((await query(db, sql, (p, *bound)))[0][0])
 
-            grouped = "SELECT kind, count(*) FROM memory WHERE profile = %s AND superseded_by IS NULL GROUP BY kind"
-            kinds: dict[str, int] = dict(await query(db, grouped, (p,)))
-            states = "SELECT count(*) FROM message WHERE profile = %s AND state = %s"
-            conversations = "SELECT count(DISTINCT session) FROM message WHERE profile = %s AND session NOT LIKE %s"
-            return Stats(
-                messages=await one("SELECT count(*) FROM message WHERE profile = %s"),
-                memories=sum(kinds.values()),
-                kinds=kinds,
-                superseded=await one("SELECT count(*) FROM memory WHERE profile = %s AND superseded_by IS NOT NULL"),
-                sessions=await one(conversations, DOCUMENT_SESSIONS),
-                pending=await one(states, "waiting"),
-                failing=await one(f"{states} AND failures > 0", "waiting"),
-                set_aside=await one(states, "aside"),
+            return profile_stats(
+                await query(
+                    db, f"SELECT {MESSAGE_GROUPS}, count(*) FROM message WHERE profile = %s GROUP BY 1, 2, 3", (p,)
+                ),
+                await query(
+                    db, f"SELECT {MEMORY_GROUPS}, count(*) FROM memory WHERE profile = %s GROUP BY 1, 2, 3", (p,)
+                ),
+                sessions=await one(
+                    "SELECT count(DISTINCT session) FROM message WHERE profile = %s AND session NOT LIKE %s",
+                    DOCUMENT_SESSIONS,
+                ),
                 unembedded=await one(
                     "SELECT count(*) FROM part WHERE profile = %s AND embed "
                     "AND (model IS NULL OR model < %s OR model > %s)",
                     model,
                     model,
                 ),
-                bytes=sum([await one(_TABLE_BYTES.format(table=table)) for table in ("message", "memory", "part")]),
-                said_on=day_of(await query(db, _COUNTS_BY_DAY.format(table="message", at="created_at"), (p,))),
-                written_on=day_of(await query(db, _COUNTS_BY_DAY.format(table="memory", at="updated_at"), (p,))),
+                size=sum([await one(_TABLE_BYTES.format(table=table)) for table in ("message", "memory", "part")]),
             )
 
         return await self._database.read(p, run)
@@ -392,5 +392,4 @@ _WITHOUT_VECTOR = [
     for models in ("model IS NULL", "model < %(model)s", "model > %(model)s")
 ]
 """Each condition is a range of one index, in its order: parts without a vector are found without reading others."""
-_COUNTS_BY_DAY = "SELECT {at} / 86400000000, count(*) FROM {table} WHERE profile = %s GROUP BY 1"
 _TABLE_BYTES = "SELECT coalesce(sum(pg_column_size({table})), 0) FROM {table} WHERE profile = %s"

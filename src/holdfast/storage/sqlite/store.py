@@ -15,7 +15,7 @@ from holdfast.domain.identifiers import DOCUMENT_SESSIONS
 from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.ports.storage import PAST_LAST_POSITION
 from holdfast.domain.results import Facets, MessagePage, Page, Stats
-from holdfast.domain.timestamps import day_of, to_micros
+from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Applied, Change, Facet, Item, Memory, Message, Order, Part, Vector, Where
 from holdfast.storage import cursors, rows
 from holdfast.storage.dry_run import DryRunRollback
@@ -27,6 +27,7 @@ from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
 from holdfast.storage.sqlite.journal import SqliteJournal
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
+from holdfast.storage.statistics import MEMORY_GROUPS, MESSAGE_GROUPS, profile_stats, waiting_stats
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
 from holdfast.text.cache import clear_text_caches
 
@@ -261,7 +262,12 @@ class SqliteStore:
             found.append((Part(id, number, start, stop, embed=bool(embed)), vector))
         return found
 
-    async def stats(self, model: str) -> Stats:
+    async def stats(self, model: str, *, only_waiting: bool = False) -> Stats:
+        if only_waiting:
+            pending = await self._file.read(
+                lambda db: query(db, "SELECT 1 FROM message WHERE state = 'waiting' LIMIT 1")
+            )
+            return waiting_stats(pending=len(pending), unembedded=len(await self.unembedded_parts(model, 1)))
         start = self._embedded_below.get(model, 0)
         return await self._file.read(lambda db: _load_stats(db, model, start))
 
@@ -340,25 +346,15 @@ def _load_stats(db: apsw.Connection, model: str, first: int) -> Stats:
     def one(sql: str, *bound: Any) -> int:
         return int(query(db, sql, bound)[0][0])
 
-    kinds: dict[str, int] = dict(
-        query(db, "SELECT kind, count(*) FROM memory WHERE superseded_by IS NULL GROUP BY kind")
-    )
-    return Stats(
-        messages=one("SELECT count(*) FROM message"),
-        memories=sum(kinds.values()),
-        kinds=kinds,
-        superseded=one("SELECT count(*) FROM memory WHERE superseded_by IS NOT NULL"),
+    return profile_stats(
+        query(db, f"SELECT {MESSAGE_GROUPS}, count(*) FROM message GROUP BY 1, 2, 3"),
+        query(db, f"SELECT {MEMORY_GROUPS}, count(*) FROM memory GROUP BY 1, 2, 3"),
         sessions=one("SELECT count(DISTINCT session) FROM message WHERE session NOT LIKE ?", DOCUMENT_SESSIONS),
-        pending=one("SELECT count(*) FROM message WHERE state = 'waiting'"),
-        failing=one("SELECT count(*) FROM message WHERE state = 'waiting' AND failures > 0"),
-        set_aside=one("SELECT count(*) FROM message WHERE state = 'aside'"),
         unembedded=one(
             "SELECT count(*) FROM part LEFT JOIN vector ON vector.part = part.n "
             "WHERE part.n >= ? AND part.embed AND vector.model IS NOT ?",
             first,
             model,
         ),
-        bytes=one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
-        said_on=day_of(query(db, "SELECT created_at / 86400000000, count(*) FROM message GROUP BY 1")),
-        written_on=day_of(query(db, "SELECT updated_at / 86400000000, count(*) FROM memory GROUP BY 1")),
+        size=one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
     )

@@ -153,9 +153,9 @@ class AgentStore:
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
         return await self._store.indexed([item.ref for item in await self.get(ids)])
 
-    async def stats(self, model: str) -> Stats:
+    async def stats(self, model: str, *, only_waiting: bool = False) -> Stats:
         """Count what the agent sees; the size is that of the texts it sees."""
-        whole = await self._store.stats(model)
+        whole = await self._store.stats(model, only_waiting=only_waiting and self._visibility.whole)
         if self._visibility.whole:
             return whole
         said = await self.messages(None, limit=2**31)

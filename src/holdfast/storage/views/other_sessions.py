@@ -101,8 +101,8 @@ class OtherSessionsStore:
     async def unembedded_parts(self, model: str, limit: int) -> list[Part]:
         return await self.store.unembedded_parts(model, limit)
 
-    async def stats(self, model: str) -> Stats:
-        return await self.store.stats(model)
+    async def stats(self, model: str, *, only_waiting: bool = False) -> Stats:
+        return await self.store.stats(model, only_waiting=only_waiting)
 
     async def apply(self, change: Change) -> Applied:
         raise ReadOnly("A view without one session cannot be changed.", fix="Write without exclude_session.")

@@ -116,8 +116,8 @@ class PastStore:
     async def unembedded_parts(self, model: str, limit: int) -> list[Part]:
         return await self.store.unembedded_parts(model, limit)
 
-    async def stats(self, model: str) -> Stats:
-        return await self.store.stats(model)
+    async def stats(self, model: str, *, only_waiting: bool = False) -> Stats:
+        return await self.store.stats(model, only_waiting=only_waiting)
 
     async def apply(self, change: Change) -> Applied:
         raise ReadOnly("The past cannot be changed.", fix="Write without as_of.")

@@ -159,7 +159,7 @@ class UnionStore:
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
         _refuse()
 
-    async def stats(self, model: str) -> Stats:
+    async def stats(self, model: str, *, only_waiting: bool = False) -> Stats:
         _refuse()
 
     @property

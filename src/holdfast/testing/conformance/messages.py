@@ -70,3 +70,18 @@ class MessagesContract:
         assert await store.unembedded_parts(MODEL, 9) == []
         assert (await store.stats(MODEL)).unembedded == 0
         assert (await store.stats("next/model/8")).unembedded == 2
+
+    async def test_what_waits_is_known_without_counting_the_rest(self, store: Store) -> None:
+        async def waiting(model: str = MODEL) -> tuple[bool, bool]:
+            stats = await store.stats(model, only_waiting=True)
+            return stats.pending > 0, stats.unembedded > 0
+
+        assert await waiting() == (False, False)
+        a, b = message("a"), message("b", session="t")
+        await store.apply(written(a, b, vectors=(unit(a.id, 0),)))
+        assert await waiting() == (True, True)
+        await store.apply(Change(vectors=(unit(b.id, 1),)))
+        assert await waiting() == (True, False)
+        await store.apply(Change(settle=(a.id,), defer=(Deferral(b.id, None, "why"),)))
+        assert await waiting() == (False, False)
+        assert await waiting("next/model/8") == (False, True)
