@@ -191,7 +191,7 @@ async def test_who_was_told_that_it_listens_misses_nothing(
 
     async def slowly(self: Subscriptions, who: tuple[str, str]) -> tuple[int, int]:
         with suppress(TimeoutError):  # if word was given before this, the write is made and would be missed
-            await asyncio.wait_for(written.wait(), 2)
+            await asyncio.wait_for(written.wait(), 0.5)
         return await reach(self, who)
 
     monkeypatch.setattr(Subscriptions, "_reach", slowly)

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -20,6 +20,7 @@ SRC = Path(holdfast.__file__).parent
 FILES = sorted(SRC.rglob("*.py"))
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 KNOWN = {*sys.stdlib_module_names, "holdfast"}
+MODULE_FILE = re.compile(r"^[^,]*\.(?:py|so),")
 LOADERS = ("import_module", "find_spec", "load_library", "__import__")
 """Functions that import a module, or look for it, by a name given as text."""
 NAMES_FROM_VARIABLES = {("documents/parse/dispatch.py", "import_module"), ("documents/parse/image.py", "find_spec")}
@@ -81,23 +82,32 @@ def third_party(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 @cache
-def distributions() -> dict[str, set[str]]:
-    """By the first part of a module's name; several share one where it is a namespace."""
-    return {top: set(names) for top, names in metadata.packages_distributions().items()}
+def modules() -> dict[str, set[str]]:
+    """The modules that each installed distribution has files of, by its record: `metadata.files` takes seconds."""
+    found: dict[str, set[str]] = {}
+    for distribution in metadata.distributions():
+        record = distribution.read_text("RECORD") or ""
+        paths = [PurePosixPath(line.partition(",")[0]) for line in record.splitlines() if MODULE_FILE.search(line)]
+        names = (".".join((*path.parts[:-1], path.name.partition(".")[0])) for path in paths)
+        found[distribution.metadata["Name"]] = {name.removesuffix(".__init__") for name in names}
+    return found
 
 
 @cache
-def modules_of(distribution: str) -> set[str]:
-    """The modules that an installed distribution has files of."""
-    paths = [path for path in metadata.files(distribution) or () if path.suffix in (".py", ".so")]
-    return {".".join((*path.parts[:-1], path.name.partition(".")[0])).removesuffix(".__init__") for path in paths}
+def distributions() -> dict[str, set[str]]:
+    """By the first part of a module's name; several share one where it is a namespace."""
+    found: dict[str, set[str]] = {}
+    for distribution, names in modules().items():
+        for top in {name.partition(".")[0] for name in names}:
+            found.setdefault(top, set()).add(distribution)
+    return found
 
 
 def distribution_of(names: tuple[str, ...]) -> str:
     """The distribution that an imported module comes from."""
     owners = distributions().get(names[0].partition(".")[0], set())
     if len(owners) > 1:
-        owners = next((found for name in names if (found := {o for o in owners if name in modules_of(o)})), set())
+        owners = next((found for name in names if (found := {o for o in owners if name in modules()[o]})), set())
     if not owners:
         owners = {known for start, known in NOT_IN_DEV.items() if f"{names[0]}.".startswith(f"{start}.")}
     assert len(owners) == 1, f"{names[0]} comes from {sorted(owners) or 'no installed distribution'}"

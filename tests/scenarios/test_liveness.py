@@ -304,7 +304,7 @@ class Loading(HashingEmbedder):
 
     async def embed(self, texts: Sequence[str]) -> list[Floats]:
         if not self._loaded:
-            await asyncio.sleep(2)
+            await asyncio.sleep(0.7)  # longer than a read waits in use
             self._loaded = True
         return await super().embed(texts)
 

@@ -9,8 +9,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from holdfast import Answer, AsyncHoldfast, Memory
 from holdfast.domain import timestamps
+from holdfast.models.llm.retry import RetryPolicy
 from holdfast.testing import Asked, Fault, HashingEmbedder, ModelServer
 from support.scripted_llm import ScriptedLlm, data_block
 
@@ -154,7 +157,10 @@ async def test_long_conversations_are_read_twice_and_in_pieces(tmp_path: Path) -
         assert mind.asked.total() <= 8 * 3
 
 
-async def test_without_the_model_the_offline_extractor_steps_in_and_the_messages_wait(tmp_path: Path) -> None:
+async def test_without_the_model_the_offline_extractor_steps_in_and_the_messages_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RetryPolicy, "wait", lambda *_: 0.001)
     down = [True]
 
     def extract(asked: Asked) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 from evals.data.check_conversations import faults
 from evals.data.check_extraction import faults as extraction_faults
-from evals.data.life import FOLDER, parse_lives
+from evals.data.life import FOLDER, Life, parse_lives
 from evals.train.life_split import EVERYDAY
 
 from support.paths import EVALS_DATA
@@ -44,9 +45,14 @@ def test_a_good_part_of_the_annotated_conversations_is_unread() -> None:
     assert unread / (unread + tuned) >= 1 / 3
 
 
+@cache
+def lives_of(path: Path) -> tuple[list[Life], list[str]]:
+    return parse_lives(path.read_text("utf-8"), path.name)
+
+
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
 def test_lives_have_no_fault_and_many_questions_without_an_answer(path: Path) -> None:
-    lives, faults = parse_lives(path.read_text("utf-8"), path.name)
+    lives, faults = lives_of(path)
     assert faults == []
     questions = [question for life in lives for question in life.questions]
     least = 0.1 if path.stem in EVERYDAY else 0.25
@@ -54,6 +60,6 @@ def test_lives_have_no_fault_and_many_questions_without_an_answer(path: Path) ->
 
 
 def test_at_least_a_fifth_of_the_questions_after_lives_have_no_answer() -> None:
-    lives = [life for path in FOLDER.glob("*.txt") for life in parse_lives(path.read_text("utf-8"), path.name)[0]]
+    lives = [life for path in FOLDER.glob("*.txt") for life in lives_of(path)[0]]
     questions = [question for life in lives for question in life.questions]
     assert sum(not question.answer for question in questions) >= 0.2 * len(questions)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from evals.train.life_cases import life_cases
 from evals.train.life_split import MEASURES
 
+cases = cache(life_cases)
+
 
 def test_lives_that_measure_do_not_train() -> None:
-    names = {case["id"].split("-")[1] for case in life_cases()}
+    names = {case["id"].split("-")[1] for case in cases()}
     assert names
     assert names.isdisjoint(MEASURES)
 
 
 def test_statements_that_ended_name_the_message_that_ended_them() -> None:
-    first = life_cases()[0]
+    first = cases()[0]
     messages = {message["id"]: message["content"] for message in first["messages"]}
     assert first["ended"]
     for number, ended_by in first["ended"].items():

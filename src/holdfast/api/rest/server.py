@@ -39,7 +39,9 @@ async def serve(
     await _load_rules(holdfast)
     listening = _listening_socket(chosen.host, chosen.port)
     port = listening.getsockname()[1]
-    for line in await banner(holdfast, chosen, port):
+    lines = await banner(holdfast, chosen, port)
+    listening.listen()  # before the address is printed: whoever reads it and connects at once waits for an answer
+    for line in lines:
         say(line)
     config = _config(app, chosen.host, port)
     loading = asyncio.create_task(asyncio.to_thread(_load_mcp))  # takes a second; the first request should not wait
