@@ -1,13 +1,12 @@
-"""Fits what selects the statements that are read with a message: `python -m evals.train.candidates [--every N]`.
+"""Fits what selects the statements that are read with a message: `python -m evals.train.candidates`.
 
-A logistic regression over the features of the whole message and each current statement near it, on every fifth life
-that something may be learned from. Writes `message` and `message_bias` of text/supersession.json, and reports how many
+A logistic regression over the features of the whole message and each current statement near it, on everyday lives and
+every fifth of the others. Writes `message` and `message_bias` of text/supersession.json, and reports how many
 of the statements that a message ends are among the first ones, on the lives that nothing learns from.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 from collections.abc import Sequence
@@ -22,13 +21,15 @@ from holdfast.text.supersession import ComparedStatement
 from ..profiles import CachedEmbedder, cached_embedder
 from .endings import NEAREST, Known, Said, said_in_case, says_what_ends
 from .life_cases import life_cases
-from .life_split import is_held
+from .life_split import EVERYDAY, is_held
 from .statement_pairs import Array
 from .supersession import OUT
 
 RIDGE = 5.0
 """The weight of the squared weights, chosen by hand."""
 NEWTON_STEPS = 25
+EVERY_OTHER = 5
+"""One in so many of the lives that are not everyday ones is learned."""
 Query = tuple[Array, Array]
 """The features of the statements near a message, and which of them it ends (NaN where that is doubtful)."""
 
@@ -73,15 +74,18 @@ def share_among(some: Sequence[Query], weights: Array, first: int) -> float:
     return float(sum(np.nansum(each) for each in hits) / sum(np.nansum(right) for _, right in some))
 
 
+def _is_everyday(name: str) -> bool:
+    return name.split("-")[0] in EVERYDAY
+
+
 async def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--every", type=int, default=5, help="learn from every Nth life (default: 5)")
-    given = parser.parse_args()
     embedder = cached_embedder(ArcticEmbedder())
     extractor = RuleExtractor(embedder)
     cases = {case["id"].removeprefix("lives-"): case for case in life_cases()}
-    learnt = [name for name in cases if not is_held(name)][given.every - 1 :: given.every]
-    held = [name for name in cases if is_held(name)]
+    learnt = [
+        name for n, name in enumerate(cases) if not is_held(name) and (_is_everyday(name) or n % EVERY_OTHER == 0)
+    ]
+    held = [name for name in cases if is_held(name) and _is_everyday(name)]
     some, others = list[Query](), list[Query]()
     for names, found in ((learnt, some), (held, others)):
         for name in names:
