@@ -137,7 +137,7 @@ class VectorCache:
 
     def rows(self, parts: Ints) -> Ints:
         """The rows of these parts. Parts of a newer write that are not in the cache yet are left out."""
-        at = np.searchsorted(self.n, parts)
+        at = self.n.searchsorted(parts)
         at[at == len(self.n)] = 0
         return at[self.n[at] == parts] if len(self.n) else at[:0]
 
