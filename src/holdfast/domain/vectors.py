@@ -159,13 +159,13 @@ def best_rows(scores: NDArray[np.floating], limit: int) -> NDArray[np.int64]:
         return np.zeros(0, np.int64)
     if len(scores) > limit:
         cut = _lower_bound(scores, limit)
-        rows = np.flatnonzero(scores >= cut)
+        rows = (scores >= cut).nonzero()[0]
         if len(rows) > limit:
             best = scores[rows]
             rows = rows[best >= np.partition(best, len(best) - limit)[len(best) - limit]]
     else:
         rows = np.arange(len(scores))
-    return rows[np.argsort(-scores[rows], kind="stable")][:limit]  # the rows ascend
+    return rows[(-scores[rows]).argsort(kind="stable")][:limit]  # the rows ascend
 
 
 def _lower_bound(scores: NDArray[np.floating], count: int) -> float:

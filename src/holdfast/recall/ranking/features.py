@@ -160,7 +160,7 @@ def _session_columns(items: CandidateColumns, best: Column, gap: Column, togethe
     messages relative to the best session's. Memories do not count: a session is not better for having more of them."""
     of = items.session + 1
     alone = of == 0
-    said = np.flatnonzero(~items.memory)
+    said = (~items.memory).nonzero()[0]
     count = int(of.max(initial=0)) + 1
     total: Column = np.asarray(np.bincount(of[said], together[said], count), float)
     lexical, meaning = np.zeros(count), np.full(count, FAR)
@@ -183,9 +183,9 @@ def _window_column(question: Question, items: CandidateColumns) -> Column:
 
 def _neighbours(items: CandidateColumns) -> tuple[Ints, Ints]:
     """For each item, the indexes of the messages just before and after it in its session; -1 for none."""
-    messages = np.flatnonzero(~items.memory)
+    messages = (~items.memory).nonzero()[0]
     here = items.session[messages] * MAX_POSITION + items.position[messages]
-    order = np.argsort(here)
+    order = here.argsort()
     here, messages = here[order], messages[order]
     follows = here[1:] == here[:-1] + 1
     before, after = np.full(len(items.memory), -1), np.full(len(items.memory), -1)
@@ -202,7 +202,7 @@ class _PartsOfItems:
         step = self._of[1:] - self._of[:-1]
         changes = np.ones(len(self._of), bool)
         changes[1:] = step != 0
-        starts = np.flatnonzero(changes)
+        starts = changes.nonzero()[0]
         self._starts = starts if len(starts) == self._count and step.min(initial=0) >= 0 else None
         """Where the parts of each item begin, if they come in the order of their items."""
 

@@ -55,7 +55,7 @@ def ranked_items(question: Question, proposals: Proposals, limit: int) -> list[R
     names, values = list(columns), np.array(list(columns.values()))
     inputs = _scaled_inputs(values.take(_places(tuple(names)), axis=0).take(proposed, axis=1))
     scores = _network_scores(inputs)
-    order = np.argsort(-scores, kind="stable")[:limit].tolist()
+    order = (-scores).argsort(kind="stable")[:limit].tolist()
     told = values.take([proposed[n] for n in order], axis=1).T.round(4)
     return [
         RankedItem(
@@ -88,7 +88,7 @@ def _places(names: tuple[str, ...]) -> list[int]:
 def _scaled_inputs(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """One row of inputs for each column of the features' values."""
     weights = _weights()
-    return np.asarray(np.clip((values.T - weights["mean"]) / weights["spread"], -4, 4))
+    return np.asarray(((values.T - weights["mean"]) / weights["spread"]).clip(-4, 4))
 
 
 def _network_scores(inputs: NDArray[np.float64]) -> Column:
@@ -103,9 +103,9 @@ def reasons(found: Sequence[RankedItem]) -> list[dict[str, float]]:
     names = _weights()["features"]
     why: list[dict[str, float]] = []
     for start in range(0, len(found), REASONS_AT_ONCE):
-        moved = _moved_by(np.stack([each.inputs for each in found[start : start + REASONS_AT_ONCE]]))
-        most = np.argsort(-np.abs(moved), axis=1)[:, :MAX_REASONS]
-        rounded = np.round(np.take_along_axis(moved, most, axis=1), 3).tolist()
+        moved = _moved_by(np.array([each.inputs for each in found[start : start + REASONS_AT_ONCE]]))
+        most = (-np.abs(moved)).argsort(axis=1)[:, :MAX_REASONS]
+        rounded = moved[np.arange(len(moved))[:, None], most].round(3).tolist()
         for best, values in zip(most.tolist(), rounded, strict=True):
             why.append(dict(zip(map(names.__getitem__, best), values, strict=True)))
     return why

@@ -6,7 +6,7 @@ Each family of verbs holds one `ProfileContext` and nothing else, so that the fa
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from copy import copy
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
@@ -254,7 +254,8 @@ class ProfileContext:
 
     def record(self, done: Operation, error: str | None = None) -> None:
         """Add a trace of a finished operation."""
-        with acting(agent=self.visibility.agent):
+        agent = self.visibility.agent
+        with nullcontext() if agent is None else acting(agent=agent):
             self.runtime.recorder.add(self.who, done, error)
 
     async def flush_traces(self) -> None:

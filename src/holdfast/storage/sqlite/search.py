@@ -111,7 +111,7 @@ def _ranks(
 def _best(scores: NDArray[Any], having: NDArray[np.bool_], limit: int) -> Ints:
     """The rows of the highest scores among those `having` one."""
     if len(having) < MIN_ROWS_IN_PLACE or np.count_nonzero(having) * FEW_ROWS_SHARE < len(having):
-        rows = np.flatnonzero(having)
+        rows = having.nonzero()[0]
         return rows[best_rows(scores[rows], limit)]
     rows = best_rows(np.where(having, scores, -np.inf), limit)
     return rows[having[rows]]
@@ -207,7 +207,7 @@ def _add_posting(cache: VectorCache, word: str, places: str | int | None) -> Pos
     docs = np.sort(parse_integers(places))
     changes = np.ones(len(docs) + 1, bool)
     changes[1:-1] = docs[1:] != docs[:-1]
-    first = np.flatnonzero(changes)
+    first = changes.nonzero()[0]
     parts, times = docs[first[:-1]], (first[1:] - first[:-1]).astype(np.uint16)
     rows = cache.rows(parts)
     if len(rows) < len(parts):  # some are of a newer write that the cache does not have yet
@@ -388,7 +388,7 @@ def _word_counts(postings: list[Posting], rows: Ints) -> NDArray[np.float64]:
     counts = np.zeros((len(rows), len(postings)))
     for column, (having, times, _) in enumerate(postings):
         if len(having):
-            at = np.minimum(np.searchsorted(having, rows), len(having) - 1)
+            at = np.minimum(having.searchsorted(rows), len(having) - 1)
             counts[:, column] = np.where(having[at] == rows, times[at], 0)
     return counts
 

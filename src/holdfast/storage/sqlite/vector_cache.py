@@ -41,7 +41,7 @@ MAX_PARTS_WITH_ALL_WORDS, MIN_MISSING_WORDS = 2_000, 50
 """Up to so many parts, the postings of all words are read at once when so many had to be read singly: the searches
 after that need no statement for them. Chosen by hand; not measured."""
 MAX_PARTS_WITH_KNOWN_KEYS = 20_000
-"""Up to so many parts, all keys of a profile are held. Chosen by hand; not measured."""
+"""Up to so many parts of memories, all keys of a profile are held. Chosen by hand; not measured."""
 NEVER = 2**63 - 1
 Posting = tuple[NDArray[np.int32], NDArray[np.uint16], int]
 """The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
@@ -140,7 +140,7 @@ class VectorCache:
 
     def rows(self, parts: Ints) -> Ints:
         """The rows of these parts. Parts of a newer write that are not in the cache yet are left out."""
-        at = np.searchsorted(self.n, parts)
+        at = self.n.searchsorted(parts)
         at[at == len(self.n)] = 0
         return at[self.n[at] == parts] if len(self.n) else at[:0]
 
@@ -149,10 +149,10 @@ class VectorCache:
         return int(np.searchsorted(self.n, part))
 
     def may_have_key(self, db: apsw.Connection | None, keys: Iterable[str]) -> bool:
-        """Whether a memory may have one of these keys; in a large profile the database tells."""
-        if len(self) > MAX_PARTS_WITH_KNOWN_KEYS:
-            return True
+        """Whether a memory may have one of these keys; where there are very many memories, the database tells."""
         if self._keys is None:
+            if np.count_nonzero(self.memory) > MAX_PARTS_WITH_KNOWN_KEYS:
+                return True
             self._keys = {key for (key,) in read(db, "SELECT DISTINCT key FROM memory WHERE key IS NOT NULL")}
         return not self._keys.isdisjoint(keys)
 

@@ -76,14 +76,15 @@ class PartTable:
         in_order = self._places.take(rows)
         numbers, places = self._numbers.take(in_order, axis=0), in_order.tolist()
         items, leading, about = numbers[:, _ITEM], places, numbers.T
-        of = np.zeros(len(places), np.int64)
-        np.cumsum(items[1:] != items[:-1], out=of[1:])
+        changes = np.ones(len(places), bool)
+        changes[1:] = items[1:] != items[:-1]
+        of, first = changes.cumsum() - 1, changes.nonzero()[0]
         ordered = np.sort(items)
         count = np.count_nonzero(ordered[1:] != ordered[:-1]) + (len(ordered) > 0)
         if count and of[-1] >= count:  # the parts of some item do not adjoin
             of = _numbered(items)
-        if count < len(places):  # some have several parts
             first = np.unique(of, return_index=True)[1]
+        if count < len(places):  # some have several parts
             leading, about = list(map(places.__getitem__, first.tolist())), numbers.take(first, axis=0).T
         return FoundParts(
             items=tuple(map(self._candidates.__getitem__, leading)),
