@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.archive.format import ArchivedItem
 from holdfast.archive.transfer.profile import MemoryBatch
+from holdfast.domain.filters import keyless
 from holdfast.domain.identifiers import referenced_id, split_reference, version_reference
-from holdfast.domain.types import Change, Item, Memory, Part, Test
+from holdfast.domain.types import Change, Item, Memory, Part, Test, Where
 
 if TYPE_CHECKING:
     from holdfast.archive.restore import ArchiveRestore
@@ -170,11 +171,13 @@ class MemoryMerge:
         for item in await self._store.get(ids):
             if isinstance(item, Memory):
                 heads["", item.id] = item
-        for field, values in (("key", keys), ("fingerprint", marks)):
+        of_marks = keyless(Test("fingerprint", "in", marks))
+        places: list[tuple[tuple[str, ...], Where]] = [(keys, Test("key", "in", keys)), (marks, of_marks)]
+        for values, same in places:
             cursor = None
             while values:
-                page = await self._store.scan(Test(field, "in", values), now=None, limit=500, cursor=cursor)
-                heads |= {_memory_places(m)[0]: m for m in page if (m.key is None) == (field == "fingerprint")}
+                page = await self._store.scan(same, now=None, limit=500, cursor=cursor)
+                heads |= {_memory_places(memory)[0]: memory for memory in page}
                 cursor = page.cursor
                 if cursor is None:
                     break

@@ -283,3 +283,8 @@ def holds_for(op: str, value: Any, operand: Any) -> bool:
             return bool(value <= operand)
         case _:
             return bool(value == operand)
+
+
+def keyless(where: Where) -> Where:
+    """The same, for memories without a key only: an index has their fingerprints."""
+    return All((where, Not(Test("key", "exists", True))))

@@ -24,6 +24,7 @@ from holdfast.domain.errors import (
     Stale,
     quoted_value,
 )
+from holdfast.domain.filters import keyless
 from holdfast.domain.idempotency import first_answer
 from holdfast.domain.ports.models import Filer
 from holdfast.domain.ports.storage import Store, TopicKeyLoader
@@ -305,8 +306,8 @@ async def find_current_memory(store: Store, request: MemoryRequest) -> Memory | 
         page = await store.scan(same, now=None, limit=1)
         return page.items[0] if page.items else None
     mark = fingerprint(request.kind, request.content, request.value, request.metadata)
-    page = await store.scan(Test("fingerprint", "eq", mark), now=None, limit=100)
-    return next((memory for memory in page.items if memory.key is None), None)
+    page = await store.scan(keyless(Test("fingerprint", "eq", mark)), now=None, limit=1)
+    return page.items[0] if page.items else None
 
 
 def _refuse_second_hand(head: Memory | None, request: MemoryRequest) -> None:

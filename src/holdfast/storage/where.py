@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -34,6 +35,8 @@ SORT_VALUES = {
 FieldTestCompiler = Callable[[Test, str], Sql]
 """Compiles the test of one field of the table `message` or `memory`."""
 
+_HAS_VALUE = re.compile(r"\(([\w.]+) IS NOT NULL\)")
+
 
 def compile_where(where: Where | None, table: str, test_sql: FieldTestCompiler) -> Sql:
     """An expression for WHERE. It may be NULL except under NOT: coalesce would keep an index from being used."""
@@ -46,6 +49,8 @@ def compile_where(where: Where | None, table: str, test_sql: FieldTestCompiler) 
             return _combined([compile_where(part, table, test_sql) for part in parts], "OR", "false")
         case Not(part):
             sql, bound = compile_where(part, table, test_sql)
+            if column := _HAS_VALUE.fullmatch(sql):
+                return f"({column[1]} IS NULL)", bound  # an index may be of rows without a value
             return f"NOT coalesce({sql}, false)", bound
         case Test():
             sql, bound = test_sql(where, table)

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from holdfast.domain.errors import ModelError
+from holdfast.domain.filters import keyless
 from holdfast.domain.ports.models import Embedder, Judge
 from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.ports.storage import Store
@@ -127,8 +128,8 @@ class CandidateFinder:
             known.heads = {(memory.kind, memory.key): memory for memory in page.items if memory.key is not None}
         prints = tuple({fingerprint(draft.kind, draft.content) for draft in drafts})
         if prints:
-            page = await self.store.scan(Test("fingerprint", "in", prints), now=None, limit=10_000)
-            known.equivalents = {memory.fingerprint: memory for memory in page.items if memory.key is None}
+            page = await self.store.scan(keyless(Test("fingerprint", "in", prints)), now=None, limit=10_000)
+            known.equivalents = {memory.fingerprint: memory for memory in page.items}
         taken = {memory.key for memory in known.heads.values()}
         loose = [
             draft

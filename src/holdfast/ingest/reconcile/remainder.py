@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.domain import identifiers
+from holdfast.domain.filters import keyless
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import Change, Memory, Test
 from holdfast.ingest.reconcile.changed_values import changes_date, without_changed_values, without_member
@@ -92,9 +93,9 @@ async def without_known_remainders(store: Store, change: Change) -> Change:
     if not change.supersede:
         return change
     made = tuple(each.fingerprint for each in change.memories if each.key is None)
-    page = await store.scan(Test("fingerprint", "in", made), now=None, limit=10_000)
+    page = await store.scan(keyless(Test("fingerprint", "in", made)), now=None, limit=10_000)
     superseded = {each.old for each in change.supersede}
-    known = {each.fingerprint for each in page.items if each.key is None and each.ref not in superseded}
+    known = {each.fingerprint for each in page.items if each.ref not in superseded}
     gone = {each.ref for each in change.memories if each.key is None and each.fingerprint in known}
     return replace(
         change,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -208,6 +209,38 @@ def _move_up(db: apsw.Connection, session: str, place: int) -> None:
     """Free a position; in two steps, because positions are unique at every moment."""
     db.execute("UPDATE message SET position = -position - 1 WHERE session = ? AND position >= ?", (session, place))
     db.execute("UPDATE message SET position = -position WHERE session = ? AND position < 0", (session,))
+
+
+_CLAIM = f"""
+UPDATE message SET wait_until = ?2 WHERE n IN (SELECT n FROM (
+    SELECT n, sum(length(content)) OVER (ORDER BY n) - length(content) AS before FROM (
+      SELECT n, content FROM message WHERE state = 'waiting' AND wait_until <= ?1 AND session = (
+        SELECT session FROM message WHERE state = 'waiting' AND wait_until <= ?1 ORDER BY n LIMIT 1
+      ) ORDER BY n LIMIT ?3)
+  ) WHERE before < ?4) RETURNING {rows.MESSAGE}, {rows.STATE}
+"""
+
+
+def claim_messages(db: apsw.Connection, bound: tuple[int, int, int, int]) -> tuple[list[rows.Row], float]:
+    """Lease messages that wait; returns them, and when others may wait. `bound`: now, the end of the lease, and the
+    limits on messages and characters."""
+    found = query(db, _CLAIM, bound)
+    soonest = query(db, "SELECT min(wait_until) FROM message WHERE state = 'waiting'")[0][0]
+    return found, math.inf if soonest is None else soonest
+
+
+_LEASED_MESSAGES, _LEASED_DOCUMENTS = "state = 'waiting' AND wait_until > 0 AND failures = 0", "lent > 0"
+
+
+def has_leases(db: apsw.Connection) -> bool:
+    """Whether there are leases of a process that is gone. This process owns the folder, so no other lease exists."""
+    leased = (("message", _LEASED_MESSAGES), ("document", _LEASED_DOCUMENTS))
+    return any(query(db, f"SELECT 1 FROM {table} WHERE {where} LIMIT 1") for table, where in leased)
+
+
+def release_leases(db: apsw.Connection) -> None:
+    db.execute(f"UPDATE message SET wait_until = 0 WHERE {_LEASED_MESSAGES}")
+    db.execute(f"UPDATE document SET lent = 0 WHERE {_LEASED_DOCUMENTS}")
 
 
 def record_digestion(db: apsw.Connection, change: Change) -> None:

@@ -211,7 +211,7 @@ def _add_posting(cache: VectorCache, word: str, places: str | int | None) -> Pos
     parts, times = docs[first[:-1]], (first[1:] - first[:-1]).astype(np.uint16)
     rows = cache.rows(parts)
     if len(rows) < len(parts):  # some are of a newer write that the cache does not have yet
-        cache.drop_posting(word)
+        cache.read_again(word)
         return rows.astype(np.int32), times[np.isin(parts, cache.n, assume_unique=True)], len(parts)
     posting = rows.astype(np.int32), times, len(parts)
     cache.add_posting(word, posting)

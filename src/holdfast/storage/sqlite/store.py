@@ -25,7 +25,7 @@ from holdfast.storage.sqlite.cache.items import load_items_and_resting, load_res
 from holdfast.storage.sqlite.connection import SOURCES, Row, exact_references, memory_number, query
 from holdfast.storage.sqlite.documents import SqliteDocumentStore
 from holdfast.storage.sqlite.file import DatabaseFile
-from holdfast.storage.sqlite.journal import SqliteJournal
+from holdfast.storage.sqlite.journal import SqliteJournal, claim_messages
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.storage.statistics import MEMORY_GROUPS, MESSAGE_GROUPS, profile_stats, waiting_stats
 from holdfast.storage.where import Sql, continuation, ordering, sort_value
@@ -58,6 +58,8 @@ class SqliteStore:
         self._items = ItemCache()
         self._embedded_below: dict[str, int] = {}
         """Model → the first part that may lack its vector, so that `unembedded_parts` skips the parts before it."""
+        self._next_claim: float = 0
+        """When a message may wait for digestion again, in microseconds, so that `claim` need not look before."""
 
     async def apply(self, change: Change) -> Applied:
         try:
@@ -77,6 +79,8 @@ class SqliteStore:
                 if self._cache is not None and not writer.update_cache(self._cache):
                     self._cache = None
             self._items = writer.items_after(self._items)
+            if change.messages or change.defer or change.redo or change.erases:
+                self._next_claim = 0
             self._changed()
 
         try:
@@ -208,19 +212,16 @@ class SqliteStore:
         return [known[n]() for n in sorted(known)]
 
     async def claim(self, *, now: datetime, lease: timedelta, limit: int, max_bytes: int = 2**62) -> list[Message]:
-        statement = f"""
-        UPDATE message SET wait_until = ?2 WHERE n IN (SELECT n FROM (
-            SELECT n, sum(length(content)) OVER (ORDER BY n) - length(content) AS before FROM (
-              SELECT n, content FROM message WHERE state = 'waiting' AND wait_until <= ?1 AND session = (
-                SELECT session FROM message WHERE state = 'waiting' AND wait_until <= ?1 ORDER BY n LIMIT 1
-              ) ORDER BY n LIMIT ?3)
-          ) WHERE before < ?4) RETURNING {rows.MESSAGE}, {rows.STATE}
-        """
-        some = "SELECT 1 FROM message WHERE state = 'waiting' AND wait_until <= ? LIMIT 1"
         bound = to_micros(now), to_micros(now + lease), limit, max_bytes
-        # Each batch is followed by a look that finds nothing: this costs a fifth of preparing to take a batch.
-        found = await self._file.write(lambda db: query(db, some, bound[:1]) and query(db, statement, bound))
-        return sorted((rows.message(row) for row in found), key=lambda message: message.position)
+        if bound[0] < self._next_claim:
+            return []
+        claimed: list[tuple[list[Row], float]] = []
+
+        def note_next_claim() -> None:
+            self._next_claim = claimed[0][1]
+
+        await self._file.write(lambda db: claimed.append(claim_messages(db, bound)), then=note_next_claim)
+        return sorted((rows.message(row) for row in claimed[0][0]), key=lambda message: message.position)
 
     async def unembedded_parts(self, model: str, limit: int) -> list[Part]:
         statement = """
@@ -324,20 +325,6 @@ def _listed(where: Where | None, now: datetime | None, superseded: bool, as_of: 
         bound = [*bound, then] if superseded else [*bound, then, then]
     expired = 0 if now is None else to_micros(now)
     return f"{current} AND (expires_at IS NULL OR expires_at > ?) AND {sql}", [expired, *bound]
-
-
-_LEASED_MESSAGES, _LEASED_DOCUMENTS = "state = 'waiting' AND wait_until > 0 AND failures = 0", "lent > 0"
-
-
-def has_leases(db: apsw.Connection) -> bool:
-    """Whether there are leases of a process that is gone. This process owns the folder, so no other lease exists."""
-    leased = (("message", _LEASED_MESSAGES), ("document", _LEASED_DOCUMENTS))
-    return any(query(db, f"SELECT 1 FROM {table} WHERE {where} LIMIT 1") for table, where in leased)
-
-
-def release_leases(db: apsw.Connection) -> None:
-    db.execute(f"UPDATE message SET wait_until = 0 WHERE {_LEASED_MESSAGES}")
-    db.execute(f"UPDATE document SET lent = 0 WHERE {_LEASED_DOCUMENTS}")
 
 
 def _load_stats(db: apsw.Connection, model: str, first: int) -> Stats:

@@ -35,7 +35,8 @@ from holdfast.storage.sqlite.connection import CATALOGUE_LABEL, FileLabel, profi
 from holdfast.storage.sqlite.credentials import SqliteCredentials, delete_credentials
 from holdfast.storage.sqlite.file import DatabaseFile
 from holdfast.storage.sqlite.folder import SqliteFolder, has_no_data
-from holdfast.storage.sqlite.store import SqliteStore, has_leases, release_leases
+from holdfast.storage.sqlite.journal import has_leases, release_leases
+from holdfast.storage.sqlite.store import SqliteStore
 from holdfast.storage.sqlite.witness import is_witnessed
 
 try:

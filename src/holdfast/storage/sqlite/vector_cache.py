@@ -11,6 +11,7 @@ vectors. So the numbers of a search are the same either way.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -32,9 +33,6 @@ from holdfast.text.tokens import bm25_length_penalty
 MAX_CACHED_OCCURRENCES, MAX_OCCURRENCES_PER_PART = 250_000, 10
 """How many occurrences of words are held before those used longest ago are dropped: 1.5 MB, and in a large profile 60
 bytes for each part, a sixth of its vector. Chosen by hand: the words of 400 questions about 100,000 messages fit."""
-MAX_CARRIED_OCCURRENCES = 5_000
-"""The posting of a word with more occurrences is read again after a write that has the word: to copy it for each write
-would cost more. Chosen by hand."""
 MAX_CACHED_FREQUENCIES = 20_000
 """How many words' frequencies are held before they are dropped: 2 MB. Chosen by hand."""
 MAX_PARTS_WITH_ALL_WORDS, MIN_MISSING_WORDS = 2_000, 50
@@ -86,6 +84,8 @@ class VectorCache:
         """The details of parts as read by a search."""
         self.postings: dict[str, Posting] = {}
         """Word → its posting as read by a search."""
+        self._new_places: dict[str, list[int]] = {}
+        """Word → the rows written since, one for each occurrence; the next search for it adds them to its posting."""
         self._missing_words = 0
         self._all_words = False
         """Whether `postings` has every word but those in `_unread_words`."""
@@ -191,6 +191,8 @@ class VectorCache:
     def posting(self, word: str) -> Posting | None:
         """The posting of a word as read by a search; the last one to be dropped from now on."""
         known = self.postings.pop(word, None)
+        if (places := self._new_places.pop(word, None)) is not None:
+            known = self._with_places(known or _NO_POSTING, places)
         if known is not None:
             self.postings[word] = known
         elif self._all_words and word not in self._unread_words:
@@ -212,40 +214,46 @@ class VectorCache:
         self._all_words = self._occurrences <= MAX_CACHED_OCCURRENCES
 
     def add_posting(self, word: str, posting: Posting) -> None:
+        self._drop_posting(word)
         self._unread_words.discard(word)
         self.postings[word] = posting
         self._occurrences += len(posting[0])
-        self._drop_old_postings()
+        while self._occurrences > self._max_occurrences and len(self.postings) > 1:
+            self._all_words = False
+            self._drop_posting(next(iter(self.postings)))
 
-    def drop_posting(self, word: str) -> None:
-        """Let the next search read the posting of a word again."""
-        self._occurrences -= len(self.postings.pop(word, _NO_POSTING)[0])
+    def read_again(self, word: str) -> None:
+        """Let the next search read the posting of a word, which is of a newer write than the cache."""
+        self._drop_posting(word)
         self._unread_words.add(word)
 
-    def _carry_postings_on(self, words: Sequence[Sequence[str]], first: int) -> None:
-        """Add new parts with these words, in rows from `first` on, to the postings that are held."""
-        added: dict[str, dict[int, int]] = {}
+    def _drop_posting(self, word: str) -> None:
+        self._occurrences -= len(self.postings.pop(word, _NO_POSTING)[0]) + len(self._new_places.pop(word, ()))
+
+    @property
+    def _max_occurrences(self) -> int:
+        return max(MAX_CACHED_OCCURRENCES, MAX_OCCURRENCES_PER_PART * len(self))
+
+    def _note_places(self, words: Sequence[Sequence[str]], first: int) -> None:
+        """Note the words of new parts, in rows from `first` on, for the postings that are held."""
         for row, some in enumerate(words, first):
             for word in some:
-                times = added.setdefault(word, {})
-                times[row] = times.get(row, 0) + 1
-        for word, times in added.items():
-            known = self.posting(word)
-            if known is None:
-                continue
-            if len(known[0]) > MAX_CARRIED_OCCURRENCES:
-                self.drop_posting(word)
-                continue
-            rows, counts = np.array(list(times), np.int32), np.array(list(times.values()), np.uint16)
-            self.postings[word] = np.append(known[0], rows), np.append(known[1], counts), known[2] + len(times)
-            self._occurrences += len(times)
-        self._drop_old_postings()
+                held = word in self.postings or word in self._new_places
+                if held or (self._all_words and word not in self._unread_words):
+                    self._new_places.setdefault(word, []).append(row)
+                    self._occurrences += 1
+        if self._occurrences > self._max_occurrences:
+            self.postings, self._new_places, self._occurrences, self._all_words = {}, {}, 0, False
 
-    def _drop_old_postings(self) -> None:
-        most = max(MAX_CACHED_OCCURRENCES, MAX_OCCURRENCES_PER_PART * len(self))
-        while self._occurrences > most and len(self.postings) > 1:
-            self._all_words = False
-            self._occurrences -= len(self.postings.pop(next(iter(self.postings)))[0])
+    def _with_places(self, known: Posting, rows: list[int]) -> Posting:
+        """A posting with places in later rows, in order, one for each occurrence of the word."""
+        times = Counter(rows)
+        self._occurrences -= len(rows) - len(times)
+        return (
+            np.append(known[0], np.array(list(times), np.int32)),
+            np.append(known[1], np.array(list(times.values()), np.uint16)),
+            known[2] + len(times),
+        )
 
     def add_frequencies(self, found: Mapping[str, int]) -> None:
         if len(self.frequencies) + len(found) > MAX_CACHED_FREQUENCIES:
@@ -257,7 +265,7 @@ class VectorCache:
         columns = np.array(parts, np.int64).reshape(-1, 4)
         if len(self.n):  # a search may have loaded the cache between the commit and this call
             columns = columns[columns[:, 0] > self.n[-1]]
-        self._carry_postings_on(words[len(words) - len(columns) :], len(self.n))
+        self._note_places(words[len(words) - len(columns) :], len(self.n))
         self._total_length += int(columns[:, 1].sum())
         self._length_penalty = None
         self.n = np.append(self.n, columns[:, 0])
