@@ -67,14 +67,14 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
         return read
     if listed is not None:
         return listed
-    if read is not None:
+    past = question.past_state
+    if read is not None and past is None:
         holding = await _holding_hits(searcher, question, seen[:MAX_STATED])
         if stated := [hit for hit in holding if _states_what_is_asked(question, hit)][:1]:
             plain = await best_statement_answer(searcher, question, stated, hits, TOPIC_CONFIDENCE)
             return replace(plain, answer=f"Yes: {plain.answer}") if is_affirmed(question, plain.answer) else plain
     if kin := await _kin_answer(searcher, question, hits, limit):
         return kin
-    past = question.past_state
     if past is not None and (earlier := await earlier_statement(searcher, question, past)):
         return await _earlier_answer(searcher, earlier, hits)
     confidence = support(question, seen, model) if seen else 0.0
