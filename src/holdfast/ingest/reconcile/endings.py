@@ -52,7 +52,7 @@ MIN_ENDED_BY_EVENT_PROBABILITY = 0.9
 MIN_READER_LOG_ODDS = -2.0
 """What the reader clearly speaks against does not end, whatever the network says: where little is known, a move ended a
 birthday."""
-MIN_SURE_PART_LOG_ODDS, MIN_LOG_ODDS_AROUND_PART = 5.0, -5.0
+MIN_SURE_PART_LOG_ODDS, MIN_LOG_ODDS_AROUND_PART = 5.0, -6.5
 """The log-odds of a part, and of its statement, from which on that part ends though most of the statement holds. In the
 same lives, before other limits and weights were fitted again: with 7, 5 and 4, 626, 589 and 557 ended statements stay
 current and 3,223, 3,211 and 3,169 that hold are known."""

@@ -530,7 +530,7 @@ async def test_reading_decides_where_words_leave_a_doubt() -> None:
 
 async def test_a_slight_change_is_tentative() -> None:
     rules = RuleExtractor(ArcticEmbedder())
-    found = await rules.extract(messages_from("no more then"), [])
+    found = await rules.extract(messages_from("not any more"), [])
     assert [(draft.tentative, draft.key) for draft in found] == [(True, None)]
 
 
