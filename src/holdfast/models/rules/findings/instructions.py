@@ -75,11 +75,14 @@ _LIST_OF_TASKS = re.compile(
     r"(?P<verb>arrange|buy|book|bring|pack|fix|organi[sz]e|sort(?: out)?|get)"
     r"(?: (?:for|before|after|by|at|in|on|this|next)\b[^:,]{2,40})?: (?P<what>.{5,300})"
     r"|(?:(?:jobs|chores|errands|tasks|things) (?:for|before|after|by|at|in|on|this|next|left)\b[^:,]{2,40}|"
-    r"(?:still )?left to do|open tasks|errands|chores|(?:shopping|grocery|packing) list): (?P<any>.{5,300})"
+    r"(?:still )?left to do|(?:things|stuff|jobs|bits) to do(?: now| then)?|open tasks|errands|chores|"
+    r"(?:shopping|grocery|packing) list): (?P<any>.{5,300})"
+    r"|(?:(?:my |our )?(?:jobs|tasks|list)(?: now| then| left)?|need to): (?P<chores>.{5,300})"
     r"|(?:still )?need (?!to\b)(?P<needed>.{5,300}[,;] .+)",
     re.I,
 )
-"""A list of tasks after what is to be done with them: "to buy: milk, a bulb for the hall"."""
+"""A list of tasks after what is to be done with them: "to buy: milk, a bulb for the hall"; "jobs: fix the tap, …" is
+one if one of it says what to do."""
 _TASK_BORDER = re.compile(r",? and (?=[a-z]+ )|[,;] ")
 _LISTED_TASK = re.compile(r"(?:the |an? |my |our )?\w\S* \S|[a-z]{4,}")
 _SENTENCE_WORD = re.compile(
@@ -220,17 +223,20 @@ def _listed_tasks(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     m = _LIST_OF_TASKS.match(clause)
     if m is None:
         return []
-    listed = [each.strip(" .!") for each in _TASK_BORDER.split((m["what"] or m["any"] or m["needed"]).strip())]
+    named = m["what"] or m["any"] or m["chores"] or m["needed"]
+    listed = [each.strip(" .!") for each in _TASK_BORDER.split(named.strip())]
     if len(listed) < 2 or not all(_LISTED_TASK.match(each) for each in listed):
+        return []
+    if m["chores"] and not any(map(_is_chore, listed)):
         return []
     if m["needed"] and (dates or any(map(_SENTENCE_WORD.search, listed))):
         return []  # "need 10 to 12 April, and a room" asks for days
     needs = f"{author.name} needs to"
     verb = f" to {m['verb'].lower()}" if m["verb"] else ""
-    named = [
+    sentences = [
         f"{author.name} needs{verb}: {{}}" if verb and not _is_chore(each) else _to_do(needs, each) for each in listed
     ]
-    return [_task(sentence, each, author, 0.9, dates) for sentence, each in zip(named, listed, strict=True)]
+    return [_task(sentence, each, author, 0.9, dates) for sentence, each in zip(sentences, listed, strict=True)]
 
 
 def _to_do(frame: str, what: str) -> str:

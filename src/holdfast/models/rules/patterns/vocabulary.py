@@ -70,7 +70,8 @@ CHORES = IMPERATIVES | frozenset(
         "compare sew iron hoover vacuum empty water weed finish submit file fill update upload download back scan copy "
         "transfer withdraw deposit claim chase remind notify inform thank congratulate post ship deliver pay pick "
         "swap switch look search practise practice learn study revise proofread draft rewrite refactor migrate rotate "
-        "archive backfill benchmark document investigate debug tidy rake shovel defrost descale order take"
+        "archive backfill benchmark document investigate debug tidy rake shovel defrost descale order take "
+        "label lift hand"
     )
 )
 """First words of what somebody has to do."""

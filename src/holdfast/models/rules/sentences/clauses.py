@@ -213,7 +213,7 @@ def without_quoted_speech(sentence: str) -> str:
 
 
 _LIST_OPENING = re.compile(
-    r"(?:[\w'’-]+ ){0,3}?(?:todo|to-do|to do|reminder|tasks?|jobs|chores|errands|list|"
+    r"(?:[\w'’-]+ ){0,3}?(?:todo|to-do|to do|reminder|tasks?|jobs|chores|errands|list|need to|"
     r"to (?:buy|arrange|get|bring|pack|fix|book|sort(?: out)?))(?: [^:,.;]{1,40})?: ",
     re.I,
 )

@@ -227,6 +227,15 @@ def test_absolute_dates_stand_at_the_end() -> None:
             "jobs for the house: bleed the radiators, new gutter",
             ["The user needs to bleed the radiators.", "The user needs: new gutter."],
         ),
+        (
+            "jobs: fix the gutter, ring the bank",
+            ["The user needs to fix the gutter.", "The user needs to ring the bank."],
+        ),
+        ("things to do: eye check, sell the van", ["The user needs: eye check.", "The user needs to sell the van."]),
+        (
+            "my list: flu shots, renew mum's permit",
+            ["The user needs: flu shots.", "The user needs to renew mum's permit."],
+        ),
     ],
 )
 def test_each_of_a_list_is_a_task(said: str, tasks: list[str]) -> None:
@@ -238,7 +247,11 @@ def test_how_strong_an_allergy_is_is_no_other_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["need help with my cv, it's a mess", "need a break, honestly exhausted", "fix: flaky test, retry added"]
-)
+    "said",
+    [
+        "need help with my cv, it's a mess", "need a break, honestly exhausted", "fix: flaky test, retry added",
+        "jobs: barista until 2021, then teacher", "list: eggs, flour and sugar", "my list: Ana, Tom, Piotr",
+    ],
+)  # fmt: skip
 def test_what_only_resembles_a_list_is_no_task(said: str) -> None:
     assert not any(content.startswith("The user needs") for content in contents(said))
