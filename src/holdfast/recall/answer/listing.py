@@ -21,6 +21,8 @@ _TASKS = re.compile(
     r"\b(?:what|which|anything|something)\b.*\b(?:(?:still|left|yet|else) (?:to|open|undone|need|have|must|has|needs)|"
     r"(?:is|are|remains?|left) (?:still )?(?:to do|to be done|outstanding|undone|(?:open|pending)(?=\W*$)))\b"
     r"|\bwhat (?:do|must|should) (?:i|we) (?:still |yet )?(?:have|need) to do\b|\bwhat(?:'s| is) left to do\b"
+    r"|\b(?:what|which)(?: jobs| chores| errands| tasks| things)? (?:have|do) (?:i|we) (?:still )?(?:got|have|need) "
+    r"(?:left )?to do\b|\b(?:what|which) (?:jobs|chores|errands|tasks) (?:are|do (?:i|we) have) (?:still )?left\b"
     r"|\b(?:my|our|the|open|outstanding|pending) (?:to[- ]?dos?|to[- ]?do list|tasks?|task list|open tasks)\b",
     re.I,
 )
@@ -38,7 +40,7 @@ _FORM_WORDS = frozenset(
         "what which anything something still left yet else open undone need have must has needs is are remain remains "
         "to do be done outstanding pending should todo todos list task tasks my our how you answer reply respond write "
         "talk speak address act behave me us standing current instructions rules tell told ask asked instruct agent "
-        "assistant want like arrange organise organize sort finish handle done list"
+        "assistant want like arrange organise organize sort finish handle done list got jobs chores errands things"
     )
 )
 

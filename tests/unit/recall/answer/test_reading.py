@@ -191,6 +191,8 @@ def test_more_that_is_computed(question: str, what: str) -> None:
         ("What do I still have to do for the move?", "task", {"move"}),
         ("What's left on my to do list?", "task", set()),
         ("What do I still have to arrange?", "task", set()),
+        ("What jobs have I still got to do?", "task", set()),
+        ("Which chores are left for the garden?", "task", {"garden"}),
         ("How should you answer me?", "instruction", set()),
         ("What are my instructions?", "instruction", set()),
     ],
