@@ -18,7 +18,7 @@ from holdfast.recall.ranking.relevance import probability
 from holdfast.text import tokens
 
 KINDS: tuple[AnswerKind, ...] = ("list", "yes", "no")
-WEIGHTS = (0.86, -0.29, -0.67, 0.57, -0.15, 0.08, -0.41, 0.28, 0.38, 0.13, 0.91, -0.31, 0.48, 0.69, 0.2)
+WEIGHTS = (0.82, -0.45, -0.69, 0.45, 0.11, -0.15, -0.14, 0.09, 0.17, 0.2, 0.78, -0.1, 0.31, 0.35, 0.15)
 """Of `sureness_features`: a logistic fit by `python -m evals.train.answer_chance`."""
 MIN_UNFITTING_CHANCE, UNFITTING_CHANCE = 0.9, 0.4
 """Below the first chance, what is found in a statement without what is asked for has the second: of sixteen answers
