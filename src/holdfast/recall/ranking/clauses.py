@@ -158,6 +158,7 @@ def clauses_of(hit: Hit, known: People) -> list[Clause]:
         found.append(Clause(text, owners))
     if hit.key is not None and "." in hit.key and hit.kind != "message":
         of = frozenset(map(kin_of, hit.key.split(".")[0].split("-")))
+        of |= {SELF} if known.alone in of else frozenset()
         found = [
             Clause(each.text, each.owners | of if each.owners and SELF not in each.owners else of) for each in found
         ]

@@ -107,3 +107,10 @@ def proposals_of(asked: Question, items: list[Message]) -> Proposals:
         mean_length=10.0,
         frequency=tuple(int(count) for count in (counts > 0).sum(0)),
     )
+
+
+def test_what_is_kept_under_the_name_of_the_only_speaker_is_about_the_user() -> None:
+    said = replace(hit(1, "I play the cello.", "user"), speaker="Ana")
+    kept = replace(hit(2, "Ana has two children.", "user"), kind="fact", key="ana.children", message_id=None, role=None)
+    (fit,) = best_fits(analysed_question("How many children do I have?", ASKED).target, [kept], people_in([said, kept]))
+    assert fit.owned > 0
