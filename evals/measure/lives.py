@@ -2,7 +2,8 @@
 `--calibration` over the lives of the other files that no network learned from (train/life_split.py).
 
 Every life of evals/data/lives is ingested session by session into a profile of its own, with the default offline
-install; its questions are asked, its list of memories is compared with its statements. `held` and `held2` only measure.
+install; its questions are asked, its list of memories is compared with its statements. `held`, `held2` and `held3` only
+measure.
 """
 
 from __future__ import annotations

@@ -6,12 +6,12 @@ EVERY, CALIBRATES = 10, 3
 """Every tenth life of each file calibrates."""
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 EVERYDAY = (
-    *(f"a{last}" for last in _ALPHABET[10:]), *(f"b{last}" for last in _ALPHABET), *(f"c{last}" for last in "abcdef"),
+    *(f"a{last}" for last in _ALPHABET[10:]), *(f"b{last}" for last in _ALPHABET), *(f"c{last}" for last in "abcdefg"),
 )  # fmt: skip
 """The files with everyday questions, plainly asked; in those from `bo` on, a third of the statements end."""
 ALL_CALIBRATE = ("am", "an")
 """Those of them of which every life calibrates."""
-MEASURES = ("held", "held2")
+MEASURES = ("held", "held2", "held3")
 """The files that measure."""
 
 
