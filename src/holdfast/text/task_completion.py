@@ -39,6 +39,16 @@ _IRREGULAR = {
     "rang": "ring", "lent": "lend", "spent": "spend", "kept": "keep", "ran": "run", "began": "begin",
     "threw": "throw", "shut": "shut",
 }  # fmt: skip
+_UNDONE = re.compile(
+    r"\b(?:is|are|['’]?s|['’]re|only|just) (?:still )?(?:left|open|missing|outstanding|to do|undone|pending)\b"
+    r"|\bonly\b.*\b(?:left|open|missing|to do)\b|\bstill (?:to|have to|has to|need|needs|open|missing|not|waiting)\b"
+    r"|\b(?:not|(?:is|are|was|were|has|have|had|did|does|do)n['’]?t) (?:\w+ ){0,2}?(?:yet|done|finished|ready|here|"
+    r"there|sorted|fixed|mended|merged|paid|sent|back|arrived|come|got|started|happened?)\b|\bnot yet\b"
+    r"|\b(?:is|are) (?:me|mine|yours)\b|\b(?:does|takes|takes over|is doing) the\b|\bi(?:['’]ll| will) (?:do|take)\b",
+    re.I,
+)
+"""What says of a task that it is not done, or who does it."""
+_CLAUSE_BORDER = re.compile(r"[.,;!?] |\b(?:but|and)\b")
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -55,6 +65,16 @@ def leaves_open(draft: Draft, said_at: datetime, task: Memory | Draft) -> bool:
     """Whether the task is to be done again, or on a future day, even though the event happened before."""
     happened = draft.kind == "event" and draft.occurred_at is not None and draft.occurred_at <= said_at
     return happened and task.kind == "task" and bool(_is_due_later(task, said_at) or _RECURRING.search(task.content))
+
+
+def leaves_undone(statement: str, task: str) -> bool:
+    """Whether the statement says that the task, of which it has a word, is not done: "only the GP is left", "refunds
+    aren't done"."""
+    words = set(tokens.question_words(task))
+    return any(
+        _UNDONE.search(clause) and not words.isdisjoint(tokens.question_words(clause))
+        for clause in _CLAUSE_BORDER.split(statement)
+    )
 
 
 def _is_due_later(task: Memory | Draft, said_at: datetime) -> bool:

@@ -37,6 +37,7 @@ from holdfast.text.supersession import (
     supersession_probabilities,
     told_in,
 )
+from holdfast.text.task_completion import leaves_undone
 
 log = logging.getLogger("holdfast")
 MAX_CANDIDATES_READ, MIN_CANDIDATE_LOG_ODDS = 8, -4.0
@@ -49,6 +50,9 @@ are known; with 0.22, 0.33 and log-odds of the reader of at least -1, 587 and 3,
 3,187."""
 MIN_ENDED_BY_EVENT_PROBABILITY = 0.9
 """The same for an event without a word of change: a washed car is still driven. Chosen by hand."""
+MIN_OTHER_TASK_PROBABILITY = 0.9
+"""The same for a task of which the message has no specific word, or fewer than of another one of its list: "jumps are
+painted" ends one of two. Chosen by hand."""
 MIN_READER_LOG_ODDS = -2.0
 """What the reader clearly speaks against does not end, whatever the network says: where little is known, a move ended a
 birthday."""
@@ -100,11 +104,11 @@ class EndedStatement:
 
 def ranked_candidates(text: str, tellings: Sequence[Telling]) -> list[RankedCandidate]:
     """What is worth reading with a message, the most likely first."""
-    near = {each.id: each.known.text for telling in tellings for each in telling.near}
+    near = {each.id: each.known for telling in tellings for each in telling.near}
     odds = {
         id: sure
         for id, sure in _message_log_odds(text, tellings).items()
-        if sure >= MIN_CANDIDATE_LOG_ODDS and not name_other_products(text, near[id])
+        if sure >= MIN_CANDIDATE_LOG_ODDS and not _speaks_of_others(text, near[id])
     }
     best: dict[str, tuple[float, RankedCandidate]] = {}
     for n, telling in enumerate(tellings):
@@ -122,6 +126,11 @@ def ranked_candidates(text: str, tellings: Sequence[Telling]) -> list[RankedCand
             if each.id not in best or probability > best[each.id][0]:
                 best[each.id] = probability, RankedCandidate(each.id, each.known, n, row, odds[each.id])
     return sorted((each for _, each in best.values()), key=lambda each: -each.log_odds)[:MAX_CANDIDATES_READ]
+
+
+def _speaks_of_others(text: str, known: ComparedStatement) -> bool:
+    """Whether the message cannot end the statement: it names other products, or leaves the task to be done."""
+    return name_other_products(text, known.text) or (known.kind == "task" and leaves_undone(text, known.text))
 
 
 def _message_log_odds(text: str, tellings: Sequence[Telling]) -> dict[str, float]:
@@ -146,10 +155,11 @@ async def read_ended(
     asked = [EndingCandidate(each.known, said, each.features) for each, said in zip(candidates, messages, strict=True)]
     found = list(zip(candidates, await reader.read_endings(text, before, asked), strict=True))
     found.sort(key=lambda pair: -ended_probability(*pair))
+    known = [each.known for each in candidates]
     ended = [
         (each.known, EndedStatement(each.id, each.draft, ended_spans(each.known.text, ending.parts)))
         for each, ending in found
-        if has_ended(each, ending, _needed_probability(text, tellings[each.draft].draft, each.known))
+        if has_ended(each, ending, _needed_probability(text, tellings[each.draft].draft, each.known, known))
     ]
     return [*(each for _, each in ended), *_repetitions(ended, tellings)]
 
@@ -217,8 +227,24 @@ def _are_apart(new: ComparedStatement, old: ComparedStatement) -> bool:
     )
 
 
-def _needed_probability(text: str, new: ComparedStatement, old: ComparedStatement) -> float:
+def _needed_probability(
+    text: str, new: ComparedStatement, old: ComparedStatement, known: Sequence[ComparedStatement]
+) -> float:
+    """How likely the ending of a statement must be; `known` has all statements that the message may end."""
     if happened_beside(new, old):
         return MIN_ENDED_BY_EVENT_PROBABILITY
-    mine, theirs = (set(tokens.question_words(each)) for each in (text, ASIDE.sub("", old.text)))
-    return MIN_UNRELATED_PROBABILITY if mine.isdisjoint(theirs - UNSPECIFIC_STEMS) else MIN_ENDED_PROBABILITY
+    mine = set(tokens.question_words(text))
+    shared = _shared_words(mine, old)
+    if old.kind == "task" and (
+        not shared or any(shared < _shared_words(mine, each) for each in known if _are_of_a_list(each, old))
+    ):
+        return MIN_OTHER_TASK_PROBABILITY
+    return MIN_ENDED_PROBABILITY if shared else MIN_UNRELATED_PROBABILITY
+
+
+def _shared_words(mine: set[str], old: ComparedStatement) -> frozenset[str]:
+    return frozenset(mine & (set(tokens.question_words(ASIDE.sub("", old.text))) - UNSPECIFIC_STEMS))
+
+
+def _are_of_a_list(one: ComparedStatement, other: ComparedStatement) -> bool:
+    return one.kind == other.kind == "task" and not set(one.sources).isdisjoint(other.sources)

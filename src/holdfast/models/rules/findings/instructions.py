@@ -6,8 +6,9 @@ import re
 
 from holdfast.domain.identifiers import topic_key
 from holdfast.models.rules.findings.finding import RuleFinding, as_sentence, with_absolute_dates
-from holdfast.models.rules.patterns.vocabulary import CHORES, IMPERATIVES, split_words
+from holdfast.models.rules.patterns.vocabulary import IMPERATIVES, split_words
 from holdfast.models.rules.people.third_person import Subject, third_person_text
+from holdfast.models.rules.sentences.task_lists import TaskList, is_chore, task_list
 from holdfast.text.dates import Window, meant_window
 from holdfast.text.lexicon.geography import LANGUAGES
 
@@ -63,34 +64,14 @@ _OBJECT_END = re.compile(
 _TASK = re.compile(
     r"(?:please )?(?:(?P<remind>remind (?:me|us) (?:to|about|that)|(?:please )?(?:do not|don't) "
     r"(?:let me )?forget (?:to|about)|"
-    r"remember to|(?:todo|to-do|to do)(?: (?:for|before|after|by|at|in|on|this|next)\b[^:,]{2,40}(?=:))?:?|task:|"
-    r"reminder(?: (?:for me|to self|to myself|for us))?:|action item:|make a note to|note to self:?)|(?P<need>(?:i|"
+    r"remember to|task:|reminder(?: (?:to self|to myself))?:|make a note to|note to self)|(?P<need>(?:i|"
     r"we) (?:still |also |really )?"
     r"(?:need to|have to|must|have got to|gotta|ought to|am supposed to|are supposed to)))\s+(?P<what>.{3,200})",
     re.I,
 )
-_TO_DO_LIST = re.compile(r"(?:todo|to-do|to do|task|reminder|action item|note to self)\b", re.I)
-_LIST_OF_TASKS = re.compile(
-    r"(?:(?:things|stuff|jobs|chores|errands|bits|tasks) |(?:still|left|all) )?(?:to |i need to |we need to |need to )"
-    r"(?P<verb>arrange|buy|book|bring|pack|fix|organi[sz]e|sort(?: out)?|get)"
-    r"(?: (?:for|before|after|by|at|in|on|this|next)\b[^:,]{2,40})?: (?P<what>.{5,300})"
-    r"|(?:(?:jobs|chores|errands|tasks|things) (?:for|before|after|by|at|in|on|this|next|left)\b[^:,]{2,40}|"
-    r"(?:still )?left to do|(?:things|stuff|jobs|bits) to do(?: now| then)?|open tasks|errands|chores|"
-    r"(?:shopping|grocery|packing) list): (?P<any>.{5,300})"
-    r"|(?:(?:my |our )?(?:jobs|tasks|list)(?: now| then| left)?|need to): (?P<chores>.{5,300})"
-    r"|(?:still )?need (?!to\b)(?P<needed>.{5,300}[,;] .+)",
-    re.I,
-)
-"""A list of tasks after what is to be done with them: "to buy: milk, a bulb for the hall"; "jobs: fix the tap, …" is
-one if one of it says what to do."""
-_TASK_BORDER = re.compile(r",? and (?=[a-z]+ )|[,;] ")
-_LISTED_TASK = re.compile(r"(?:the |an? |my |our )?\w\S* \S|[a-z]{4,}")
-_SENTENCE_WORD = re.compile(
-    r"\b(?:i|im|we|you|he|she|it|its|they|that|this|is|are|was|were|but|because|so|please|pls|thanks|honestly|really|asap)\b",
-    re.I,
-)
-"""What "need a break, honestly" has and no list of things does."""
-_FIRST_WORD = re.compile(r"(?P<word>[a-z]+) \S")
+_TO_DO = re.compile(r"(?:todo|to-do) (?=[a-z]+ [^:]*$)", re.I)
+_NEED_OF_DAYS = re.compile(r"(?:still )?need \d", re.I)
+"""As in "need 10 to 12 April, and a room"."""
 _ORDER_SUBJECT = re.compile(
     r"\b(?:(?P<noun>summar|stor(?=y|ies)|prs?\b|pull request|commit|invoice|diagram|comment)|(?P<format>bullet|"
     r"paragraph|"
@@ -198,8 +179,8 @@ def _slug(head: str) -> str | None:
 
 def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[RuleFinding]:
     """The tasks in a clause; each of a list is one: "todo: call the bank, return the books"."""
-    if several := _listed_tasks(clause, author, dates):
-        return several
+    if (several := task_list(_TO_DO.sub("todo: ", clause))) and not (dates and _NEED_OF_DAYS.match(clause)):
+        return [_listed_task(several, each, author, dates) for each in several.items]
     m = _TASK.match(clause)
     if not m or len(m["what"].split()) < 2 or (m["need"] and _NO_TASK.match(m["what"])):
         return []
@@ -208,47 +189,17 @@ def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     ):
         return []
     frame, confidence = _task_frame(m, author, bool(dates))
-    if not _TO_DO_LIST.match(clause):
-        return [_task(f"{frame} {{}}", m["what"].strip(), author, confidence, dates)]
-    listed = _TASK_BORDER.split(m["what"].strip())
-    each_one = len(listed) > 1 and all(_LISTED_TASK.match(each) for each in listed)
-    return [
-        _task(_to_do(frame, what), what, author, confidence, dates)
-        for what in (listed if each_one else [m["what"].strip()])
-    ]
+    return [_task(f"{frame} {{}}", m["what"].strip(), author, confidence, dates)]
 
 
-def _listed_tasks(clause: str, author: Subject, dates: list[Window]) -> list[RuleFinding]:
-    """The tasks of a list that says what is to be done with each: "to arrange: parking card, new glasses for me"."""
-    m = _LIST_OF_TASKS.match(clause)
-    if m is None:
-        return []
-    named = m["what"] or m["any"] or m["chores"] or m["needed"]
-    listed = [each.strip(" .!") for each in _TASK_BORDER.split(named.strip())]
-    if len(listed) < 2 or not all(_LISTED_TASK.match(each) for each in listed):
-        return []
-    if m["chores"] and not any(map(_is_chore, listed)):
-        return []
-    if m["needed"] and (dates or any(map(_SENTENCE_WORD.search, listed))):
-        return []  # "need 10 to 12 April, and a room" asks for days
-    needs = f"{author.name} needs to"
-    verb = f" to {m['verb'].lower()}" if m["verb"] else ""
-    sentences = [
-        f"{author.name} needs{verb}: {{}}" if verb and not _is_chore(each) else _to_do(needs, each) for each in listed
-    ]
-    return [_task(sentence, each, author, 0.9, dates) for sentence, each in zip(sentences, listed, strict=True)]
-
-
-def _to_do(frame: str, what: str) -> str:
-    """The sentence for one of a list: "needs to call the bank", but "needs: new glasses"."""
-    if _is_chore(what):
-        return f"{frame} {{}}"
-    return re.sub(r"(?P<of> reminded)? to$", lambda m: " reminded of:" if m["of"] else ":", frame) + " {}"
-
-
-def _is_chore(what: str) -> bool:
-    first = _FIRST_WORD.match(what)
-    return first is not None and first["word"] in CHORES
+def _listed_task(of: TaskList, what: str, author: Subject, dates: list[Window]) -> RuleFinding:
+    """One of a list: "needs to call the bank", "needs: new glasses", "needs to buy: milk", "has open: the logo"."""
+    if of.sort == "reminder":
+        frame = "wants to be reminded to" if is_chore(what) else "wants to be reminded of:"
+    else:
+        needs = f"needs to {of.verb}:" if of.verb else "needs:"
+        frame = "needs to" if is_chore(what) else "has open:" if of.sort == "open" else needs
+    return _task(f"{author.name} {frame} {{}}", what, author, 0.9, dates)
 
 
 def _task(sentence: str, what: str, author: Subject, confidence: float, dates: list[Window]) -> RuleFinding:

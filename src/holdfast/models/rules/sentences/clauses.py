@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from holdfast.models.rules.people.pronouns import RELATION
+from holdfast.models.rules.sentences.task_lists import task_list, with_lists_in_lines
 from holdfast.text.lexicon.sentences import ABBREVIATION, BUT_OF_ANOTHER_CLAUSE, ENDS, NUMBER_ABBREVIATION
 
 MAX_MESSAGE_CHARACTERS = 12_000
@@ -154,7 +155,8 @@ def cleaned_text(text: str) -> str:
 def sentences(text: str) -> list[str]:
     """The sentences of a message that are its author's own words; it ends before a request to work on a given text."""
     parts: list[str] = []
-    for piece in (each for whole in _SENTENCE_BORDER.split(cleaned_text(text)) for each in _breath_parts(whole)):
+    written = with_lists_in_lines(cleaned_text(text))
+    for piece in (each for whole in _SENTENCE_BORDER.split(written) for each in _breath_parts(whole)):
         piece = piece.strip(" \t-*•")
         if parts and piece and _goes_on(parts[-1], piece):
             parts[-1] += " " + piece
@@ -212,21 +214,15 @@ def without_quoted_speech(sentence: str) -> str:
     return _QUOTATION.sub(lambda m: "…" if re.search(r"\b(?:I|I'm|we|my|you)\b", m[1]) else m[1], sentence)
 
 
-_LIST_OPENING = re.compile(
-    r"(?:[\w'’-]+ ){0,3}?(?:todo|to-do|to do|reminder|tasks?|jobs|chores|errands|list|need to|"
-    r"to (?:buy|arrange|get|bring|pack|fix|book|sort(?: out)?))(?: [^:,.;]{1,40})?: ",
-    re.I,
-)
-
-
 def clauses(sentence: str) -> list[str]:
     """The clauses that a sentence asserts; a clause without a subject takes that of the clause before it. A list of
     tasks is one clause."""
-    if _LIST_OPENING.match(sentence) and len(sentence) <= MAX_SENTENCE_CHARACTERS and not is_question(sentence):
-        return [sentence.rstrip(" .!…,;:)")]
+    told = without_leading_fillers(sentence)
+    if len(sentence) <= MAX_SENTENCE_CHARACTERS and "?" not in sentence and task_list(told):
+        return [told.rstrip(" .!…,;:")]
     if len(sentence) > MAX_SENTENCE_CHARACTERS or _QUESTION_TAG.search(sentence):
         return []
-    main, of_named = _without_relative_clauses(without_quoted_speech(without_leading_fillers(sentence)))
+    main, of_named = _without_relative_clauses(without_quoted_speech(told))
     parts = [without_leading_fillers(p) for p in _CLAUSE_BORDER.split(main) if p and p.strip()]
     if is_question(sentence) and parts:
         parts = [p for p in parts[:-1] if not is_question(p)]
