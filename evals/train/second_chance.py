@@ -1,8 +1,8 @@
-"""Fits the weights of recall/answer/second_sureness.py: `python -m evals.train.second_chance`.
+"""Fits the weights of second_sureness.py and enumeration.py of recall/answer: `python -m evals.train.second_chance`.
 
-The lives that the reader of answers learned nothing from are ingested and asked through the product, twice: once with
-every answer of the second reading let through, once with its messages quoted together. What is answered is judged, and
-logistic fits learn from the features when it is right.
+The lives that the reader of answers learned nothing from are ingested and asked through the product: once with
+every answer of the second reading let through, once with its messages quoted together; and a third time with all that
+may be one of several answers. What is answered is judged, and logistic fits learn from the features when it is right.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from holdfast.models.local import ArcticEmbedder
 from holdfast.recall.answer import reading
+from holdfast.recall.answer.enumeration import WEIGHTS, enumeration_features
 from holdfast.recall.answer.second_reading import SecondReading, read_again
 
 from ..data.life import FOLDER, Life, parse_lives
@@ -29,6 +30,7 @@ from .life_split import MEASURES, is_held
 KEPT = CACHE / "second-chance.pickle"
 FOLDS = 8
 FORMS = ("one", "together")
+ENUMERATED = "enumerated"
 RIDGE = (10.0, 40.0)
 """How much weights are held near 0, for one answer and for several: there are few lists. Of some that were tried on
 lives left out in turn, with hardly a difference."""
@@ -50,16 +52,22 @@ class Recorder:
     """Stands in for `read_again` and for the chances: records what was read, and lets one form of answer through."""
 
     form: str
-    read: dict[str, SecondReading] = field(default_factory=dict)
+    read: dict[str, tuple[bool, tuple[float, ...]]] = field(default_factory=dict)
+    """By question: whether several answers were read, and the features."""
 
     async def __call__(self, searcher: Any, reader: Any, question: Any, *rest: Any) -> SecondReading | None:
         found = await read_again(searcher, reader, question, *rest)
         if found is not None:
-            self.read[question.text] = found
+            self.read[question.text] = found.several, found.features
         return found
 
+    def enumerated(self, question: Any, *rest: Any) -> tuple[float, ...]:
+        features = enumeration_features(question, *rest)
+        self.read[question.text] = True, features
+        return features
+
     def chance(self, form: str) -> Any:
-        return lambda features, several: float(self.form == form)
+        return lambda features, several=True: float(self.form == form)
 
 
 def calibrating_lives() -> list[tuple[str, Life]]:
@@ -77,13 +85,16 @@ async def gather() -> list[Case]:
         for name, life in calibrating_lives():
             profile = memory.profile("lives", name)
             await ingest_life(profile, life)
-            for form in FORMS:
+            for form in (*FORMS, ENUMERATED):
                 recorder = Recorder(form)
                 reading.read_again = recorder  # type: ignore[assignment]
-                reading.chance_of_one, reading.chance_of_together = (recorder.chance(each) for each in FORMS)
+                reading.enumeration_features = recorder.enumerated
+                reading.chance_of_one, reading.chance_of_together, reading.enumeration_chance = (
+                    recorder.chance(each) for each in (*FORMS, ENUMERATED)
+                )
                 for each in await ask_life(profile, life, name):
                     if each.answer and (found := recorder.read.get(each.question.text)):
-                        made.append(Case(form, name, found.several, found.features, each.verdict == "right"))
+                        made.append(Case(form, name, *found, each.verdict == "right"))
             print(name, len(made), file=sys.stderr, flush=True)
     return made
 
@@ -101,7 +112,7 @@ def fit(x: Any, y: Any, ridge: float) -> Any:
 
 
 def report(cases: Sequence[Case]) -> None:
-    ridge = RIDGE[cases[0].several]
+    ridge = RIDGE[cases[0].several and cases[0].form != ENUMERATED]
     x, y = np.array([case.features for case in cases]), np.array([case.right for case in cases], float)
     lives = sorted({case.life for case in cases})
     fold_of = np.array([lives.index(case.life) % FOLDS for case in cases])
@@ -125,6 +136,9 @@ def main() -> None:
             some = [case for case in cases if case.form == form and case.several == several]
             print(form, "of several" if several else "of one", len(some), "answers")
             report(some)
+    enumerated = [case for case in cases if case.form == ENUMERATED and len(case.features) == len(WEIGHTS) - 1]
+    print(ENUMERATED, len(enumerated), "answers")
+    report(enumerated)
 
 
 if __name__ == "__main__":

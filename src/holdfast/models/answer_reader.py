@@ -16,7 +16,7 @@ import numpy as np
 
 from holdfast.domain.ports.models import AnswerKind, AnswerSpan, ReadAnswer, ReadPassage
 from holdfast.domain.types import Floats
-from holdfast.models.answer_spans import TokenSpan, best_spans, listed_spans
+from holdfast.models.answer_spans import TokenSpan, best_spans, listed_spans, possible_spans
 from holdfast.models.reader_network import ReaderNetwork
 from holdfast.text.wordpiece import WordPiece
 
@@ -106,11 +106,11 @@ class NetworkAnswerReader:
             places.append((n, len(ids)))
             ids += [*encoded[n].ids, self._pieces.end]
         kinds, spans = self._outputs(ids, first)
-        return self._answer(kinds, best_spans(spans, places, len(ids)), listed_spans(spans, places, len(ids)),
-                            passages, encoded)  # fmt: skip
+        best, listed, possible = (find(spans, places, len(ids)) for find in (best_spans, listed_spans, possible_spans))
+        return self._answer(kinds, best, listed, possible, passages, encoded)
 
     def _answer(
-        self, kinds: Floats, spans: list[TokenSpan], listed: list[TokenSpan],
+        self, kinds: Floats, spans: list[TokenSpan], listed: list[TokenSpan], possible: list[TokenSpan],
         passages: Sequence[ReadPassage], encoded: Sequence[EncodedPassage],
     ) -> ReadAnswer:  # fmt: skip
         kind, features = answer_features(kinds, spans, listed)
@@ -119,12 +119,12 @@ class NetworkAnswerReader:
         if told in ("yes", "no") and abs(kinds[KINDS.index("yes")] - kinds[KINDS.index("no")]) < MIN_POLARITY:
             told = "span"
         chosen = listed if told == "list" and listed else [] if told == "none" else spans[:1]
-        words, ranked = (
+        words, ranked, perhaps = (
             tuple(_span_in_text(passages[each.passage].text, encoded[each.passage], each) for each in some)
-            for some in (chosen, spans)
+            for some in (chosen, spans, possible)
         )
         chances = np.exp(kinds - np.logaddexp.reduce(kinds))
-        return ReadAnswer(told, words, round(chance, 3) if words else 0.0, ranked, tuple(map(float, chances)))
+        return ReadAnswer(told, words, round(chance, 3) if words else 0.0, ranked, tuple(map(float, chances)), perhaps)
 
     def _outputs(self, ids: list[int], first: int) -> tuple[Floats, Floats]:
         """Logits of the kind of the answer, and of start, end and inside for each token."""

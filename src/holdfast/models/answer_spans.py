@@ -11,6 +11,8 @@ MAX_SPAN_TOKENS = 24
 """The longest answer that is looked for. Of the answers in evals/data/lives, one in a thousand is longer."""
 MIN_INSIDE, MIN_BESIDE = 0.5, 0.3
 """From which chance on a token belongs to one of several answers: the likeliest of its run, and those beside it."""
+MIN_POSSIBLE = 0.15
+"""From which chance on a token may belong to one of several answers."""
 
 
 class TokenSpan(NamedTuple):
@@ -45,22 +47,29 @@ def best_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> lis
     return sorted(found, key=lambda each: -each.log_chance)
 
 
-def listed_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> list[TokenSpan]:
+def listed_spans(
+    logits: Any, places: Sequence[tuple[int, int]], size: int, least: float = MIN_INSIDE, beside: float = MIN_BESIDE
+) -> list[TokenSpan]:
     """Every run of tokens that belongs to one of several answers."""
     chances = inside_chances(logits)
     found = []
     for passage, first, last in _ranges(places, size):
         start = None
         for n in range(first, last + 1):
-            if n < last and chances[n] >= MIN_BESIDE:
+            if n < last and chances[n] >= beside:
                 start = n if start is None else start
             elif start is not None:
-                if chances[start:n].max() >= MIN_INSIDE:
+                if chances[start:n].max() >= least:
                     mean = float(chances[start:n].mean())
                     log_chance = round(float(np.log(mean)), 3)
                     found.append(TokenSpan(passage, start - first, n - 1 - first, log_chance, round(mean, 3)))
                 start = None
     return found
+
+
+def possible_spans(logits: Any, places: Sequence[tuple[int, int]], size: int) -> list[TokenSpan]:
+    """Every run of tokens that may belong to one of several answers."""
+    return listed_spans(logits, places, size, MIN_POSSIBLE, MIN_POSSIBLE)
 
 
 def inside_chances(logits: Any) -> Any:

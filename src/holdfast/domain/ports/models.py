@@ -119,6 +119,8 @@ class ReadAnswer:
     """The likeliest words of each passage, best first, whether or not anything is told."""
     kinds: tuple[float, ...] = ()
     """The chance of each AnswerKind, in its order; empty for a reader that does not say."""
+    possible: tuple[AnswerSpan, ...] = ()
+    """The words that may be one of several answers, each with its own chance of being one."""
 
 
 @runtime_checkable

@@ -69,6 +69,10 @@ _TELLS_TASTE = re.compile(
     re.I,
 )
 _COUNTS_OWN = re.compile(rf"\W*how many (?:{_PERSON_WORD}|children)s? (?:do i have|have i|do we have|have we)\b", re.I)
+_TELLS_OWN_COUNT = re.compile(
+    rf"^\W*(?:and |so |also )*(?:got|have) |\b(?:{_PERSON_WORD}|children)s?: (?-i:[A-ZÀ-Þ])", re.I
+)
+"""What tells the author's own without saying so: "got two kids", "three kids: Imani 14, Jordan 10"."""
 _OWN = re.compile(r"\b(?:i|my|we|our|i'm|i've|we've|ive|weve|the user(?:'s)?)\b", re.I)
 _HOME = re.compile(
     r"\b(?:live[sd]?|living|home|moved?|moving|based|settled|reside|flat|house|apartment|address)\b", re.I
@@ -93,7 +97,7 @@ _WORK = re.compile(r"\b(?:work(?:s|ed|ing)?|job|employ\w*|compan(?:y|ies))\b", r
 def is_denied_at(question: Question, span: FoundSpan) -> bool:
     """Whether the clause with the found words denies a word of the question, or is about something else."""
     clause = _CLAUSE_BORDER.split(span.hit.content[: span.start])[-1] + span.text
-    return is_denied(question, clause) or is_off_topic(question, clause)
+    return is_denied(question, clause) or is_off_topic(question, clause, span.sentence)
 
 
 def is_denied(question: Question, statement: str) -> bool:
@@ -150,14 +154,15 @@ def _is_opposite(question: str, statement: str) -> bool:
     return asks in ((True, False), (False, True)) and tells == (asks[1], asks[0])
 
 
-def is_off_topic(question: Question, statement: str) -> bool:
-    """Whether the statement is surely about something else than what is asked, however well its words fit."""
+def is_off_topic(question: Question, statement: str, sentence: str = "") -> bool:
+    """Whether the statement is surely about something else than what is asked, however well its words fit. `sentence`
+    is the whole one where the statement is a part of it."""
     return (
         _is_of_other_kin(question, statement)
         or _is_of_the_user(question.text, statement)
         or _is_no_taste(question.text, statement)
         or _is_work_not_home(question.text, statement)
-        or _is_count_of_others(question.text, statement)
+        or _is_count_of_others(question.text, sentence or statement)
         or _is_of_other_sex(question.text, statement)
         or _is_no_measure(question, statement)
         or _has_no_number(question.text, statement)
@@ -213,7 +218,9 @@ def _is_no_taste(question: str, statement: str) -> bool:
 def _is_count_of_others(question: str, statement: str) -> bool:
     """Whether it is asked how many relatives somebody has, and the statement does not say whose it counts: "14 kids in
     the end"."""
-    return _COUNTS_OWN.match(question) is not None and not _OWN.search(statement)
+    return _COUNTS_OWN.match(question) is not None and not (
+        _OWN.search(statement) or _TELLS_OWN_COUNT.search(statement)
+    )
 
 
 def _is_work_not_home(question: str, statement: str) -> bool:

@@ -67,10 +67,11 @@ async def read_in_order(searcher: Searcher, reader: AnswerReader, question: Ques
         hit, at, start = found_at[span.passage]
         return _near_name(question, FoundSpan(hit, at, start + span.start, start + span.stop, span.chance))
 
-    spans, ranked = tuple(map(placed, found.spans)), tuple(map(placed, found.ranked))
+    spans, ranked, possible = (tuple(map(placed, some)) for some in (found.spans, found.ranked, found.possible))
     if any(map(_is_redacted, spans)):
         return NOTHING
-    return ReadHits(found.kind, spans, found.chance, tuple(s for s in ranked if not _is_redacted(s)), found.kinds)
+    ranked, possible = (tuple(s for s in some if not _is_redacted(s)) for some in (ranked, possible))
+    return ReadHits(found.kind, spans, found.chance, ranked, found.kinds, possible)
 
 
 def _near_name(question: Question, span: FoundSpan) -> FoundSpan:

@@ -94,9 +94,10 @@ async def _kin_answer(searcher: Searcher, question: Question, hits: tuple[Hit, .
     if found is None or not found[1]:
         return None
     asked, meant = found
-    if asks_count(question) or asks_name(asked):
-        return await named_answer(searcher, meant, hits, asks_count(question))
-    if len(meant) > 1:
+    counted = asks_count(question)
+    if asks_name(asked) or (counted and len(meant) > 1):
+        return await named_answer(searcher, meant, hits, counted)
+    if counted or len(meant) > 1:
         return None
     again = await offline_answer(searcher, question.about(with_name(asked, meant[0])), limit)
     return again if again.answer else None

@@ -36,6 +36,8 @@ class ReadHits:
     """The likeliest words of each message that was read, best first."""
     kinds: tuple[float, ...] = ()
     """The chance of each kind of answer; empty when the reader does not say."""
+    possible: tuple[FoundSpan, ...] = ()
+    """The words that may be one of several answers, each with its own chance of being one."""
 
 
 def sureness(question: Question, found: ReadHits, seen: Sequence[Hit], supported: float) -> float:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 from holdfast.recall.kinship.words import A_KIN_WORD, Path, Sex, kin_word, plain_text, singular
 from holdfast.text.lexicon.calendar import MONTH_INDEX, WEEKDAY_INDEX
 from holdfast.text.lexicon.entity_names import ORDINARY_WORDS
+from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 
 USER, BABY = "\0user", "baby"
 _NAME = r"(?-i:[A-ZÀ-Þ])[\w-]*[^\W\d_]"
 _AGE = r"(?:,? (?:who's|whos|who is|is|aged) \d+|,? \(?\d+\)?)?"
-_NAMES = rf"{_NAME}{_AGE}(?:(?:,| and|, and| &) {_NAME}{_AGE})*"
+_NAMES = rf"{_NAME}{_AGE}(?:(?:,| and|, and| &) (?:the (?:[a-z]+ )?)?{_NAME}{_AGE})*"
 _OWNER = r"(?:my|our|his|her|their|the user's|[\w-]+?'s|[\w-]+s')"
 _OLD = r"(?:ex|late|former|old)\b"
 _CHAIN = rf"(?P<owner>{_OWNER}|[\w-]{{3,}}s) (?!{_OLD})(?:(?!and\b)[\w-]+ )??(?P<kin>{A_KIN_WORD})s?"
@@ -23,9 +24,13 @@ _MORE = rf"(?P<more>(?:(?:'s|s'|s|') (?:{A_KIN_WORD})s?)*)"
 _IS = r"(?:,? \(?|,? (?:is|are|was|were)(?: called| named)? |,? (?:called|named) |: ?)"
 _TOLD = re.compile(rf"\b{_CHAIN}{_MORE}{_IS}(?P<names>{_NAMES})(?!'s? (?:{A_KIN_WORD}))", re.I)
 _BARE = re.compile(
-    rf"(?:^|[.!?;,] )(?:and |so |(?P<the>the ))?(?P<kin>{A_KIN_WORD})s? "
-    rf"(?:is|are)(?: called| named)? (?P<names>{_NAMES})",
+    rf"(?:^|[.!?;,] )(?:and |so |(?P<the>the )|(?:i |we |i've |we've )?(?:got |have ))?(?:(?:{A_COMMON_NUMBER}|\d+) )?"
+    rf"(?P<kin>{A_KIN_WORD})(?:s?(?: (?:is|are)(?: called| named)?|:)|(?!s)) (?P<names>{_NAMES})",
     re.I,
+)
+"""Without an owner: "wife is Marlize", "two kids: Ruan 16, Anke 14", "granddaughter Noor"."""
+_CHILD_BY_AGE = re.compile(
+    rf"\b(?:my|our) (?:eldest|oldest|youngest|middle one|middle child|firstborn)(?: is|'s)?,? (?P<names>{_NAME})", re.I
 )
 _REVERSED = re.compile(rf"\b(?P<names>{_NAME})(?: is|'s|,| \(|, who is|, who's) {_CHAIN}\b(?!'s|')", re.I)
 _BORN = re.compile(
@@ -82,6 +87,8 @@ def _told(text: str, known: Collection[str]) -> Iterator[Relation]:
         if m["the"] and names_in_list(text[: m.start()]):
             continue  # "Ana came with her baby! the baby is Zoe"
         yield from _relations(USER, [m["kin"]], m["names"])
+    for m in _CHILD_BY_AGE.finditer(text):
+        yield from _relations(USER, ["child"], m["names"])
 
 
 def _relations(owner: str, words: list[str], names: str) -> Iterator[Relation]:
