@@ -82,3 +82,11 @@ async def test_what_was_done_before_does_not_close_what_is_asked_after(ana: Loca
     ]
     await ana.ingest(talk, session_id="one", wait=True)
     assert len((await ana.list(kind="task")).items) == 1
+
+
+async def test_done_tasks_are_listed_when_asked_for(ana: LocalProfile) -> None:
+    assert await open_after(ana, "Remind me to call the chimney sweep.", "I called the chimney sweep.") == []
+    await ana.ingest([message_of("I need to book the dentist.", "2026-03-05")], session_id="three", wait=True)
+    found = await ana.recall("Which of my tasks are done?")
+    assert found.answer == "No longer open: call the chimney sweep."
+    assert (await ana.recall("What is still to do?")).answer == "The user needs to book the dentist."

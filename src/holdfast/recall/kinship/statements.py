@@ -16,7 +16,7 @@ from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 USER, BABY = "\0user", "baby"
 _NAME = r"(?-i:[A-ZÀ-Þ])[\w-]*[^\W\d_]"
 _AGE = r"(?:,? (?:who's|whos|who is|is|aged) \d+|,? \(?\d+\)?)?"
-_NAMES = rf"{_NAME}{_AGE}(?:(?:,| and|, and| &) (?:the (?:[a-z]+ )?)?{_NAME}{_AGE})*"
+_NAMES = rf"{_NAME}{_AGE}(?:(?:,| and|, and| &) (?:the (?:[a-z]+ ){{0,2}})?{_NAME}{_AGE})*"
 _OWNER = r"(?:my|our|his|her|their|the user's|[\w-]+?'s|[\w-]+s')"
 _OLD = r"(?:ex|late|former|old)\b"
 _CHAIN = rf"(?P<owner>{_OWNER}|[\w-]{{3,}}s) (?!{_OLD})(?:(?!and\b)[\w-]+ )??(?P<kin>{A_KIN_WORD})s?"

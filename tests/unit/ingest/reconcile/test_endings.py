@@ -119,3 +119,26 @@ async def test_the_parts_that_ended_are_told() -> None:
     reader = Scripted({text: ReadEnding(4.0, (-3.0, 3.0, -3.0))})
     (ended,) = await read_ended("Emre takes 35 now", "", told, candidates, [text], reader)
     assert [text[slice(*span)] for span in ended.parts] == ["size 33"]
+
+
+PAINT = statement("The user needs to paint the jumps.", kind="task")
+FENCE = statement("The user needs to mend the fence by the jumps.", kind="task")
+
+
+async def ended_by(text: str, *known: ComparedStatement, log_odds: float) -> list[str]:
+    """Which of the tasks end where the reader and the network are so sure of each."""
+    told = [telling(text, *((each.text, each, 0.8) for each in known))]
+    candidates = [replace(each, log_odds=log_odds) for each in candidates_of(told)]
+    reader = Scripted({each.text: ReadEnding(1.0) for each in known})
+    return [each.id for each in await read_ended(text, "", told, candidates, ["" for _ in candidates], reader)]
+
+
+async def test_of_a_list_the_task_ends_that_has_the_words_of_the_message() -> None:
+    both = await ended_by("painted the jumps", PAINT, FENCE, log_odds=0.5)
+    assert both == [PAINT.text]
+
+
+def test_a_task_that_is_told_as_not_done_is_no_candidate() -> None:
+    known = (FENCE.text, FENCE, 0.9)
+    assert [each.id for each in candidates_of([telling("mended the fence", known)])] == [FENCE.text]
+    assert candidates_of([telling("only the fence is left", known)]) == []

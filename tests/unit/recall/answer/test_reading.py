@@ -193,6 +193,10 @@ def test_more_that_is_computed(question: str, what: str) -> None:
         ("What do I still have to arrange?", "task", set()),
         ("What jobs have I still got to do?", "task", set()),
         ("Which chores are left for the garden?", "task", {"garden"}),
+        ("Which bugs are still open?", "task", {"bug"}),
+        ("What's missing for the party?", "task", {"parti"}),
+        ("How many tasks are left on my list?", "task", set()),
+        ("Which of the jobs from May are done?", "task", set()),
         ("How should you answer me?", "instruction", set()),
         ("What are my instructions?", "instruction", set()),
     ],
@@ -210,6 +214,8 @@ def test_lists_of_a_kind_are_asked_for(question: str, kind: str, topic: set[str]
         "Where do I live?",
         "What do I do for work?",
         "Which release brought the alert from the todo?",
+        "What was my job?",
+        "What was on my list in May?",
     ],
 )
 def test_other_questions_ask_for_no_list(question: str) -> None:
@@ -224,6 +230,7 @@ def test_open_tasks_and_instructions_are_listed(tmp_path: Path) -> None:
         ana.remember("Answer in one sentence", kind="instruction")
         assert ana.recall("What is still to do?").answer == "Renew the passport. Book the movers."
         assert ana.recall("What do I still have to do for the move?").answer == "Book the movers."
+        assert ana.recall("How many tasks are left?").answer == "2: Renew the passport. Book the movers."
         found = ana.recall("How should you answer me?")
         assert found.answer == "Answer in one sentence."
         assert [citation.quote for citation in found.citations] == ["Answer in one sentence"]

@@ -31,6 +31,10 @@ def told(text: str) -> set[tuple[str, str, str]]:
         ("Kofi and I got engaged yesterday", (USER, "partner", "kofi")),
         ("Darren is getting married. to Chantelle. in august", ("darren", "partner", "chantelle")),
         ("my brother Tim and his wife Lea moved", ("tim", "partner", "lea")),
+        ("divorced. three kids: Imani 14, Zeke 6", (USER, "child", "zeke")),
+        ("kids: Ruan 16, Anke 14 and the little one Stefan, 5", (USER, "child", "stefan")),
+        ("granddaughter Noor passed her swimming test", (USER, "child/child", "noor")),
+        ("our eldest, Sietse, got his licence", (USER, "child", "sietse")),
     ],
 )
 def test_a_statement_says_who_is_whose_relative(text: str, relation: tuple[str, str, str]) -> None:

@@ -1,0 +1,71 @@
+"""Questions after several things: what there was no room for is read as well, and the messages are quoted together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+import pytest
+
+from holdfast import AsyncHoldfast
+from holdfast.domain.ports.models import AnswerSpan, ReadAnswer, ReadPassage
+from holdfast.domain.results import Answer
+from holdfast.recall.answer import reading
+from holdfast.recall.answer.enumeration import MAX_MESSAGES
+from holdfast.testing import HashingEmbedder, MemoryVault, ScriptedExtractor
+
+NAMES = ("Elin", "Owain", "Marta", "Gwen", "Huw")
+
+
+class ListReader(HashingEmbedder):
+    """An embedder that reads at most so many passages at once and finds names in them."""
+
+    def __init__(self, room: int, several: float = 0.9) -> None:
+        super().__init__()
+        self.room, self.several = room, several
+
+    async def read_answer(self, question: str, asked: date, passages: Sequence[ReadPassage]) -> ReadAnswer:
+        found = tuple(
+            AnswerSpan(n, start, start + len(name), 0.9)
+            for n, passage in enumerate(passages[: self.room])
+            for name in NAMES
+            if (start := passage.text.find(name)) >= 0
+        )
+        kinds = (0.05, 0.95 - self.several, self.several, 0.0, 0.0)
+        return ReadAnswer("list", found, 0.5, found, kinds, found) if found else ReadAnswer("none", kinds=kinds)
+
+
+async def answer(reader: ListReader, question: str, names: Sequence[str]) -> Answer:
+    async with AsyncHoldfast(MemoryVault(), reader, ScriptedExtractor()) as holdfast:
+        profile = holdfast.profile("app", "ana")
+        for n, name in enumerate(names):
+            message = {"role": "user", "content": f"{name} works for me in the yard", "timestamp": f"2026-02-0{n + 1}"}
+            await profile.ingest([message], session_id=f"s{n}", wait=True)
+        return await profile.recall(question, reference_date="2026-03-01T12:00:00Z")
+
+
+async def test_what_there_was_no_room_for_is_read_on_and_quoted() -> None:
+    found = await answer(ListReader(room=2), "Who works for me?", NAMES[:3])
+    assert all(name in found.answer for name in NAMES[:3])
+    assert len(found.citations) == 3
+
+
+async def test_no_more_messages_are_quoted_than_are_read_at_a_glance() -> None:
+    found = await answer(ListReader(room=9), "Who works for me?", NAMES)
+    assert found.answer.count("works for me") == MAX_MESSAGES
+
+
+async def test_a_count_and_a_reader_that_is_not_sure_of_several_enumerate_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("enumerated")
+
+    monkeypatch.setattr(reading, "read_on", fail)
+    await answer(ListReader(room=2), "How many people work for me?", NAMES[:3])
+    await answer(ListReader(room=2, several=0.4), "Who works for me?", NAMES[:3])
+
+
+async def test_where_it_is_not_likely_that_all_are_told_nothing_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "enumeration_chance", lambda features: 0.3)
+    assert (await answer(ListReader(room=2), "Who works for me?", NAMES[:3])).answer == ""
