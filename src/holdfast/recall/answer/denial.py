@@ -57,6 +57,7 @@ _ANOTHER = re.compile(
     r"(?<=\s)(?<!\bin )(?<!\bat )(?<!\bfor )(?<!\bfrom )(?<!\bnear )(?-i:[A-ZÀ-Þ])\w+",
     re.I,
 )
+_KIN_OF_KIN = re.compile(rf"\b(?:{_KIN_WORD})['’]s (?:{_KIN_WORD})\b", re.I)
 _KIN_OWNS = re.compile(rf"\b(?:my|our) (?:{_KIN_WORD})['’]s (?P<what>[\w -]+)", re.I)
 _LIKED = re.compile(
     r"\W*(?:what|which)(?: (?:kind|sort|type)s? of)? (?P<what>\w+)\b.*\b(?:do|does) .*\b(?:like|love|enjoy|prefer)s?\b",
@@ -189,7 +190,7 @@ def _is_of_other_sex(question: str, statement: str) -> bool:
 def _is_of_other_kin(question: Question, statement: str) -> bool:
     """Whether the subject of the statement is another relative than those asked about, and nobody else is named."""
     asked, told = question.target.kin - _PETS, _OWN_KIN.match(statement)
-    if not asked or told is None or question.target.value == "person":
+    if not asked or told is None or question.target.value == "person" or _KIN_OF_KIN.search(question.text):
         return False
     kin = kin_of(told["kin"].lower())
     name = re.match(r",? [A-ZÀ-Þ]\w+", told["rest"])

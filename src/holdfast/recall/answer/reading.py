@@ -72,6 +72,8 @@ _ASKS_OF_NAMED = re.compile(r"\W*(?:is|does|has|did|was|can|will) (?P<who>(?-i:[
 """A question of yes or no about a named person."""
 _STILL = re.compile(r"\b(?:still|any ?more)\b", re.I)
 """A question with such a word asks whether something changed, which one statement alone does not say."""
+_SHARED = re.compile(r"\b(?:our|ours|we|us)\b(?!.*\b(?:i|my)\b)", re.I)
+"""How one of several asks about what is theirs together."""
 _FIRST_PERSON = re.compile(r"\b(?:i|my|i'm|i've)\b", re.I)
 
 
@@ -355,7 +357,8 @@ def _is_of_somebody_else(
         return False
     if hit.speaker is not None:
         unknown = len({each.speaker for each in seen if each.role == "user"}) > 1  # who of them asks is not said
-        return unknown and _FIRST_PERSON.search(spans[0].sentence) is not None
+        shared = _SHARED.search(question.text) is not None
+        return unknown and not shared and _FIRST_PERSON.search(spans[0].sentence) is not None
     if not target.traits and not target.confirms:
         return False
     if target.confirms and is_of_named_person(spans[0].sentence):

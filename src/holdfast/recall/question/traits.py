@@ -83,7 +83,7 @@ TRAITS = (
     ),
     _trait(
         "height",
-        r"\bhow (?P<a>tall|high)\b|\b(?P<b>height)\b",
+        r"\bhow (?P<a>tall|high(?= (?:is|are|was)\b))\b|\b(?P<b>height)\b",
         r"\btall\b|\bheight\b|\bhigh\b|\d ?(?:cm|m|metres|meters|feet|ft)\b",
     ),
     _trait(
