@@ -18,7 +18,7 @@ import numpy as np
 
 from holdfast.models.local import ArcticEmbedder
 from holdfast.recall.answer import reading
-from holdfast.recall.answer.enumeration import WEIGHTS, enumeration_features
+from holdfast.recall.answer.enumeration import enumeration_features
 from holdfast.recall.answer.second_reading import SecondReading, read_again
 
 from ..data.life import FOLDER, Life, parse_lives
@@ -57,13 +57,14 @@ class Recorder:
 
     async def __call__(self, searcher: Any, reader: Any, question: Any, *rest: Any) -> SecondReading | None:
         found = await read_again(searcher, reader, question, *rest)
-        if found is not None:
+        if found is not None and self.form != ENUMERATED:
             self.read[question.text] = found.several, found.features
         return found
 
     def enumerated(self, question: Any, *rest: Any) -> tuple[float, ...]:
         features = enumeration_features(question, *rest)
-        self.read[question.text] = True, features
+        if self.form == ENUMERATED:
+            self.read[question.text] = True, features
         return features
 
     def chance(self, form: str) -> Any:
@@ -136,7 +137,7 @@ def main() -> None:
             some = [case for case in cases if case.form == form and case.several == several]
             print(form, "of several" if several else "of one", len(some), "answers")
             report(some)
-    enumerated = [case for case in cases if case.form == ENUMERATED and len(case.features) == len(WEIGHTS) - 1]
+    enumerated = [case for case in cases if case.form == ENUMERATED]
     print(ENUMERATED, len(enumerated), "answers")
     report(enumerated)
 

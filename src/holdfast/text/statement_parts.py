@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from holdfast.text.lexicon.calendar import A_FULL_MONTH, A_FULL_SEASON, A_FULL_WEEKDAY
 from holdfast.text.lexicon.patterns import ASIDE
-from holdfast.text.lexicon.sentences import ENDS
+from holdfast.text.lexicon.sentences import ENDS, NOT_AFTER_ABBREVIATION
 
 Span = tuple[int, int]
 MAX_PARTS = 8
@@ -26,8 +26,9 @@ _SAID = re.compile(r'(?P<who>.{1,80}?) said: "(?P<said>.*)"\.?', re.S)
 _ANSWERED = re.compile(r'(?:Asked|Told) ".+", [^"]{1,40} answered: "?(.+?)"?\.?')
 _LAST_ASIDE = re.compile(rf"{ASIDE.pattern}\.?$")
 _HEADING = re.compile(r"(?:[\w'’.-]+[ ,]+){0,7}[\w'’-]+: ")
+_NO_ABBREVIATION = rf"{NOT_AFTER_ABBREVIATION}(?<!\bno\.)(?<!\bnr\.)(?<!\bvs\.)(?<!\bkr\.)(?<!\bca\.)"
 _BORDER = re.compile(
-    rf"[,;]\s+(?:and |but |so |plus )?|\s+[–—-]\s+|(?<=\w\w\w[{ENDS}])\s+(?=\S)|"
+    rf"[,;]\s+(?:and |but |so |plus )?|\s+[–—-]\s+|(?<=\w\w[{ENDS}]){_NO_ABBREVIATION}\s+(?=\S)|"
     r"\s+(?:and|but|plus)\s+(?!others\b)(?=\S+\s+\S)",
     re.I,
 )

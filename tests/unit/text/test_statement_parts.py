@@ -23,6 +23,7 @@ def parts(content: str) -> list[str]:
         ("Trolley A in the library (30, all new), B in S12.", ["Trolley A in the library (30, all new)", "B in S12"]),
         ("Lessons are on Wednesdays and the teacher is Ana.", ["Lessons are on Wednesdays", "the teacher is Ana"]),
         ("The hall is St. Anne's, open on Tuesdays.", ["The hall is St. Anne's", "open on Tuesdays"]),
+        ("On pills, 5 mg. Dr. Lim is strict", ["On pills", "5 mg.", "Dr. Lim is strict"]),
         ("It cost 1,200 euros.", []),
         ("The user lives in Porto.", []),
         ("The user and others are going to Rome in June.", []),

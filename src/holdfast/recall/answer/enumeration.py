@@ -28,7 +28,7 @@ MIN_WORDS_AFTER = 0.7
 such questions the quoted messages have every answer for 120; without reading on, for 115."""
 MAX_MESSAGES = 4
 """How many messages are quoted: more are no longer read at a glance."""
-WEIGHTS = (-0.22, -0.19, 0.21, 0.42, 0.92, 0.67, 0.14, -0.5, 1.0)
+WEIGHTS = (-0.1, -0.21, 0.27, 0.82, 0.09, 1.45, -0.12, -0.61, -0.48)
 """Of `enumeration_features`: a logistic fit by `python -m evals.train.second_chance`."""
 
 

@@ -26,6 +26,7 @@ AT = datetime(2026, 6, 1, tzinfo=UTC)
         ("How tall is Eli?", "My nephew Eli is 4."),
         ("What's my flight number?", "The user's flight is at 18:55."),
         ("What's my student number?", "The user lives in a student house."),
+        ("How many kids do I have?", "14 kids in the end"),
     ],
 )
 def test_another_topic(question: str, statement: str) -> None:
@@ -36,6 +37,10 @@ def test_another_topic(question: str, statement: str) -> None:
     ("question", "statement"),
     [
         ("Where does my sister live?", "my sister Una lives in Cork"),
+        ("Where does my mother's son live?", "my brother Daichi lives in Nairobi"),
+        ("How high can surge go?", "surge cap is 2.5x"),
+        ("How many kids have I got?", "got two kids."),
+        ("How many kids do I have?", "three kids: Imani 14, Jordan 10"),
         ("What does my wife do?", "my partner Jo is a nurse"),
         ("What did my brother get?", "my sister gave him a bike"),
         ("When is my son's training?", "my husband takes Leo there on Mondays"),

@@ -134,6 +134,16 @@ async def test_where_several_speak_nobody_knows_who_asks() -> None:
         assert "York" in (await profile.recall("Where does Tom live?", reference_date=ASKED)).answer
 
 
+async def test_what_several_share_is_told_by_each_of_them() -> None:
+    async with AsyncHoldfast(MemoryVault(), ScriptedReader("2,640"), ScriptedExtractor()) as holdfast:
+        profile = holdfast.profile("app", "flat")
+        for who, said in (("Ana", "my parents pay the rent, it is 2,640 for the flat"), ("Ben", "the rent is due")):
+            message = {"role": "user", "speaker": who, "content": said, "timestamp": "2026-02-01"}
+            await profile.ingest([message], session_id=who, wait=True)
+        assert "2,640" in (await profile.recall("What is our rent?", reference_date=ASKED)).answer
+        assert (await profile.recall("What is my rent?", reference_date=ASKED)).answer == ""
+
+
 async def test_passages_come_with_speaker_and_day() -> None:
     reader = ScriptedReader("Basel")
     text, _ = await answer(reader, "Who moved to Basel?", ("2026-02-01", "I moved to Basel."), speaker="Jonas")
