@@ -41,6 +41,19 @@ _OTHER_THING = re.compile(
 """Between a name and a random value: words for what is no secret, another name, a sentence's end."""
 
 
+_TOLD = re.compile(
+    r"(?:\s(?:of|for|to|on|in|at)(?:\s[\w.'’-]{1,30}){1,5}?)?\s(?:is|was|will be|['’]s)(?:\snow)?\s"
+    r"(?P<value>(?=[^\s,;]{0,40}\d)(?=[^\s,;]{0,40}[a-z])(?=[^\s,;]{0,40}[A-Z])[\w.!#$%&*+=?-]{7,40}\w[!?]?)(?=[\s,;.]|$)"
+)
+_PASSWORDS = word_set("password passwords passphrase passcode pwd pw passwort")
+
+
+def _told_span(text: str, label: Label) -> Span | None:
+    """A value with letters and digits that a sentence tells: "the password of the reporting db is Otter-88-kelp"."""
+    m = _TOLD.match(text, label.stop) if label.name.lower() in _PASSWORDS else None
+    return m.span("value") if m else None
+
+
 def _random_span(text: str, label: Label) -> Span | None:
     """A value as keys are issued further on in the line: `AES_KEY = bytes.fromhex("…")`, "auth token, 4d5f…"."""
     line = text.find("\n", label.stop, label.stop + _MAX_REACH)
@@ -61,6 +74,7 @@ def named_value_spans(readable: ReadableText, found: list[tuple[int, int, str]])
         if sort == "code" or start < done or (label := _label(readable, start, stop, sort)) is None:
             continue
         span = _value_span(readable, label)
+        span = span or _told_span(readable.text, label)
         if span is None and label.sort != "bare" and label.sort != "pin":
             span = _random_span(readable.text, label)
         if span is not None:

@@ -202,3 +202,20 @@ EVERY_THIRD = [
 def test_hostile_texts_are_bounded(text: str) -> None:
     """Backtracking would not end within the time limit of a test."""
     redacted_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password of the ledger db is Otter-88-kelp, can somebody put it in the vault",
+        "the password of the db is Kestrel-77-lamp, can somebody put it in the vault, thanks, bye",
+        "pw for the demo's Lighthouse77x. fine",
+    ],
+)
+def test_a_password_told_in_a_sentence_goes(text: str) -> None:
+    assert not any(secret in redacted_text(text) for secret in ("Otter", "Kestrel", "Lighthouse"))
+
+
+def test_what_a_password_is_like_or_where_it_stands_stays() -> None:
+    for text in ("the password for our room is in the file Notes-2026, ask", "the password for the exam is on page 12"):
+        assert redacted_text(text) == text
