@@ -24,6 +24,8 @@ Decoder = Callable[[Any], Any]
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 """JSON text without spaces. Raises ValueError for NaN and infinities, which JSON does not have."""
+sorted_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+"""JSON text with sorted names, the same for equal values: for hashing."""
 
 
 def encode(value: Any) -> Any:

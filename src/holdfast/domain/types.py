@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.domain.errors import Conflict
 from holdfast.domain.identifiers import version_reference
+from holdfast.domain.json_codec import sorted_json
 from holdfast.domain.records import Edit, Job, Once
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ Item = Message | Memory
 
 def fingerprint(kind: str, content: str, value: Json = None, metadata: Mapping[str, Json] | None = None) -> str:
     said = " ".join(content.split()).casefold().rstrip(".! ")
-    held = json.dumps([kind, said, value, dict(metadata or {})], sort_keys=True, ensure_ascii=False)
+    held = sorted_json([kind, said, value, dict(metadata or {})])
     return hashlib.sha256(held.encode()).hexdigest()[:32]
 
 

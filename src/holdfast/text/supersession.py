@@ -278,6 +278,10 @@ UNSPECIFIC_STEMS = _COMMON_STEMS | tokens.STOP_WORDS | frozenset(tokens.tokens(
 """Stems that two statements may share without being about the same thing."""
 
 
+_KIND_FEATURES = {kind: tuple(float(kind == each) for each in STATEMENT_KINDS) for kind in STATEMENT_KINDS}
+_NO_KIND = (0.0,) * len(STATEMENT_KINDS)
+
+
 def _pair_features(
     new: ComparedStatement,
     mine: _StatementFeatures,
@@ -286,20 +290,20 @@ def _pair_features(
     to_theirs: float,
     to_mine: float,
 ) -> list[float]:
-    shared = mine.stems.keys() & theirs.stems.keys()
-    weight = sum(theirs.stems[stem] for stem in shared)
+    shared = [theirs.stems[stem] for stem in mine.stems.keys() & theirs.stems.keys()]
+    weight = sum(shared)
     return [
         len(shared),
         weight,
         weight / (min(mine.weight, theirs.weight) + 1e-6),
-        max((theirs.stems[stem] for stem in shared), default=0.0),
+        max(shared, default=0.0),
         to_theirs,
         to_mine,
         *_change_features(mine, theirs),
         len(mine.words) / 20,
         len(theirs.words) / 20,
-        *(old.kind == kind for kind in STATEMENT_KINDS),
-        *(new.kind == kind for kind in STATEMENT_KINDS),
+        *_KIND_FEATURES.get(old.kind, _NO_KIND),
+        *_KIND_FEATURES.get(new.kind, _NO_KIND),
         old.kind == new.kind,
         mine.words[:2] == theirs.words[:2],
         old.session_id == new.session_id,

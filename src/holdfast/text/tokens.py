@@ -72,6 +72,7 @@ def _tokens_of_word(text: str) -> tuple[str, ...]:
     return tuple(_tokens(text))
 
 
+@cached_by_text
 def question_words(text: str) -> tuple[str, ...]:
     """The distinct tokens of a question without stop words; all of them when it has only stop words."""
     plain = text.lower() if text.isascii() else _folded_text(text)
@@ -174,5 +175,7 @@ def _stems(script: str, found: Iterable[str]) -> list[str]:
 
 def is_mostly_latin(text: str) -> bool:
     """Whether at least half of its letters are Latin; the embedder's network knows few words in other scripts."""
+    if text.isascii():
+        return True
     letters = [letter for letter in text if letter.isalpha()]
     return 2 * sum(letter < "\u0250" for letter in letters) >= len(letters)

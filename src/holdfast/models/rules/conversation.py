@@ -28,6 +28,7 @@ from holdfast.models.rules.sentences.corrections import (
 from holdfast.models.rules.sentences.quotations import verbatim_quotation
 from holdfast.models.rules.sentences.rule_dispatch import findings_in_clause, findings_in_sentence, system_findings
 from holdfast.models.rules.sentences.short_replies import short_reply_finding
+from holdfast.text.cache import cached_by_text
 from holdfast.text.dates import day_first, windows, written_date
 from holdfast.text.elided_subject import may_speak_of_another
 from holdfast.text.faithfulness import has_words, is_proved, is_well_formed, missing_words, quotation
@@ -177,7 +178,7 @@ def _message_findings(
         return [note(finding, both) for finding in findings_in_clause(statement, participants, message)]
     lower = message.content == message.content.lower()
     not_english = message.role != "system" and is_foreign(message.content)
-    parts = foreign_sentences(message.content) if not_english else joined_corrections(sentences(message.content))
+    parts = foreign_sentences(message.content) if not_english else [*_english_sentences(message.content)]
     short, covered = (
         _short_reply_finding(previous, message, parts, participants.author) if previous and parts else (None, 0)
     )
@@ -208,6 +209,12 @@ def _message_findings(
             )
             new_notes += [note(finding, (message.id,), i) for finding in news]
     return new_notes
+
+
+@cached_by_text
+def _english_sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a message, which is read again as the context of each of the next ones."""
+    return tuple(joined_corrections(sentences(text)))
 
 
 def _surrounding_messages(talk: list[Message], place: int) -> tuple[str, str, str]:

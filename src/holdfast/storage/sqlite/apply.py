@@ -23,6 +23,10 @@ from holdfast.storage.sqlite.graph import delete_mentions, scrub_changes
 from holdfast.storage.sqlite.journal import add_messages, record_change, record_digestion
 from holdfast.storage.sqlite.vector_cache import VectorCache
 
+BareParts = dict[str, set[int]]
+"""Model → the parts that lack its vector, where all of them are known."""
+MAX_KNOWN_BARE_PARTS = 1000
+"""With more, they are read again. Chosen by hand; not measured."""
 _PLACEHOLDERS = ", ".join("?" * len(rows.MEMORY.split(",")))
 
 REWRITE_RATIO = 50
@@ -56,6 +60,8 @@ class SqliteChangeWriter:
         self._parts: list[tuple[int, int, bool, bool]] = []
         self._words: list[tuple[str, ...]] = []
         """The words of each of these parts."""
+        self._added_parts: list[tuple[int, Part]] = []
+        """The same parts as given, each with its number."""
         self._vectors: list[tuple[int, bytes]] = []
         self._superseded_parts: list[int] = []
         self._restored_parts: list[int] = []
@@ -129,6 +135,17 @@ class SqliteChangeWriter:
         """What is known of items after the change, from what was known before."""
         return items.after(self._change, self._messages, self._memories)
 
+    def bare_after(self, bare: BareParts) -> BareParts:
+        """Which parts lack a vector after the change, from what was known before."""
+        change = self._change
+        if change.erases or change.refused:
+            return {}
+        models = {vector.model for vector in change.vectors}
+        added = {n for n, part in self._added_parts if part.embed}
+        embedded = {n for n, _ in self._vectors}
+        known = {model: (some | added) - embedded for model, some in [*bare.items()] if models <= {model}}
+        return {model: some for model, some in known.items() if len(some) <= MAX_KNOWN_BARE_PARTS}
+
     def update_cache(self, cache: VectorCache) -> bool:
         """Apply the change to the vector cache; False when the cache must be loaded again."""
         change = self._change
@@ -137,12 +154,28 @@ class SqliteChangeWriter:
         cache.note_change(change)
         if self._parts:
             cache.add(self._parts, self._words)
+            cache.add_details(self._details())
         cache.live[cache.rows(np.array(sorted(self._superseded_parts), np.int64))] = 0
         cache.live[cache.rows(np.array(sorted(self._restored_parts), np.int64))] = 1
         if self._vectors and change.vectors[0].model == cache.model:
             values = vector_of_bytes([data for _, data in self._vectors])
             cache.put(np.array([n for n, _ in self._vectors], np.int64), values)
         return True
+
+    def _details(self) -> list[stored.Row]:
+        """The details of the memories' parts, as a search reads them: the next digestion looks among them."""
+        memories = {memory.ref: memory for memory in self._change.memories}
+        found = []
+        for n, part in self._added_parts:
+            memory = memories.get(part.item)
+            if memory is None:
+                continue
+            at = to_micros(memory.occurred_at or memory.created_at)
+            found.append((
+                n, self._items[part.item], part.number, part.tokens, memory.id, True, memory.session_id, -1, None, None,
+                part.asks, at,
+            ))  # fmt: skip
+        return found
 
     def _add_memories(self, db: apsw.Connection) -> None:
         """Add each memory after it superseded others, so that one change may contain several versions of a key."""
@@ -202,6 +235,7 @@ class SqliteChangeWriter:
         db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (n, text))
         self._parts.append((n, len(part.words), True, item < 0))
         self._words.append(part.words)
+        self._added_parts.append((n, part))
 
     def _add_vectors(self, db: apsw.Connection) -> None:
         self._items |= item_numbers(db, {vector.item for vector in self._change.vectors} - self._items.keys())

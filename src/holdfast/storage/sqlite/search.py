@@ -16,7 +16,7 @@ from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats, Ints
 from holdfast.domain.vectors import best_rows, matrix_product, plain_product, vector_of_bytes
 from holdfast.storage.sqlite.cache.parts import PartTable
-from holdfast.storage.sqlite.vector_cache import Posting, VectorCache, parse_integers, read
+from holdfast.storage.sqlite.vector_cache import MAX_CACHED_PARTS, Posting, VectorCache, parse_integers, read
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.text.tokens import bm25_saturated, bm25_weights, selective_words
 
@@ -36,8 +36,6 @@ MIN_ROWS_IN_PLACE, FEW_ROWS_SHARE = 5_000, 4
 taken out first. Measured."""
 MAX_TIME_CANDIDATES = 5_000
 """How many parts of a time window are considered. Chosen by hand; not measured."""
-MAX_CACHED_PARTS = 20_000
-"""How many parts a vector cache holds the details of before they are dropped. Chosen by hand; not measured."""
 
 _PARTS_OF_MESSAGES = """
 SELECT part.n, part.item, part.number, part.tokens, message.id, false, message.session, message.position,

@@ -45,6 +45,7 @@ MAX_PARTS_SEARCHED_IN_PLACE = 5_000
 """Up to so many parts, a search that needs no statement runs in the event loop, as its ranking does. Chosen by hand."""
 
 if TYPE_CHECKING:
+    from holdfast.storage.sqlite.apply import BareParts
     from holdfast.storage.sqlite.graph import SqliteGraphStore
     from holdfast.storage.sqlite.vector_cache import VectorCache
 
@@ -58,6 +59,7 @@ class SqliteStore:
         self._items = ItemCache()
         self._embedded_below: dict[str, int] = {}
         """Model → the first part that may lack its vector, so that `unembedded_parts` skips the parts before it."""
+        self._bare: BareParts = {}
         self._next_claim: float = 0
         """When a message may wait for digestion again, in microseconds, so that `claim` need not look before."""
 
@@ -79,6 +81,7 @@ class SqliteStore:
                 if self._cache is not None and not writer.update_cache(self._cache):
                     self._cache = None
             self._items = writer.items_after(self._items)
+            self._bare = writer.bare_after(self._bare)
             if change.messages or change.defer or change.redo or change.erases:
                 self._next_claim = 0
             self._changed()
@@ -230,6 +233,9 @@ class SqliteStore:
           LEFT JOIN memory ON memory.n = -part.item
          WHERE part.n >= ? AND part.embed AND vector.model IS NOT ? ORDER BY part.n LIMIT ?
         """
+        bare = self._bare  # a write in the meantime begins a new one
+        if not bare.get(model, (0,)):
+            return []
         below = self._embedded_below  # a write that makes it wrong begins a new one
         start = below.get(model, 0)
 
@@ -242,6 +248,8 @@ class SqliteStore:
 
         found, last = await self._file.read(load)
         below[model] = found[0][0] if found else last + 1
+        if len(found) < limit:
+            bare[model] = {row[0] for row in found}
         return [Part(item, number, start, stop) for _, item, number, start, stop in found]
 
     async def indexed(self, ids: Sequence[str]) -> list[tuple[Part, Vector | None]]:
@@ -288,11 +296,11 @@ class SqliteStore:
 
     async def sleep(self) -> None:
         """Drop the cache and close the connections; the next use opens them again."""
-        self._cache, self._items = None, ItemCache()
+        self._cache, self._items, self._bare = None, ItemCache(), {}
         await self._file.sleep()
 
     async def close(self) -> None:
-        self._cache, self._items = None, ItemCache()
+        self._cache, self._items, self._bare = None, ItemCache(), {}
         await self._file.close()
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import compress, islice
 from typing import Any
 
 import apsw
@@ -40,6 +40,8 @@ MAX_PARTS_WITH_ALL_WORDS, MIN_MISSING_WORDS = 2_000, 50
 after that need no statement for them. Chosen by hand; not measured."""
 MAX_PARTS_WITH_KNOWN_KEYS = 20_000
 """Up to so many parts of memories, all keys of a profile are held. Chosen by hand; not measured."""
+MAX_CACHED_PARTS = 20_000
+"""How many parts a vector cache holds the details of before they are dropped. Chosen by hand; not measured."""
 NEVER = 2**63 - 1
 Posting = tuple[NDArray[np.int32], NDArray[np.uint16], int]
 """The posting of a word: the rows it occurs in, its count in each, and the number of parts it occurs in."""
@@ -274,6 +276,14 @@ class VectorCache:
         self.memory = np.append(self.memory, columns[:, 3] == 1)
         if self._matrix is not None:
             self._matrix.append(np.zeros((len(columns), self._dimensions), np.float32))
+
+    def add_details(self, parts: Sequence[Row]) -> None:
+        """Add the details of new parts, as rows that begin with their numbers; none where they are many already."""
+        if not parts or len(self.parts) > MAX_CACHED_PARTS:
+            return
+        rows = self.rows(np.array([n for n, *_ in parts], np.int64))
+        new = ~self.parts.has(rows)
+        self.parts.add(rows[new], list(compress(parts, new)))
 
     def put(self, parts: Ints, values: Floats) -> None:
         """Set the vectors of parts."""

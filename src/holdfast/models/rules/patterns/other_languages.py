@@ -15,6 +15,7 @@ from holdfast.models.rules.patterns.salience import specific_signs, without_fill
 from holdfast.models.rules.patterns.vocabulary import split_words
 from holdfast.models.rules.people.third_person import Subject
 from holdfast.models.rules.sentences.clauses import MAX_SENTENCE_CHARACTERS
+from holdfast.text.cache import cached_by_text
 from holdfast.text.dates import Window, meant_window, windows
 from holdfast.text.lexicon.calendar import MONTHS, WEEKDAYS
 from holdfast.text.lexicon.sentences import ENDS, WIDE_ENDS
@@ -138,6 +139,7 @@ def may_be_foreign(text: str) -> bool:
     return foreign >= english
 
 
+@cached_by_text
 def _function_words(text: str) -> tuple[int, int]:
     """How many function words of the likeliest other language, and how many of English, the text begins with."""
     words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text.lower()[:300])

@@ -78,7 +78,7 @@ def without_others(subject: Subject) -> Subject:
 
 def author_subject(speaker: str | None) -> Subject:
     """The author of a message as a subject."""
-    name = re.sub(r"\s+", " ", speaker or "").strip()[:60]
+    name = re.sub(r"\s+", " ", speaker).strip()[:60] if speaker else ""
     if not name or name.casefold() in _GENERIC_SPEAKERS:
         return Subject()
     return Subject(name, topic_key(name).replace(".", "-").replace("/", "-") + ".")
