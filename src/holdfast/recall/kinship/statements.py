@@ -29,6 +29,12 @@ _BARE = re.compile(
     re.I,
 )
 """Without an owner: "wife is Marlize", "two kids: Ruan 16, Anke 14", "granddaughter Noor"."""
+_NAMED_AFTER = re.compile(
+    rf"(?:^|[.!?;,] |\b(?:my|our) )(?P<kin>{A_KIN_WORD})\b(?P<rest>[^.!?]{{0,80}}[.!?,;] ?)(?:and )?"
+    rf"(?:(?P<whose>her|his) name(?: is|'s|s)|(?P<who>she|he)(?: is|'s|s) called) (?P<names>{_NAME})",
+    re.I,
+)
+"""With the name in the next sentence: "mum's coming for 6 weeks. her name's Bee Lian"."""
 _CHILD_BY_AGE = re.compile(
     rf"\b(?:my|our) (?:eldest|oldest|youngest|middle one|middle child|firstborn)(?: is|'s)?,? (?P<names>{_NAME})", re.I
 )
@@ -87,6 +93,10 @@ def _told(text: str, known: Collection[str]) -> Iterator[Relation]:
         if m["the"] and names_in_list(text[: m.start()]):
             continue  # "Ana came with her baby! the baby is Zoe"
         yield from _relations(USER, [m["kin"]], m["names"])
+    for m in _NAMED_AFTER.finditer(text):
+        pronoun: Sex = "f" if (m["whose"] or m["who"]).lower() in ("her", "she") else "m"
+        if kin_word(m["kin"]).sex == pronoun and not re.search(rf"\b(?:{A_KIN_WORD})s?\b", m["rest"], re.I):
+            yield from _relations(USER, [m["kin"]], m["names"])
     for m in _CHILD_BY_AGE.finditer(text):
         yield from _relations(USER, ["child"], m["names"])
 

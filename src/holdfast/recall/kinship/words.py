@@ -27,7 +27,7 @@ class KinWord(NamedTuple):
 
 
 _SELVES: dict[Step, tuple[str, str, str]] = {
-    "parent": ("mother mum mom mama", "father dad papa", "parent"),
+    "parent": ("mother mum mom mama mam ma", "father dad papa", "parent"),
     "child": ("daughter", "son", "child kid baby"),
     "sibling": ("sister", "brother", "sibling twin"),
     "partner": (

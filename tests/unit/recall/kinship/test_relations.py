@@ -35,6 +35,7 @@ def told(text: str) -> set[tuple[str, str, str]]:
         ("kids: Ruan 16, Anke 14 and the little one Stefan, 5", (USER, "child", "stefan")),
         ("granddaughter Noor passed her swimming test", (USER, "child/child", "noor")),
         ("our eldest, Sietse, got his licence", (USER, "child", "sietse")),
+        ("mum's coming on 28 march. her name's Bee, she cooks", (USER, "parent", "bee")),
     ],
 )
 def test_a_statement_says_who_is_whose_relative(text: str, relation: tuple[str, str, str]) -> None:
