@@ -39,7 +39,8 @@ class ItemCache:
 
     def after(self, change: Change, messages: Sequence[rows.Row], memories: Mapping[str, rows.Row]) -> ItemCache:
         """The cache after a change that added these messages, and these memories by their ids: with the items that the
-        change left as they are. A new cache, since whoever reads meanwhile adds to the old one what was read before."""
+        change left as they are, and what rests on messages unless some of it is new. A new cache, since whoever reads
+        meanwhile adds to the old one what was read before."""
         cache = ItemCache(session_ends(self.ends, change, messages))
         resent = len(messages) < len(change.messages)
         if change.erases or change.inserted or resent:
@@ -52,6 +53,9 @@ class ItemCache:
             cache.items = {id: make for id, make in cache.items.items() if is_message_id(id)}
         else:
             sources = {memory.id: memory.sources for memory in change.memories}
+            cache.histories, cache.resting = self.histories.copy(), self.resting.copy()
+            for message in {message for each in sources.values() for message in each}:
+                cache.resting.pop(message, None)
             cache.add_items({id: rows.new_memory_maker(row, sources[id]) for id, row in memories.items()})
         return cache
 

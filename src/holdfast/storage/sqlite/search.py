@@ -15,7 +15,6 @@ from holdfast.domain.ports.search import Probe, Proposals
 from holdfast.domain.timestamps import to_micros
 from holdfast.domain.types import Floats, Ints
 from holdfast.domain.vectors import best_rows, matrix_product, plain_product, vector_of_bytes
-from holdfast.storage.sqlite.cache.parts import PartTable
 from holdfast.storage.sqlite.vector_cache import MAX_CACHED_PARTS, Posting, VectorCache, parse_integers, read
 from holdfast.storage.sqlite.where import KNOWN_AT, condition
 from holdfast.text.tokens import bm25_saturated, bm25_weights, selective_words
@@ -373,7 +372,8 @@ def _load_parts(db: apsw.Connection | None, cache: VectorCache, rows: Ints) -> I
     if not len(missing):
         return rows
     if len(cache.parts) > MAX_CACHED_PARTS:
-        cache.parts, missing = PartTable(), rows
+        cache.forget_parts()
+        missing = rows
     memory = cache.memory[missing]
     for statement, some in ((_PARTS_OF_MESSAGES, missing[~memory]), (_PARTS_OF_MEMORIES, missing[memory])):
         found = read(db, statement, (_json_array(cache.n[some]),)) if len(some) else []

@@ -12,7 +12,7 @@ vectors. So the numbers of a search are the same either way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import compress, islice
 from typing import Any
 
@@ -178,10 +178,10 @@ class VectorCache:
         """Drop what a search read that the change makes out of date."""
         for word in {word for part in change.parts for word in part.words}:
             self.frequencies.pop(word, None)
-        if change.messages:
-            self.neighbours.clear()
         if change.inserted:  # the messages after them have moved
-            self.parts = PartTable()
+            self.forget_parts()
+        elif change.messages:
+            self._drop_neighbours({message.session_id for message in change.messages})
         written: tuple[Item, ...] = (*change.messages, *change.memories)
         if any(item.agent is not None for item in written):
             self._agents = None
@@ -189,6 +189,17 @@ class VectorCache:
             self._keys.update(memory.key for memory in change.memories if memory.key is not None)
         if any(memory.expires_at is not None for memory in change.memories):
             self._next_expiry = None
+
+    def forget_parts(self) -> None:
+        """Drop the details of all parts, and with them what they stand beside."""
+        self.parts = PartTable()
+        self.neighbours.clear()
+
+    def _drop_neighbours(self, sessions: Set[str]) -> None:
+        """Drop the neighbours of what stands in these sessions: somebody goes on with them."""
+        known = np.fromiter(self.neighbours, np.int64, len(self.neighbours))
+        for row in known[self.parts.may_be_in(known, sessions)].tolist():
+            del self.neighbours[row]
 
     def posting(self, word: str) -> Posting | None:
         """The posting of a word as read by a search; the last one to be dropped from now on."""

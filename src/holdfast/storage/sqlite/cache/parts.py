@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +45,12 @@ class PartTable:
         """Which of these rows have their part in the table."""
         self._grow(rows)
         return self._places.take(rows) >= 0
+
+    def may_be_in(self, rows: Ints, sessions: Set[str]) -> NDArray[np.bool_]:
+        """Which of these rows may have a part in one of these sessions: those without a part in the table may."""
+        having = self.has(rows)
+        numbers = [self._sessions[session] for session in sessions if session in self._sessions]
+        return ~having | np.isin(self._numbers[self._places.take(rows), _SESSION], numbers)
 
     def add(self, rows: Ints, parts: Sequence[Row]) -> None:
         """Add the parts of these rows: item, number and tokens of each after its own number, then the fields of its
