@@ -1,4 +1,4 @@
-"""Fits the weights of second_sureness.py and enumeration.py of recall/answer: `python -m evals.train.second_chance`.
+"""Fits the weights of recall/answer/second_sureness.py: `python -m evals.train.second_chance`.
 
 The lives that the reader of answers learned nothing from are ingested and asked through the product: once with
 every answer of the second reading let through, once with its messages quoted together; and a third time with all that
@@ -18,8 +18,8 @@ import numpy as np
 
 from holdfast.models.local import ArcticEmbedder
 from holdfast.recall.answer import reading
-from holdfast.recall.answer.enumeration import enumeration_features
 from holdfast.recall.answer.second_reading import SecondReading, read_again
+from holdfast.recall.answer.second_sureness import several_features
 
 from ..data.life import FOLDER, Life, parse_lives
 from ..measure.lives import ask_life, ingest_life
@@ -30,7 +30,7 @@ from .life_split import MEASURES, is_held
 KEPT = CACHE / "second-chance.pickle"
 FOLDS = 8
 FORMS = ("one", "together")
-ENUMERATED = "enumerated"
+SEVERAL = "several"
 RIDGE = (10.0, 40.0)
 """How much weights are held near 0, for one answer and for several: there are few lists. Of some that were tried on
 lives left out in turn, with hardly a difference."""
@@ -57,13 +57,13 @@ class Recorder:
 
     async def __call__(self, searcher: Any, reader: Any, question: Any, *rest: Any) -> SecondReading | None:
         found = await read_again(searcher, reader, question, *rest)
-        if found is not None and self.form != ENUMERATED:
+        if found is not None and self.form != SEVERAL:
             self.read[question.text] = found.several, found.features
         return found
 
-    def enumerated(self, question: Any, *rest: Any) -> tuple[float, ...]:
-        features = enumeration_features(question, *rest)
-        if self.form == ENUMERATED:
+    def told_several(self, question: Any, *rest: Any) -> tuple[float, ...]:
+        features = several_features(question, *rest)
+        if self.form == SEVERAL:
             self.read[question.text] = True, features
         return features
 
@@ -86,12 +86,12 @@ async def gather() -> list[Case]:
         for name, life in calibrating_lives():
             profile = memory.profile("lives", name)
             await ingest_life(profile, life)
-            for form in (*FORMS, ENUMERATED):
+            for form in (*FORMS, SEVERAL):
                 recorder = Recorder(form)
                 reading.read_again = recorder  # type: ignore[assignment]
-                reading.enumeration_features = recorder.enumerated
-                reading.chance_of_one, reading.chance_of_together, reading.enumeration_chance = (
-                    recorder.chance(each) for each in (*FORMS, ENUMERATED)
+                reading.several_features = recorder.told_several
+                reading.chance_of_one, reading.chance_of_together, reading.chance_of_several = (
+                    recorder.chance(each) for each in (*FORMS, SEVERAL)
                 )
                 for each in await ask_life(profile, life, name):
                     if each.answer and (found := recorder.read.get(each.question.text)):
@@ -113,7 +113,7 @@ def fit(x: Any, y: Any, ridge: float) -> Any:
 
 
 def report(cases: Sequence[Case]) -> None:
-    ridge = RIDGE[cases[0].several and cases[0].form != ENUMERATED]
+    ridge = RIDGE[cases[0].several and cases[0].form != SEVERAL]
     x, y = np.array([case.features for case in cases]), np.array([case.right for case in cases], float)
     lives = sorted({case.life for case in cases})
     fold_of = np.array([lives.index(case.life) % FOLDS for case in cases])
@@ -137,9 +137,9 @@ def main() -> None:
             some = [case for case in cases if case.form == form and case.several == several]
             print(form, "of several" if several else "of one", len(some), "answers")
             report(some)
-    enumerated = [case for case in cases if case.form == ENUMERATED]
-    print(ENUMERATED, len(enumerated), "answers")
-    report(enumerated)
+    several = [case for case in cases if case.form == SEVERAL]
+    print(SEVERAL, len(several), "answers")
+    report(several)
 
 
 if __name__ == "__main__":

@@ -18,17 +18,15 @@ from holdfast.domain.types import Memory
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.computed import FoundSpan, computed_text, known_day
 from holdfast.recall.answer.denial import is_affirmed, is_denied_at, is_of_named_person, is_off_topic
-from holdfast.recall.answer.enumeration import (
-    enumeration_chance,
-    enumeration_features,
-    of_likeliest_messages,
-    read_on,
-    tells_several,
-)
 from holdfast.recall.answer.hit_reading import NOTHING, asks_past, read_hits
 from holdfast.recall.answer.quotations import quotation, quoted_together
-from holdfast.recall.answer.second_reading import read_again
-from holdfast.recall.answer.second_sureness import chance_of_one, chance_of_together
+from holdfast.recall.answer.second_reading import of_likeliest_messages, read_again, read_on, tells_several
+from holdfast.recall.answer.second_sureness import (
+    chance_of_one,
+    chance_of_several,
+    chance_of_together,
+    several_features,
+)
 from holdfast.recall.answer.support import support
 from holdfast.recall.answer.sureness import ReadHits, fitting_chance, sureness
 from holdfast.recall.hits import hit_of
@@ -58,7 +56,7 @@ MIN_CHANCE_AGREED, MIN_AGREED_WORDS, MIN_SURE_WORDS = 0.65, 0.5, 0.8
 """How sure the first reading must be, and how likely its words in the second, for it to stand where both find the same
 words; and how likely these must be where only the second is sure. In lives that no network learned from, six of seven
 and two of two such answers are right."""
-MIN_CHANCE_ENUMERATED = 0.5
+MIN_CHANCE_ALL = 0.5
 """How sure an answer with all that is told must be. Of 657 in lives that no network learned from, those between 0.5 and
 0.6 are complete in 62 of 100 cases; one that is not has most of what is asked for, each with its source."""
 MAX_SEVERAL, ATTRIBUTE_CHANCE = 0.5, 0.65
@@ -89,7 +87,7 @@ async def read_answer(
     form: Form = "sentence"
     kept = chance >= MIN_CHANCE and await _partly_ended(searcher, question, found.spans[:1])
     if tells_several(question, first):
-        found, form = await _enumeration(searcher, reader, question, seen, first)
+        found, form = await _several_answers(searcher, reader, question, seen, first)
         chance = found.chance
     elif not kept and _is_read_again(question, found, chance):
         found, chance, form = await _second_reading(searcher, reader, question, seen, found, chance)
@@ -194,15 +192,15 @@ def _is_read_again(question: Question, found: ReadHits, chance: float) -> bool:
     return chance < MIN_SURE and bool(found.ranked) and bool(found.kinds) and found.kinds[0] <= MAX_NOTHING
 
 
-async def _enumeration(
+async def _several_answers(
     searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit], first: ReadHits
 ) -> tuple[ReadHits, Form]:
     """All that is told, and how it is quoted."""
     own = [hit for hit in seen if standing(hit) != SECOND_HAND]
     told = await _sound_spans(searcher, question, await read_on(searcher, reader, question, own, first))
     spans = of_likeliest_messages(told)
-    chance = enumeration_chance(enumeration_features(question, first, spans)) if spans else 0.0
-    if chance < MIN_CHANCE_ENUMERATED:
+    chance = chance_of_several(several_features(question, first, spans)) if spans else 0.0
+    if chance < MIN_CHANCE_ALL:
         return NOTHING, "message"
     form: Form = "together" if len(_messages([span.hit for span in spans])) > 1 else "sentence"
     return ReadHits("list", spans, chance), form

@@ -11,7 +11,7 @@ from holdfast import AsyncHoldfast
 from holdfast.domain.ports.models import AnswerSpan, ReadAnswer, ReadPassage
 from holdfast.domain.results import Answer
 from holdfast.recall.answer import reading
-from holdfast.recall.answer.enumeration import MAX_MESSAGES
+from holdfast.recall.answer.second_reading import MAX_MESSAGES
 from holdfast.testing import HashingEmbedder, MemoryVault, ScriptedExtractor
 
 NAMES = ("Elin", "Owain", "Marta", "Gwen", "Huw")
@@ -59,7 +59,7 @@ async def test_a_count_and_a_reader_that_is_not_sure_of_several_enumerate_nothin
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: object) -> None:
-        raise AssertionError("enumerated")
+        raise AssertionError("several")
 
     monkeypatch.setattr(reading, "read_on", fail)
     await answer(ListReader(room=2), "How many people work for me?", NAMES[:3])
@@ -67,5 +67,5 @@ async def test_a_count_and_a_reader_that_is_not_sure_of_several_enumerate_nothin
 
 
 async def test_where_it_is_not_likely_that_all_are_told_nothing_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "enumeration_chance", lambda features: 0.3)
+    monkeypatch.setattr(reading, "chance_of_several", lambda features: 0.3)
     assert (await answer(ListReader(room=2), "Who works for me?", NAMES[:3])).answer == ""
