@@ -184,8 +184,8 @@ def page(asked: list[Asked], list_: Listed, files: list[Path]) -> str:
         f"Written by `python -m evals.measure.lives --out`: {len(asked)} questions over {len({a.life for a in asked})} "
         f"lives of {' and '.join(path.name for path in files)}, with the default offline install and no language "
         "model. Nothing was learned from these lives, and only totals were looked at. An answer is right when it has "
-        "the words that its author wanted; a quotation of them counts. A third of the questions ask for what was never "
-        "told.",
+        f"the words that its author wanted; a quotation of them counts. {len(never)} of the questions ask for what was "
+        "never told.",
         "",
         f"- Right or rightly empty: {interval(sound, len(asked))}.",
         f"- Wrong: {interval(count['wrong'], len(asked))}.",
