@@ -194,11 +194,14 @@ def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[Rul
 
 def _listed_task(of: TaskList, what: str, author: Subject, dates: list[Window]) -> RuleFinding:
     """One of a list: "needs to call the bank", "needs: new glasses", "needs to buy: milk", "has open: the logo"."""
-    if of.sort == "reminder":
-        frame = "wants to be reminded to" if is_chore(what) else "wants to be reminded of:"
+    if is_chore(what):
+        frame = "wants to be reminded to" if of.sort == "reminder" else "needs to"
+    elif of.sort == "reminder":
+        frame = "wants to be reminded of:"
+    elif of.sort == "open":
+        frame = "has open:"
     else:
-        needs = f"needs to {of.verb}:" if of.verb else "needs:"
-        frame = "needs to" if is_chore(what) else "has open:" if of.sort == "open" else needs
+        frame = f"needs to {of.verb}:" if of.verb else "needs:"
     return _task(f"{author.name} {frame} {{}}", what, author, 0.9, dates)
 
 
