@@ -3,12 +3,15 @@
 The lives that the reader of answers learned nothing from are ingested and asked through the product: once with
 every answer of the second reading let through, once with its messages quoted together; and a third time with all that
 may be one of several answers. What is answered is judged, and logistic fits learn from the features when it is right.
+For the third, each life is also asked for lists that others tell of, and that it does not.
 """
 
 from __future__ import annotations
 
 import asyncio
 import pickle
+import random
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +25,7 @@ from holdfast.recall.answer.second_reading import SecondReading, read_again
 from holdfast.recall.answer.second_sureness import several_features
 
 from ..data.life import FOLDER, Life, parse_lives
-from ..measure.lives import ask_life, ingest_life
+from ..measure.lives import ask_life, ingest_life, noon
 from ..paths import CACHE
 from ..profiles import cached_embedder, open_memory
 from .life_split import MEASURES, is_held
@@ -31,6 +34,21 @@ KEPT = CACHE / "second-chance.pickle"
 FOLDS = 8
 FORMS = ("one", "together")
 SEVERAL = "several"
+FOREIGN_LISTS = 4
+"""How many lists of other lives, and of `UNTOLD`, each life is asked for."""
+UNTOLD = (
+    "Which cars do I own?", "Which instruments do I play?", "Which languages do I speak?", "Who are my brothers?",
+    "Which countries have I visited?", "Which sports do I do?", "Which newspapers do I read?", "Who is in my band?",
+    "Which cameras do I have?", "Which board games do we own?", "Which vaccines have I had?", "Who are my clients?",
+    "Which plants do we grow?", "Which films did I watch?", "Which credit cards do I have?", "Who are my doctors?",
+    "Which teachers do I have?", "Which databases do we run?", "Which wines did we taste?", "What allergies do I have?",
+)  # fmt: skip
+_COMMON = re.compile(
+    r"\b(?:kids|children|sons|daughters|siblings|pets|to ?do|list|jobs|tasks|works?|lives?|family|team|people|names?|"
+    r"called|left|still|hosts|rules|things)\b|(?-i:(?<=.)\b(?!I\b)[A-Z])",
+    re.I,
+)
+"""What a list of another life may have that this one tells of, too."""
 RIDGE = (10.0, 40.0)
 """How much weights are held near 0, for one answer and for several: there are few lists. Of some that were tried on
 lives left out in turn, with hardly a difference."""
@@ -81,6 +99,13 @@ def calibrating_lives() -> list[tuple[str, Life]]:
 
 async def gather() -> list[Case]:
     made = []
+    lists = [
+        (name, question.text)
+        for name, life in calibrating_lives()
+        for question in life.questions
+        if question.category == "list" and not _COMMON.search(question.text)
+    ]
+    chosen = random.Random(7)
     reading.MIN_SURE = 1.1  # every question is read twice
     async with open_memory(cached_embedder(ArcticEmbedder())) as memory:
         for name, life in calibrating_lives():
@@ -96,6 +121,11 @@ async def gather() -> list[Case]:
                 for each in await ask_life(profile, life, name):
                     if each.answer and (found := recorder.read.get(each.question.text)):
                         made.append(Case(form, name, *found, each.verdict == "right"))
+            foreign = [text for of, text in lists if of != name]
+            for text in (*chosen.sample(foreign, FOREIGN_LISTS), *chosen.sample(UNTOLD, FOREIGN_LISTS)):
+                await profile.recall(text, reference_date=noon(max(each.asked for each in life.questions)))
+                if found := recorder.read.get(text):
+                    made.append(Case(SEVERAL, name, *found, right=False))
             print(name, len(made), file=sys.stderr, flush=True)
     return made
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 
 import pytest
 
-from holdfast import AsyncHoldfast
+from holdfast import AsyncHoldfast, Holdfast
 from holdfast.domain.ports.models import AnswerSpan, ReadAnswer, ReadPassage
 from holdfast.domain.results import Answer
 from holdfast.recall.answer import reading
@@ -44,13 +45,15 @@ async def answer(reader: ListReader, question: str, names: Sequence[str]) -> Ans
         return await profile.recall(question, reference_date="2026-03-01T12:00:00Z")
 
 
-async def test_what_there_was_no_room_for_is_read_on_and_quoted() -> None:
+async def test_what_there_was_no_room_for_is_read_on_and_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "chance_of_several", lambda features: 0.9)
     found = await answer(ListReader(room=2), "Who works for me?", NAMES[:3])
     assert all(name in found.answer for name in NAMES[:3])
     assert len(found.citations) == 3
 
 
-async def test_no_more_messages_are_quoted_than_are_read_at_a_glance() -> None:
+async def test_no_more_messages_are_quoted_than_are_read_at_a_glance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "chance_of_several", lambda features: 0.9)
     found = await answer(ListReader(room=9), "Who works for me?", NAMES)
     assert found.answer.count("works for me") == MAX_MESSAGES
 
@@ -69,3 +72,18 @@ async def test_a_count_and_a_reader_that_is_not_sure_of_several_enumerate_nothin
 async def test_where_it_is_not_likely_that_all_are_told_nothing_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "chance_of_several", lambda features: 0.3)
     assert (await answer(ListReader(room=2), "Who works for me?", NAMES[:3])).answer == ""
+
+
+def test_a_list_of_which_nothing_is_told_is_left_empty(tmp_path: Path) -> None:
+    """The reader alone finds whatever is listed."""
+    said = (
+        "hi, Ana here. two kids: Mia 9 and Tom 6", "staff at the bakery: Elin, Marta and Owain on saturdays",
+        "Gwen starts in the bakery on monday", "our envs are dev, staging and prod",
+    )  # fmt: skip
+    with Holdfast.open(tmp_path) as memory:
+        ana = memory.profile("app", "ana")
+        ana.ingest([{"role": "user", "content": each} for each in said], session_id="s", wait=True)
+        told = ana.recall("Who works at the bakery?").answer
+        assert all(name in told for name in ("Elin", "Marta", "Owain", "Gwen"))
+        for question in ("Which cars do I own?", "Which instruments do I play?", "Which countries have I visited?"):
+            assert ana.recall(question).answer == ""
