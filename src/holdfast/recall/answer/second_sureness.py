@@ -46,7 +46,8 @@ TOGETHER_WEIGHTS: tuple[tuple[float, ...], ...] = (
 for the present reader, on the lives `am` and `an`: 67 readings."""
 SEVERAL_WEIGHTS = (-0.22, -0.56, 0.39, 1.95, -0.11, 0.69, -0.16, 1.08, 0.5, -0.42, 0.6, 0.9, 0.57, -6.38)
 """Of `several_features`, for all that is told of several things. Fitted on 1,100 readings of 115 lives: 600 of their
-own questions, 500 of lists that other lives tell of."""
+own questions, 500 of lists that other lives tell of. The reader learned from most of these lives (`ar` to `at`, `ax`,
+`bz` to `cf`), not from the rest (`am`, `an`, `cg`), where the chances hold as well."""
 SEVERAL = 2
 """The place of several answers among the kinds."""
 _COMPUTES = re.compile(
