@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -62,6 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from support.postgres_run import prepare_run  # not before its asserts are registered
 
         prepare_run()
+        # A test that names no folder must not meet the memories of whoever runs it.
+        os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="holdfast-tests-data-")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -69,6 +72,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         from support.postgres_run import end_run
 
         end_run()
+        shutil.rmtree(os.environ["XDG_DATA_HOME"])
 
 
 @pytest.fixture(autouse=True)

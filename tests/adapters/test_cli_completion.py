@@ -27,8 +27,8 @@ Ask = Callable[..., list[str]]
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> dict[str, str]:
-    """The environment of a shell that finds `holdfast`."""
+def program(tmp_path: Path, data: Path) -> dict[str, str]:
+    """The environment of a shell that finds `holdfast`, whose data lie in `data`."""
     file = tmp_path / "bin" / "holdfast"
     file.parent.mkdir()
     file.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m holdfast "$@"\n')
