@@ -17,7 +17,7 @@ from holdfast.models.rules.judge import SentenceContext
 from holdfast.models.rules.patterns.other_languages import english_dates, foreign_finding, foreign_sentences, is_foreign
 from holdfast.models.rules.patterns.salience import has_subject_and_verb, points_back
 from holdfast.models.rules.people.participants import Participants
-from holdfast.models.rules.people.third_person import Subject, author_subject, with_own_verbs
+from holdfast.models.rules.people.third_person import Subject, author_subject, with_own_words
 from holdfast.models.rules.sentences.clauses import MAX_SENTENCE_CHARACTERS, sentences
 from holdfast.models.rules.sentences.corrections import (
     answer_statement,
@@ -115,7 +115,7 @@ def proved_finding(finding: RuleFinding, note: SourcedFinding) -> tuple[RuleFind
     cited = [texts[source] for source in sources if source in texts]
     names = {message.speaker for message in note.heard if message.speaker}
     if is_proved(finding.content, cited, names):
-        return replace(finding, content=with_own_verbs(finding.content, " ".join(cited))), sources
+        return replace(finding, content=with_own_words(finding.content, " ".join(cited))), sources
     if is_well_formed(finding.content) and (missing := missing_words(finding.content, cited, names)):
         for message in note.heard[-2::-1]:
             if has_words(message.content, missing):

@@ -16,6 +16,7 @@ from holdfast.text.dates import (
     OPEN_START,
     OPEN_STOP,
     Window,
+    is_in_past_clause,
     is_yearly_day,
     meant_window,
     window_phrase,
@@ -62,7 +63,7 @@ def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpa
     if wanted.what == "count":
         return _count(spans)
     span = spans[0]
-    when = _in_tense(question, span.at, time_of(span))
+    when = _in_tense(question, span, time_of(span))
     if wanted.what == "when":
         return _dated(question, span, when)
     if when is None:
@@ -123,14 +124,17 @@ def known_day(span: FoundSpan, drawn: Sequence[Memory]) -> str:
     return ""
 
 
-def _in_tense(question: Question, said: datetime, when: Window | None) -> Window | None:
+def _in_tense(question: Question, span: FoundSpan, when: Window | None) -> Window | None:
     """A time that is over, read again as one to come where the question asks for that: "fixed: 26 December", asked
     "When is it?"."""
     wanted = question.computation
-    if when is None or wanted is None or wanted.past or when.stop > said or wanted.what not in ("when", "until"):
+    if when is None or wanted is None or wanted.past or when.stop > span.at or wanted.what not in ("when", "until"):
         return when
-    again = meant_window(windows(f"It will be {when.text}", said))
-    return again if again is not None and again.stop > said else when
+    start = span.sentence.find(when.text)
+    if start >= 0 and is_in_past_clause(span.sentence, start, start + len(when.text)):
+        return when
+    again = meant_window(windows(f"It will be {when.text}", span.at))
+    return again if again is not None and again.stop > span.at else when
 
 
 def _dated(question: Question, span: FoundSpan, when: Window | None) -> str:

@@ -24,7 +24,7 @@ To read this code: `parse` walks the text and asks `rules`, whose builders are i
 windows, and `negation` marks those that are not meant.
 """
 
-from holdfast.text.dates.context import day_first
+from holdfast.text.dates.context import day_first, is_in_past_clause
 from holdfast.text.dates.negation import meant_window
 from holdfast.text.dates.parse import MAX_SCANNED_CHARS, MAX_WINDOWS, window, windows
 from holdfast.text.dates.recurrence import is_yearly_day
@@ -34,4 +34,5 @@ from holdfast.text.dates.wording import window_phrase, written_date
 __all__ = [
     "Window", "window", "windows", "meant_window", "window_phrase", "written_date", "day_first", "OPEN_START",
     "OPEN_STOP", "MAX_SCANNED_CHARS", "MAX_WINDOWS", "is_yearly_day",
+    "is_in_past_clause",
 ]  # fmt: skip

@@ -41,7 +41,18 @@ _PAST_CUES = "|".join(
         r"(?!need\b|indeed\b|speed\b|feed\b|seed\b)[a-z]{2,}ed",
     )
 )
-_CUE = lazy_pattern(rf"\b(?:(?P<ahead>{_FUTURE_CUES})|(?P<behind>{_PAST_CUES}))\b", re.I)
+_PLANNED_ONCE = (
+    "(?:was|were|been) (?:(?:first|originally|once|only|all) )?"
+    "(?:meant|supposed|due|going|planned|scheduled|set|listed|booked|to (?:be|have))"
+)
+"""A plan as it was before: its day may be past or still to come."""
+_CUE = lazy_pattern(rf"\b(?:{_PLANNED_ONCE}|(?P<ahead>{_FUTURE_CUES})|(?P<behind>{_PAST_CUES}))\b", re.I)
+_PAST_VERB = lazy_pattern(
+    r"(?<!\bam )(?<!\bis )(?<!\bare )(?<!\bbe )(?<![’']m )(?<![’']s )(?<![’']re )"
+    rf"\b(?!(?:back|ago|told|said|thought|heard|read)\b)(?:{_PAST_CUES})\b",
+    re.I,
+)
+_CLAUSE_BORDER = lazy_pattern(rf"[{ENDS},;:()\n–—]|\b(?:and|but|so|that|because|which|who)\b", re.I)
 _NUMERIC = lazy_pattern(r"(?<![\d/.-])(\d{1,2})[-/](\d{1,2})[-/](?:\d{4}|\d\d)(?![\d/-])")
 MAX_SENTENCE_GAP_CHARS = 200
 """Two positions that are further apart are never in the same sentence. Chosen by hand; not measured."""
@@ -75,6 +86,14 @@ class ExpressionContext:
         )
 
 
+def is_in_past_clause(text: str, start: int, stop: int) -> bool:
+    """Whether the clause around these positions has a verb in the past: "we married on 3 May", but not "I got the flat,
+    moving in on 3 May"."""
+    before = _CLAUSE_BORDER.split(text[max(0, start - 60) : start])[-1]
+    after = _CLAUSE_BORDER.split(text[stop : stop + 60])[0]
+    return any(_PAST_VERB.search(each) for each in (before, after))
+
+
 def day_first(text: str) -> bool | None:
     """Whether the day comes first in the text's numeric dates; None unless some can only be read one way
     and none contradict them."""
@@ -93,4 +112,4 @@ def _clause_tense(text: str, start: int, stop: int) -> int:
     before = _SENTENCE_END.split(text[max(0, start - 90) : start])[-1]
     after = _SENTENCE_END.split(text[stop : stop + 60])[0]
     cues = [*_CUE.finditer(before)][-1:] or [*_CUE.finditer(after)][:1]
-    return (1 if cues[0]["ahead"] else -1) if cues else 0
+    return (1 if cues[0]["ahead"] else -1 if cues[0]["behind"] else 0) if cues else 0

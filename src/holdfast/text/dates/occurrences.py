@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from holdfast.text.dates.context import ExpressionContext
+from holdfast.text.dates.context import ExpressionContext, is_in_past_clause
 from holdfast.text.dates.spans import (
     DAY,
     Span,
@@ -23,6 +23,9 @@ from holdfast.text.dates.vocabulary import A_PART_OF_DAY, PARTS_OF_DAY, ordinal_
 MAX_LAST_YEAR = timedelta(92)
 """How long ago a date of last year without its year and a tense may be: "14 December", said in January, not in June.
 Chosen by hand; not measured."""
+MAX_PAST = timedelta(240)
+"""How long ago a date without its year may be if no verb of its own clause is in the past. Chosen by hand, on a few
+messages; not measured."""
 _PART_OF_DAY = re.compile(rf"\s+(?:in the )?({A_PART_OF_DAY})\b", re.I)
 _UNTIL = re.compile(r"\b(?:until|till|through)\s+$", re.I)
 
@@ -38,7 +41,11 @@ def chosen_occurrence(spans: list[Span], which: str, scene: ExpressionContext, a
     if which in ("next", "coming", "upcoming", "following"):
         return future[0]
     if scene.tense < 0:
-        return current[0] if current and not ahead else past[-1]
+        if current and not ahead:
+            return current[0]
+        too_long_ago = scene.forced_tense is None and today - past[-1][1] > MAX_PAST
+        soon = too_long_ago and not is_in_past_clause(scene.around.string, *scene.around.span())
+        return future[0] if soon else past[-1]
     if current or ahead or scene.tense > 0:
         return (current + future)[0]
     if which == "this":

@@ -34,7 +34,7 @@ def statements_by_key(*turns: str | tuple[str, str]) -> dict[str | None, str]:
                 "And Jon finally got a day job, he's now a radiology tech at St. Mary's.",
             ),
             "jon.employer",
-            "Jon is a radiology tech at St. Mary's.",
+            "Jon is now a radiology tech at St. Mary's.",
         ),
         (
             ("My sister Ana lives in Porto. And Tom recently moved to Oslo, he works at Fiat now.",),
@@ -53,7 +53,7 @@ def statements_by_key(*turns: str | tuple[str, str]) -> dict[str | None, str]:
             "mom.employer",
             "mom",
         ),
-        (("My father in law lives in Cork. He is vegan.",), "father-in-law.diet", "The user's father-in-law is vegan."),
+        (("My father in law lives in Cork. He is vegan.",), "father-in-law.diet", "The user's father in law is vegan."),
         (("Zuri works at Bolt. She is allergic to cats.",), "zuri.allergy-cats", "Zuri is allergic to cats."),
     ],
 )

@@ -21,11 +21,19 @@ def contents(*texts: str) -> list[str]:
     ("text", "content"),
     [
         ("Its me and two helpers. Jermaine only does weekends", 'The user said: "Jermaine only does weekends"'),
-        ("Nacho's got a girlfriend, vegan, afraid of bees", "Nacho has got a girlfriend, vegan, afraid of bees."),
+        ("Nacho's got a girlfriend, vegan, afraid of bees", "Nacho's got a girlfriend, vegan, afraid of bees."),
         (
             "in french we now have Philippe, mathilde's in maternity leave as well",
             'The user said: "in french we now have Philippe, mathilde\'s in maternity leave as well"',
         ),
+        ("Budget is now 18,000, by marital agreement", "Budget is now 18,000, by marital agreement."),
+        ("moved in! Lithonia is so quiet", "Lithonia is so quiet."),
+        ("my mother in law Doreen is a saint", "The user's mother in law Doreen is a saint."),
+        (
+            "french translation: Daniela's husband Luc-André does it, he's a translator, 0.18 a word",
+            "The user said: \"french translation: Daniela's husband Luc-André does it, he's a translator, 0.18 a word\"",
+        ),
+        ("1) they lost my suitcase, the green one. 2) the boiler is dead", "The boiler is dead."),
         ("no way mam can afford the Yamaha tho its 240", "No way mam can afford the Yamaha tho its 240."),
         ("so now that's how i get woken", 'The user said: "now that\'s how i get woken"'),
         ("only chip in 800 each now so", 'The user said: "only chip in 800 each now"'),

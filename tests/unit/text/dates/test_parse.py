@@ -251,6 +251,28 @@ NOTHING = [
 ]
 
 
+AUTUMN = datetime(2026, 11, 11, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("Jonas is going back early, moving out on 9 January", 2027),
+        ("I am listed for 18 January, three nights", 2027),
+        ("We got the flat, moving in on 9 January", 2027),
+        ("They have written to say that from 1 January the berth goes up", 2027),
+        ("My exam was meant to be 3 January", 2027),
+        ("We married on 3 January", 2026),
+        ("On 3 January we signed the lease", 2026),
+        ("I was in Cork on the 9th of January", 2026),
+    ],
+)
+def test_a_day_without_its_year_is_long_past_only_with_a_verb_in_the_past(text: str, year: int) -> None:
+    found = window(text, AUTUMN)
+    assert found is not None
+    assert found.start.year == year
+
+
 @pytest.mark.parametrize(("text", "start", "stop"), DAYS, ids=[d[0] for d in DAYS])
 def test_an_expression_becomes_its_window(text: str, start: str, stop: str) -> None:
     found = window(text, WEDNESDAY)

@@ -66,7 +66,8 @@ _SEVERAL = re.compile(
 
 _PARTICIPATION = re.compile(
     r"\b(?:signed up for|registered for|enrolled in|pulled out of|withdrew from|dropped out of|cancelled|canceled)"
-    r" (?:(?:the|my|our|an?) )?(?P<x>(?:(?:half|full|online|evening|beginners?'?) )?[\w-]+(?: (?-i:[A-Z])[\w-]+)*)",
+    r" (?!(?:me|us|you|him|her|them|it)\b)"
+    r"(?:(?:the|my|our|an?) )?(?P<x>(?:(?:half|full|online|evening|beginners?'?) )?[\w-]+(?: (?-i:[A-Z])[\w-]+)*)",
     re.I,
 )
 

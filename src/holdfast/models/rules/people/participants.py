@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from holdfast.domain.identifiers import topic_key
 from holdfast.models.rules.patterns.vocabulary import split_words
 from holdfast.models.rules.people.pronouns import (
+    GIVEN_NAME,
     NOT_NAMES,
     RELATION,
     PersonMention,
@@ -23,14 +24,14 @@ MAX_SEARCHED_CHARACTERS = 400
 """How many characters of a text are searched for people. Chosen by hand, to bound the time; not measured."""
 _ADJECTIVE = r"(?P<adj>(?:older|younger|little|big|best|twin|elder|late)\s+)?"
 _FIRST_PERSON = re.compile(rf"(?:(?P<we>we|my (?:{RELATION}) and i|i and my (?:{RELATION}))|i)\s+(?P<rest>.+)", re.I)
-_NAME_AND_I = re.compile(r"(?P<name>[A-Z][a-zà-ÿ]{1,20}) and (?:I|me)\s+(?P<rest>.+)")
+_NAME_AND_I = re.compile(rf"(?P<name>{GIVEN_NAME}) and (?:I|me)\s+(?P<rest>.+)")
 _RELATIVE_SUBJECT = re.compile(
     rf"(?P<whose>my|our|his|her)\s+{_ADJECTIVE}(?P<rel>{RELATION})(?:,?\s+"
-    rf"(?P<name>(?-i:[A-Z][a-zà-ÿ]{{1,20}})),?)?\s+(?P<rest>(?!and\b|or\b).+)", re.I
+    rf"(?P<name>(?-i:{GIVEN_NAME})),?)?\s+(?P<rest>(?!and\b|or\b).+)", re.I
 )  # fmt: skip
 _HAVING_VERB = re.compile(r"(?:have|had|own|owned|adopted|live|got)\b(?! to\b| been\b| a (?:call|meeting)\b)", re.I)
 """Predicates of "we" that apply to the author alone: what "we" have, the author has."""
-_NAME_SUBJECT = re.compile(r"(?P<name>[A-Z][a-zà-ÿ]{1,20}(?: [A-Z][a-zà-ÿ]{1,20})?)\s+(?P<rest>\S.*)")
+_NAME_SUBJECT = re.compile(rf"(?P<name>{GIVEN_NAME}(?: [A-Z][a-zà-ÿ]{{1,20}})?)\s+(?P<rest>\S.*)")
 _GROUP_SUBJECT = re.compile(
     r"(?:the|our|my) (?P<what>team|company|family|squad|group) (?P<rest>(?!is\b|was\b|name\b).+)", re.I
 )

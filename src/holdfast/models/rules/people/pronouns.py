@@ -45,16 +45,18 @@ RELATION = rf"(?:{'|'.join(FAMILY_IN_LAW)}) in law|" + "|".join(
     sorted(map(re.escape, RELATIONS), key=len, reverse=True)
 )
 """A regular expression for every relation, including "father in law" without hyphens."""
+GIVEN_NAME = r"[A-ZÀ-Þ][a-zà-ÿ]{1,20}(?:-[A-ZÀ-Þ]?[a-zà-ÿ]{1,20})?"
+"""A regular expression for a given name: "Luc", "Luc-André", "Soo-jin"."""
 _RELATIVE = re.compile(
     rf"\b(?P<whose>my|our|your|his|her|their|the)\s+(?:(?:older|younger|little|big|best|twin|elder|late|new|old)\s+)?"
-    rf"(?P<rel>{RELATION})\b(?!'s)(?:,?\s+(?-i:(?P<name>[A-ZÀ-Þ][a-zà-ÿ]{{1,20}})))?",
+    rf"(?P<rel>{RELATION})\b(?!'s)(?:,?\s+(?-i:(?P<name>{GIVEN_NAME})))?",
     re.I,
 )
 _TITLE = re.compile(
     r"(?<![\w'-])(?P<name>(?:(?P<he>Mr|Herr|Uncle|Grandpa)|(?P<she>Mrs|Ms|Miss|Frau|Aunt|Auntie|Granny|Grandma)|Dr|Prof)"
     r"\.? [A-ZÀ-Þ][a-zà-ÿ]+)"
 )
-_NAME = re.compile(r"(?<![\w'-])(?P<name>[A-ZÀ-Þ][a-zà-ÿ]{1,20})(?!\w)")
+_NAME = re.compile(rf"(?<![\w'-])(?P<name>{GIVEN_NAME})(?!\w)")
 _BEFORE_PERSON = re.compile(
     r"\b(?:with|met|meet|called|call|and|told|asked|by|named|than|thanks|saw|see|invited)\s+$", re.I
 )

@@ -41,8 +41,15 @@ _CONTRACTIONS = [
     (re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+)'s (?=(?:got|been|moved|left|quit)\b)"), r"\1 has "),
     (re.compile(r"\b(have|has) got (?=an?\b|\w+ (?:kids|children|dogs|cats)\b)", re.I), r"\1 "),
 ]
+_IN_LAW = re.compile(r"\b\w+-in-law\b", re.I)
 _NAME_HAS = re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+) has (got|been|moved|left|quit)\b")
 _HAS = re.compile(r"\b(has|have) (an? \w+|\w+ (?:kids|children|dogs|cats))\b")
+_ADVERB_AFTER_VERB = re.compile(
+    r"(?:\b|['’])(?P<verb>am|is|are|have|m|s|re|ve) "
+    r"(?P<adverbs>(?:(?:now|both|all|officially|so|very|quite|severely|mildly|deathly|happily|finally) )+)"
+    r"(?P<next>[\w'’.,-]*\w)",
+    re.I,
+)
 ADVERBS = re.compile(
     r"(?:(?:currently|now|just|still|also|actually|really|recently|already|originally|absolutely|"
     r"mostly|mainly|usually|always|"
@@ -91,14 +98,22 @@ def without_contractions(clause: str) -> str:
     return clause
 
 
-def with_own_verbs(content: str, said: str) -> str:
-    """The content with "Kim's got" and "has got a" where the author said so: rules read "Kim has" and "has a"."""
+def with_own_words(content: str, said: str) -> str:
+    """The content with the author's words where rules read plainer ones: "Kim has" for "Kim's got", "has a" for
+    "has got a", "mother-in-law" for "mother in law", "is in Rome" for "am now in Rome"."""
 
     def is_said(text: str) -> bool:
         return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", said, re.I) is not None
 
+    content = _IN_LAW.sub(lambda m: m[0].replace("-", " ") if is_said(m[0].replace("-", " ")) else m[0], content)
+    content = _HAS.sub(lambda m: f"{m[1]} got {m[2]}" if is_said(f"got {m[2]}") else m[0], content)
     content = _NAME_HAS.sub(lambda m: f"{m[1]}'s {m[2]}" if is_said(f"{m[1]}'s {m[2]}") else m[0], content)
-    return _HAS.sub(lambda m: f"{m[1]} got {m[2]}" if is_said(f"got {m[2]}") else m[0], content)
+    for m in _ADVERB_AFTER_VERB.finditer(said):
+        verb = "has|have" if m["verb"].lower() in ("have", "ve") else "is|are"
+        place = re.compile(rf"\b(?:{verb}) (?={re.escape(m['next'])}(?!\w))", re.I)
+        if not is_said(f"{m['verb']} {m['next']}") and len(place.findall(content)) == 1:
+            content = place.sub(rf"\g<0>{m['adverbs'].lower()}", content)
+    return content
 
 
 def main_predicate(rest: str) -> str:

@@ -152,12 +152,15 @@ def cleaned_text(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not _PASTED_LINE.match(line))
 
 
+_LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-h])\) +(?=\w)")
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of a message that are its author's own words; it ends before a request to work on a given text."""
     parts: list[str] = []
     written = with_lists_in_lines(cleaned_text(text))
     for piece in (each for whole in _SENTENCE_BORDER.split(written) for each in _breath_parts(whole)):
-        piece = piece.strip(" \t-*•")
+        piece = _LIST_NUMBER.sub("", piece.strip(" \t-*•"))
         if parts and piece and _goes_on(parts[-1], piece):
             parts[-1] += " " + piece
         elif piece:
