@@ -35,6 +35,13 @@ from holdfast.text.lexicon.calendar import MONTH_INDEX, MONTHS_LIKE_WORDS, WEEKD
 
 _CALENDAR = re.compile(rf"\d(?:st|nd|rd|th)\b|\b{A_MONTH}\b|\d[-/.]\d", re.I)
 _A_MONTH = timedelta(31)
+_VERB_FOLLOWS = re.compile(
+    r" (?:be|have|not|also|well|need|want|come|get|go|take|still|never|end|turn|look|cause|"
+    r"help|make|differ|change|vary)\b",
+    re.I,
+)
+_DATE_ENDS = re.compile(r"\s*(?:[,.;:!?)–—-]|$)")
+_DAY_AHEAD = re.compile(r"\b(?:on|by|till|until|since|from|before|after)\s$", re.I)
 _VERSION = re.compile(r"\b(?:version|release|build|firmware|rev)\s+$", re.I)
 
 
@@ -42,7 +49,7 @@ def calendar_span(m: re.Match[str], scene: ExpressionContext) -> Span | None:
     """3 March 2024, May 7th, 3–5 May."""
     name, day, other = m["m"], m["d"], m["e"]
     year = named_year(m, scene)
-    if name in MONTHS_LIKE_WORDS and day.isdigit() and not year:
+    if name in MONTHS_LIKE_WORDS and day.isdigit() and not year and _may_be_a_verb(m):
         return None
     month = MONTH_INDEX[name.lower()]
     if recurs_yearly(m.string, *m.span()):
@@ -52,6 +59,13 @@ def calendar_span(m: re.Match[str], scene: ExpressionContext) -> Span | None:
         return first
     last = date_of_year(month, ordinal_number(other), scene, "", str(first[0].year))
     return (first[0], last[1]) if first[0] < last[1] else None
+
+
+def _may_be_a_verb(m: re.Match[str]) -> bool:
+    """Whether "may" or "march" beside a number need not be a month: "the 14 may be late", "you may 2 times"."""
+    if m.start("d") < m.start("m"):
+        return _VERB_FOLLOWS.match(m.string, m.end()) is not None
+    return not (_DATE_ENDS.match(m.string, m.end()) or _DAY_AHEAD.search(m.string, max(0, m.start() - 8), m.start()))
 
 
 def numeric_span(m: re.Match[str], scene: ExpressionContext) -> Span | None:

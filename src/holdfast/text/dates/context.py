@@ -30,12 +30,14 @@ _FUTURE_CUES = "|".join(
         "(?<!was )(?<!were )(?<!been )(?:seeing|meeting|visiting|getting)|goes (?:up|down|live)",
         "(?:be|is|are|am|comes?|coming|(?<=['’])(?:s|re|m)) back|comes|looking forward",
         "(?:is|are|am) (?:called|named)|is|are|am|(?<=['’])(?:m|re)",
+        "(?<=it['’])s|(?<=now )its",
     )
 )
 _PAST_CUES = "|".join(
     (
         "was|were|had|did|didn't|went|got|came|saw|met|took|bought|made|been|gave|left|began|ate|flew|drove|ran|won",
-        "lost|spent|told|said|thought|found|ago|back|since|born|broke|built|wrote|read|held|sold|became|quit|fell",
+        "lost|spent|told|said|thought|found|ago|back (?:in|then|when)|since|born|broke|built|wrote|read|held|sold",
+        "became|quit|fell",
         "sown|grown|written|taken|given|gone|seen|done|chosen|broken|eaten|driven|flown|fallen",
         "felt|knew|sent|paid|brought|caught|kept|heard|woke|swam|drank|grew|threw|rode|wore|chose|forgot|taught|spoke",
         r"(?!need\b|indeed\b|speed\b|feed\b|seed\b)[a-z]{2,}ed",

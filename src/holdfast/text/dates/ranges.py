@@ -17,6 +17,7 @@ from holdfast.text.lexicon.calendar import WEEKDAY_INDEX
 _SIDE_BY_SIDE = re.compile(r",?\s*(?:(?:on|of|the)\s+)*")
 _RANGE = re.compile(UP_TO + r"(?:the\s+|early\s+|late\s+)?")
 _RANGE_BY_ITSELF = re.compile("[-–—]|to|through")
+_UNTIL = re.compile("until|till")
 _HOURS_SAID = re.compile(rf"^(?:the\s+)?{A_PART_OF_DAY}\s+of\s+|(?<=\w),?\s+(?:in\s+the\s+)?{A_PART_OF_DAY}$")
 _RANGE_OPENS = re.compile(r"\b(from|between)\s+(?:the\s+)?$", re.I)
 
@@ -46,10 +47,12 @@ def _one_day(a: Window, b: Window, text: str) -> Window | None:
 
 
 def _range(a: Window, b: Window, text: str, gap: str) -> Window | None:
-    """From the start of one to the end of the other; "and" and "until" require a "from" or "between" before."""
+    """From the start of one to the end of the other; "and" requires a "from" or "between" before, and "until" too
+    between other times than dates."""
     reach = max(0, a.span[0] - 14)
     opening = _RANGE_OPENS.search(text[reach : a.span[0]])
-    if (not opening and not _RANGE_BY_ITSELF.search(gap)) or is_after_moved_from(text, a.span[0]):
+    dates = _UNTIL.search(gap) and _kind(a) == _kind(b) == "date"
+    if not (opening or dates or _RANGE_BY_ITSELF.search(gap)) or is_after_moved_from(text, a.span[0]):
         return None
     first = opening.start() + reach if opening else a.span[0]
     start, stop = a.start, b.stop

@@ -185,7 +185,7 @@ _TELEPHONE = re.compile(
 
 
 _TOLD_PASSWORD = re.compile(
-    r"\b(?:password|passphrase|passcode) (?:is|was|changed to) ([^\s\"'`]{6,40}?)(?=[.,;!?]?(?:\s|$))", re.I
+    r"\b(?:password|passphrase|passcode) (?:(?:is|was|changed to|now) )?([^\s\"'`]{6,40}?)(?=[.,;!?]?(?:\s|$))", re.I
 )
 """A password told outright; whatever else the sentence speaks of."""
 

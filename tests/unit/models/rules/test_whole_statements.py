@@ -30,8 +30,8 @@ def contents(*texts: str) -> list[str]:
         ("moved in! Lithonia is so quiet", "Lithonia is so quiet."),
         ("my mother in law Doreen is a saint", "The user's mother in law Doreen is a saint."),
         (
-            "french translation: Daniela's husband Luc-André does it, he's a translator, 0.18 a word",
-            "The user said: \"french translation: Daniela's husband Luc-André does it, he's a translator, 0.18 a word\"",
+            "Daniela's husband Luc-André does it, he's a translator, 0.18 a word",
+            "The user said: \"Daniela's husband Luc-André does it, he's a translator, 0.18 a word\"",
         ),
         ("1) they lost my suitcase, the green one. 2) the boiler is dead", "The boiler is dead."),
         ("no way mam can afford the Yamaha tho its 240", "No way mam can afford the Yamaha tho its 240."),

@@ -273,6 +273,28 @@ def test_a_day_without_its_year_is_long_past_only_with_a_verb_in_the_past(text: 
     assert found.start.year == year
 
 
+@pytest.mark.parametrize(
+    ("text", "start", "stop"),
+    [
+        ("mum's staying 27 march till 2 april", "2027-03-27", "2027-04-03"),
+        ("I'm away 3 may until 9 may", "2027-05-03", "2027-05-10"),
+        ("the exam is on 14 may", "2027-05-14", "2027-05-15"),
+        ("I start there may 4, 27 an hour", "2027-05-04", "2027-05-05"),
+        ("we fly out 10 december from Leeds, back on the 26th", "2026-12-10", "2026-12-11"),
+        ("they moved our flight, it's the 4th now", "2026-12-04", "2026-12-05"),
+    ],
+)
+def test_dates_as_they_are_typed_in_a_hurry(text: str, start: str, stop: str) -> None:
+    found = window(text, AUTUMN)
+    assert found is not None
+    assert (found.start.strftime("%Y-%m-%d"), found.stop.strftime("%Y-%m-%d")) == (start, stop)
+
+
+@pytest.mark.parametrize("text", ["the 14 may be late", "you may 2 times", "they march 3 abreast"])
+def test_a_verb_beside_a_number_is_no_month(text: str) -> None:
+    assert windows(text, AUTUMN) == []
+
+
 @pytest.mark.parametrize(("text", "start", "stop"), DAYS, ids=[d[0] for d in DAYS])
 def test_an_expression_becomes_its_window(text: str, start: str, stop: str) -> None:
     found = window(text, WEDNESDAY)
