@@ -34,6 +34,15 @@ def contents(*texts: str) -> list[str]:
             "The user said: \"Daniela's husband Luc-André does it, he's a translator, 0.18 a word\"",
         ),
         ("1) they lost my suitcase, the green one. 2) the boiler is dead", "The boiler is dead."),
+        (
+            "I'm allergic to penicillin, comes up in hives",
+            "The user is allergic to penicillin, comes up in hives.",
+        ),
+        (
+            "moved to Matthews for flour, Shipton was too dear",
+            "The user moved to Matthews for flour, Shipton was too dear.",
+        ),
+        ("I moved to York for work", "The user lives in York."),
         ("no way mam can afford the Yamaha tho its 240", "No way mam can afford the Yamaha tho its 240."),
         ("so now that's how i get woken", 'The user said: "now that\'s how i get woken"'),
         ("only chip in 800 each now so", 'The user said: "only chip in 800 each now"'),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import takewhile
 
 from holdfast.domain.identifiers import topic_key
 from holdfast.models.rules.findings.changes import change_predicates, ended_predicate
@@ -27,7 +28,7 @@ from holdfast.models.rules.people.third_person import (
 )
 from holdfast.text.dates import Window, meant_window
 from holdfast.text.lexicon.calendar import A_FULL_MONTH, A_FULL_WEEKDAY
-from holdfast.text.lexicon.geography import COUNTRIES
+from holdfast.text.lexicon.geography import COUNTRIES, PLACES
 from holdfast.text.lexicon.kinship import PARTNERS, RELATIONS
 from holdfast.text.lexicon.negation import CANNOT, DO_NOT
 from holdfast.text.lexicon.organisations import is_organisation
@@ -161,15 +162,26 @@ def _company_facts(subject: Subject, verb: str, people: str) -> list[RuleFinding
 _DEGREE = re.compile(r"\s*(?:very|really|so|quite|pretty|badly|severely|seriously|mostly|mainly|extremely)\b", re.I)
 
 
+_REMARK = re.compile(
+    r"\s*(?:(?:he|she|it|they|i|we|which|that|not|nearly|almost|always|has|have|had|need|found)\b|carr(?:y|ies)\b|"
+    r"(?:come|make|get|swell|give|bring|cause|break|turn|end|stop|send|take|need|react|itch|sneeze|leave|start|blow|puff|"
+    r"can|could|will)s?\b|came\b|got\b|made\b|gave\b|brought\b|ended\b|nearly\b|so\b)",
+    re.I,
+)
+"""What is said of the first items of a list: "allergic to penicillin, comes up in hives"."""
+
+
 def _listed_findings(row: FactRow, m: re.Match[str], subject: Subject, rest: str) -> list[RuleFinding]:
     """A finding for each item of a list: "allergic to nuts and shellfish" is two facts."""
-    items = [item for item in _AND.split(m["v"].strip()) if item.strip()]
+    said = [item for item in _AND.split(m["v"].strip()) if item.strip()]
+    items = list(takewhile(lambda item: not _REMARK.match(item), said))
     found = []
-    for item in items if len(items) > 1 else ():
+    for item in items if len(said) > 1 else ():
         alone = rest[: m.start("v")] + item
         # "allergic to peanuts, proper epipen allergic" and "very badly": the second is no item of the list
         one = None if "allergic" in item or _DEGREE.match(item) else row.pattern.match(alone)
-        if one and (finding := _row_finding(row, one, subject, [], _row_content(row, one, subject, alone))):
+        text = rest[: m.end("v")] if len(items) == 1 else alone
+        if one and (finding := _row_finding(row, one, subject, [], _row_content(row, one, subject, text))):
             found.append(finding)
     return found
 
@@ -252,6 +264,7 @@ def _row_finding(
     value = m["v"].strip()
     if row.name == "moved" and (
         is_organisation(value)
+        or _is_no_home(value, m.string[m.end("v") :], lower=row.lower)
         or value.lower() in TECHNOLOGY
         or re.search(r"\d|[a-z][A-Z]", value)
         or _DATE_WORD.match(value)
@@ -282,6 +295,22 @@ def _row_finding(
         _row_questions(row, m, subject),
         meant_window(inside, bounded=False) if row.name in ("deadline", "moved") else None,
     )
+
+
+_FOR_SOMETHING = re.compile(
+    r"\s+(?:for (?!(?:a |the |my |our |his |her |their )?(?:new |first )?(?:work|job|uni|university|college|school|love|"
+    r"good|now|while|bit|time|year|months?|course|degree|masters|phd|research|family|summer|winter|baby|kids)\b)|"
+    r"instead\b|as (?:our|the|my)\b)",
+    re.I,
+)
+
+
+def _is_no_home(value: str, after: str, *, lower: bool) -> bool:
+    """Whether "moved to X" speaks of no home: "moved to Matthews for flour". A name in
+    small letters must be that of a known place: "moved to decaf"."""
+    if value.lower() in PLACES:
+        return False
+    return lower or _FOR_SOMETHING.match(after) is not None
 
 
 def _row_topic(row: FactRow, m: re.Match[str], value: str) -> str:

@@ -219,7 +219,7 @@ def test_absolute_dates_stand_at_the_end() -> None:
         (
             "reminder for me: tax letter before 31 may, call Dewi",
             [
-                "The user wants to be reminded of: tax letter before 31 may.",
+                "The user wants to be reminded of: tax letter before 31 may (before 31 May 2026).",
                 "The user wants to be reminded to call Dewi.",
             ],
         ),
