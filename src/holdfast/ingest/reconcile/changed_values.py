@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from holdfast.text import tokens
 from holdfast.text.faithfulness import LEFT_OUT
 from holdfast.text.lexicon.patterns import ASIDE
-from holdfast.text.statement_parts import Span, framed_span
+from holdfast.text.similarity import UNSPECIFIC_STEMS
+from holdfast.text.statement_parts import Span, framed_span, part_spans
 from holdfast.text.values import AMOUNT, DATE, NAME, NUMBER, TIME, Value, values
 
 _PREPOSITION = "on|at|in|by|from|to|for|around|about|with|until|till|behind|near|under|via|over|during|as|every|each"
@@ -86,6 +87,30 @@ def without_changed_values(old: str, new: str) -> str | None:
         return None
     kept = dates[1] if dates is not None and not any(slot.type == DATE for slot in changed) else ""
     return old[: body[0]] + left + kept + old[body[1] :]
+
+
+def parts_with_new_figures(old: str, new: str) -> tuple[Span, ...]:
+    """The parts of the old statement whose one figure is another in a clause of the new one about the same thing: rolls
+    at 2.60 in "bread 4.20, rolls 2.60" end with "rolls are 2.80"."""
+    clauses = [new[slice(*span)] for span in part_spans(new)] or [new]
+    told = [(figure, _specific_stems(clause)) for clause in clauses for figure in _only_figure(clause)]
+    found = []
+    for span in part_spans(old):
+        part = old[slice(*span)]
+        for figure in _only_figure(part):
+            if any(each != figure and stems & _specific_stems(part) for each, stems in told):
+                found.append(span)
+    return tuple(found)
+
+
+def _only_figure(text: str) -> list[str]:
+    """The figure or amount of a text that has one; empty for others."""
+    figures = [value.text for value in values(text) if value.type in _NUMERIC]
+    return figures if len(figures) == 1 else []
+
+
+def _specific_stems(text: str) -> set[str]:
+    return {stem for stem in tokens.question_words(text) if not stem[0].isdigit()} - UNSPECIFIC_STEMS
 
 
 def changes_date(old: str, new: str) -> bool:

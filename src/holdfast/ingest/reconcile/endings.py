@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.ingest.reconcile.changed_values import parts_with_new_figures
 from holdfast.text import tokens
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.statement_parts import Span, ended_spans, framed_span, part_spans
@@ -157,11 +158,20 @@ async def read_ended(
     found.sort(key=lambda pair: -ended_probability(*pair))
     known = [each.known for each in candidates]
     ended = [
-        (each.known, EndedStatement(each.id, each.draft, ended_spans(each.known.text, ending.parts)))
+        (each.known, EndedStatement(each.id, each.draft, _ended_parts(each.known.text, ending.parts, text)))
         for each, ending in found
         if has_ended(each, ending, _needed_probability(text, tellings[each.draft].draft, each.known, known))
     ]
     return [*(each for _, each in ended), *_repetitions(ended, tellings)]
+
+
+def _ended_parts(statement: str, log_odds: Sequence[float], by: str) -> tuple[Span, ...]:
+    """The parts that the text `by` ends; empty when all do."""
+    gone = ended_spans(statement, log_odds, by)
+    if not gone:
+        return ()
+    parts = {*gone, *parts_with_new_figures(statement, by)}
+    return tuple(sorted(parts)) if len(parts) < len(part_spans(statement)) else ()
 
 
 def _repetitions(
@@ -202,7 +212,7 @@ async def find_ended_parts(
     except Exception as failure:
         log.warning("superseding a statement as a whole, the reader failed: %s", failure)
         return ()
-    return ended_spans(old.text, ending.parts)
+    return _ended_parts(old.text, ending.parts, told_in(new, said))
 
 
 def has_ended(candidate: RankedCandidate, ending: ReadEnding, needed: float) -> bool:

@@ -84,7 +84,7 @@ def _remainders(head: Memory, gone: Sequence[Span], texts: Mapping[str, str]) ->
     if content is not None and (not cited or is_proved(content, cited, [name])):
         return [content]
     runs = statement_parts.remaining_runs(head.content, gone) if cited else []
-    quoted = [f'{author} said: "{run}"' for run in runs if statement_parts.is_telling(run)]
+    quoted = [f'{author} said: "{run}"' for run in runs]
     return [each for each in quoted if is_proved(each, cited, [name])]
 
 

@@ -19,7 +19,7 @@ async def test_the_parts_around_an_ended_one_are_quoted(tmp_path: Path) -> None:
         for n, text in enumerate(told):
             await profile.ingest([{"role": "user", "content": text}], session_id=f"s{n}", wait=True)
         held = {each.content for each in (await profile.list()).items}
-    assert {'The user said: "Sage green doors"', 'The user said: "14 units"'} <= held
+    assert {'The user said: "the kitchen: Sage green doors"', 'The user said: "14 units"'} <= held
     assert not any("oak worktop" in each for each in held)
 
 
@@ -47,4 +47,39 @@ def test_neighbouring_parts_stay_together() -> None:
     [("14 units", True), ("Sage green doors", True), ("with Kofi", True), ("in front", False), ("Leeds", False)],
 )
 def test_a_part_stands_alone_if_it_has_a_value_or_three_words(part: str, telling: bool) -> None:
-    assert is_telling(part) == telling
+    assert is_telling(part, headless=False) == telling
+
+
+def test_it_means_nothing_without_the_part_before_it() -> None:
+    assert not is_telling("skip it for now", headless=True)
+
+
+async def test_what_a_message_speaks_of_is_what_ends(tmp_path: Path) -> None:
+    piano = (
+        "Emma has piano on mondays and chess on thursdays, Leo does judo on saturdays",
+        "Emma's piano moved to wednesdays",
+    )
+    prices = (
+        "sourdough is 4.20, rye 4.80, buns 2.60 each",
+        "putting prices up: sourdough to 4.50, buns 2.80. rye stays",
+    )
+    swimming = (
+        "Theo has swimming tuesdays and fridays at 4, Mabel does ballet on Saturdays",
+        "theo's swimming lesson moved to wednesdays",
+    )
+    async with await AsyncHoldfast.open(tmp_path) as memory:
+        for name, told in (("piano", piano), ("prices", prices), ("swimming", swimming)):
+            for n, text in enumerate(told):
+                await memory.profile("app", name).ingest(
+                    [{"role": "user", "content": text}], session_id=f"s{n}", wait=True
+                )
+        held = {
+            name: " ".join(each.content for each in (await memory.profile("app", name).list()).items)
+            for name in ("piano", "prices", "swimming")
+        }
+    assert "mondays" not in held["piano"]
+    assert "chess on thursdays" in held["piano"]
+    assert "4.20" not in held["prices"]
+    assert "rye 4.80" in held["prices"]
+    assert "tuesdays" not in held["swimming"]
+    assert "ballet on Saturdays" in held["swimming"]

@@ -298,8 +298,8 @@ def _row_finding(
 
 
 _FOR_SOMETHING = re.compile(
-    r"\s+(?:for (?!(?:a |the |my |our |his |her |their )?(?:new |first )?(?:work|job|uni|university|college|school|love|"
-    r"good|now|while|bit|time|year|months?|course|degree|masters|phd|research|family|summer|winter|baby|kids)\b)|"
+    r"\s+(?:for (?!(?:a |the |my |our |his |her |their )?(?:new |first )?(?:work|job|uni|university|college|school|"
+    r"love|good|now|while|bit|time|year|months?|course|degree|masters|phd|research|family|summer|winter|baby|kids)\b)|"
     r"instead\b|as (?:our|the|my)\b)",
     re.I,
 )

@@ -84,6 +84,7 @@ _FIRST_PERSON_START = re.compile(r"(?:i|we|my|our)\b", re.I)
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|us|our|mine|ours)\b", re.I)
 _DIARY_CLAUSE = re.compile(r"(?:just |finally |also |already |recently )*(?P<verb>[a-z]+) ", re.I)
 
+_SUBJECT = re.compile(r"(?:(?:my|our|his|her|their|the|an?|this|that) )*\S+", re.I)
 _IF, _DIGIT = re.compile(r"\bif\b", re.I), re.compile(r"\d")
 _RETRACTION = re.compile(r"(?:oops|whoops|sorry|wait)\b", re.I)
 _THING_VERBS = frozenset(
@@ -106,6 +107,7 @@ def clause_findings(
         (header := _HEADER.match(clause))
         and not specific_signs(header[0][:-2], False)
         and not _IT_PRONOUN.search(clause)
+        and not (header[0].count(" ") > 1 and _is_fragment(clause[header.end() :], participants))
         and _WORDS.search(clause, header.end())
     ):
         clause = clause[header.end() :]
@@ -153,7 +155,8 @@ def _keyed_facts(finding: RuleFinding, clause: str, author: Subject) -> list[Rul
     rest = ", ".join(p for p in pieces if p is not main_piece)
     if not specific_signs(rest, False) and not _FIRST_PERSON_START.match(rest):
         return [keyed]
-    of_it = f"{author.name} said of {clause.split()[0]}: {rest}"
+    subject_words = _SUBJECT.match(clause)
+    of_it = f"{author.name} said of {third_person_text(subject_words[0]) if subject_words else 'it'}: {rest}"
     parallel = not set(tokens(main_piece)).isdisjoint(tokens(rest))  # "prod logs are in Grafana, staging logs in Loki"
     besides = as_sentence(of_it) if main_piece is pieces[0] and not parallel else _quotation(author, rest)
     return [
