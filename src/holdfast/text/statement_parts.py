@@ -24,8 +24,8 @@ MIN_PART_LOG_ODDS, MAX_PART_LOG_ODDS_GAP = 1.0, 3.0
 """Minimum log-odds for a part of a statement to have ended, and how far they may be below those of the most likely
 part. Of 1,927 parts that the reader did not learn from, 86 of 100 are judged right; with a gap of 1.2, 84."""
 MIN_SHARED_STEMS = 2
-"""How many stems of the text that ends a part another part must share, if the likely ones share none, to be the one
-that ends: "Emma's piano moved to Wednesdays" does not end her chess. Chosen by hand."""
+"""How many stems of the text that ends a part another part with a day must share, if the likely ones, with days too,
+share none, to be the one that ends: "Emma's piano moved to Wednesdays" does not end her chess. Chosen by hand."""
 _QUOTED = re.compile(r'[^"]{1,60}\bsaid(?: of [^:"]{1,40})?: "(.+)"(?: \([^()]*\))?\.?')
 _SAID = re.compile(r'(?P<who>.{1,80}?) said: "(?P<said>.*)"\.?', re.S)
 _ANSWERED = re.compile(r'(?:Asked|Told) ".+", [^"]{1,40} answered: "?(.+?)"?\.?')
@@ -37,14 +37,14 @@ _BORDER = re.compile(
     rf"\s+(?:and|but|plus)\s+(?!others\b|\d|{A_FULL_WEEKDAY}s?\b)(?=\S+\s+\S)",
     re.I,
 )
-_THING = re.compile(r"\b(?:it|its|them|these|those)\b", re.I)
+_THING = re.compile(r"(?:[\w'’]+ )?(?:it|its|them|these|those)\b", re.I)
 _WORD = re.compile(r"\w")
 _VALUE = re.compile(r"\d|(?<!^)\b[A-ZÀ-Þ]")
-_DATE_WORD = re.compile(
-    rf"\d|\b{A_FULL_WEEKDAY}s?\b|\b(?:today|tomorrow|tonight|yesterday|week|weekend|month|year|{A_FULL_MONTH}|"
-    rf"{A_FULL_SEASON})\b",
-    re.I,
+_CALENDAR_WORD = (
+    rf"\b{A_FULL_WEEKDAY}s?\b|\b(?:today|tomorrow|tonight|yesterday|week|weekend|month|year|{A_FULL_MONTH}|"
+    rf"{A_FULL_SEASON})\b"
 )
+_DATE_WORD, _WORDED_DATE = re.compile(rf"\d|{_CALENDAR_WORD}", re.I), re.compile(_CALENDAR_WORD, re.I)
 
 
 def part_spans(content: str) -> list[Span]:
@@ -73,11 +73,10 @@ def ended_spans(statement: str, log_odds: Sequence[float], by: str) -> tuple[Spa
         return ()
     told = frozenset(tokens.question_words(by)) - UNSPECIFIC_STEMS
     shared = {span: len(told.intersection(tokens.question_words(statement[slice(*span)]))) for span in spans}
-    if any(shared[span] for span in gone):
+    if any(shared[span] or not _WORDED_DATE.search(statement, *span) for span in gone):
         return gone
-    dated = any(_DATE_WORD.search(statement, *span) for span in gone)
     named = [span for span in spans if shared[span] >= MIN_SHARED_STEMS]
-    return tuple(span for span in named if not dated or _DATE_WORD.search(statement, *span)) or gone
+    return tuple(span for span in named if _WORDED_DATE.search(statement, *span)) or gone
 
 
 def with_part_marked(content: str, span: Span) -> str:
@@ -127,7 +126,7 @@ def is_telling(part: str, *, headless: bool) -> bool:
     """Whether a part may stand alone: it has two words, of which one is a name or has a figure, or three. Without the
     part before it, "it" in "skip it for now" means nothing."""
     words = part.split()
-    if headless and _THING.search(part):
+    if headless and _THING.match(part):
         return False
     return len(words) >= MIN_WORDS_LEFT or (len(words) == 2 and _VALUE.search(part) is not None)
 

@@ -89,28 +89,36 @@ def without_changed_values(old: str, new: str) -> str | None:
     return old[: body[0]] + left + kept + old[body[1] :]
 
 
+MAX_PRICE_WORDS = 6
+"""Maximum number of words of a clause that says little else than how much something is. Chosen by hand."""
+
+
+_BEFORE_FIGURE = re.compile(
+    r"(?P<what>[^\W\d_][\w-]+)(?:['’]?s)? (?:(?:is|are|was|were|to|at|now|up|goes|go|costs?|from) )*$", re.I
+)
+
+
 def parts_with_new_figures(old: str, new: str) -> tuple[Span, ...]:
     """The parts of the old statement whose one figure is another in a clause of the new one about the same thing: rolls
     at 2.60 in "bread 4.20, rolls 2.60" end with "rolls are 2.80"."""
     clauses = [new[slice(*span)] for span in part_spans(new)] or [new]
-    told = [(figure, _specific_stems(clause)) for clause in clauses for figure in _only_figure(clause)]
-    found = []
+    told = [found for clause in clauses if (found := _figure_of(clause))]
+    ended = []
     for span in part_spans(old):
-        part = old[slice(*span)]
-        for figure in _only_figure(part):
-            if any(each != figure and stems & _specific_stems(part) for each, stems in told):
-                found.append(span)
-    return tuple(found)
+        mine = _figure_of(old[slice(*span)])
+        if mine and any(mine[0] != figure and mine[1] == of for figure, of in told):
+            ended.append(span)
+    return tuple(ended)
 
 
-def _only_figure(text: str) -> list[str]:
-    """The figure or amount of a text that has one; empty for others."""
-    figures = [value.text for value in values(text) if value.type in _NUMERIC]
-    return figures if len(figures) == 1 else []
-
-
-def _specific_stems(text: str) -> set[str]:
-    return {stem for stem in tokens.question_words(text) if not stem[0].isdigit()} - UNSPECIFIC_STEMS
+def _figure_of(clause: str) -> tuple[str, str] | None:
+    """The one figure of a short clause, and what it is of: the word before it; None for other clauses."""
+    figures = [value for value in values(clause) if value.type in _NUMERIC]
+    if len(figures) != 1 or len(clause.split()) > MAX_PRICE_WORDS:
+        return None
+    of = _BEFORE_FIGURE.search(clause, 0, figures[0].start)
+    stems = tokens.question_words(of["what"]) if of else []
+    return (figures[0].text, stems[0]) if stems and stems[0] not in UNSPECIFIC_STEMS else None
 
 
 def changes_date(old: str, new: str) -> bool:
