@@ -7,21 +7,31 @@ from collections.abc import Sequence
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.comparison import cited_statements, dated_hit
-from holdfast.recall.answer.other_statement import Quoted, with_other_statement
-from holdfast.recall.answer.statements import counted_statements, duration_between, statement_about
+from holdfast.recall.answer.statements import (
+    Quoted,
+    counted_statements,
+    duration_between,
+    statement_about,
+    written_day,
+)
 from holdfast.recall.hits import hit_of
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.question.computation import Computation
 from holdfast.recall.ranking.clauses import people_in
 from holdfast.recall.ranking.fit import best_fits
+from holdfast.recall.ranking.recency import TELLS, said_at
 from holdfast.recall.ranking.trust import addresses_agent, standing
 from holdfast.recall.search import Searcher
 from holdfast.text import tokens
+from holdfast.text.similarity import same_meaning
 
 MAX_COUNTED = 8
 FIT_BELOW_BEST, FIT_DRAWN = 0.2, 0.1
 """How much worse than the best hit these may fit: the hit that is quoted, and a memory quoted in place of its message.
 Chosen by hand on half of the everyday questions."""
+FIT_BESIDE = 0.15
+"""How much worse than the quoted hit another one may fit that says something different. Chosen by hand on half of the
+everyday questions."""
 
 
 async def best_statement_answer(
@@ -30,7 +40,7 @@ async def best_statement_answer(
     """Quotes the first of the hits that may answer, or computes from it."""
     best = _quotable(seen)
     made = await _computed(searcher, question, (best, *seen)) or await _quoted(searcher, question, best)
-    text, citations = await with_other_statement(searcher, question, best, seen, made)
+    text, citations = await _with_other_statement(searcher, question, best, seen, made)
     return Answer(text, citations, hits, confidence)
 
 
@@ -95,3 +105,33 @@ async def _count(searcher: Searcher, wanted: Computation, hits: Sequence[Hit]) -
     quotes = tuple(Citation(hit.id, quote) for hit, quote in found)
     told = [await attributed(searcher.store, hit, quote) for hit, quote in found]
     return (told[0] if len(told) == 1 else f"At least {len(told)}: " + " | ".join(told)), quotes
+
+
+async def _with_other_statement(
+    searcher: Searcher, question: Question, best: Hit, hits: Sequence[Hit], made: Quoted
+) -> Quoted:
+    """Adds another statement that fits as well but says something different; both are dated, the newer one first."""
+    target = question.target
+    if target.past or target.confirms or not target.value:
+        return made
+    least = max((best.assessment.fit or 0.0) - FIT_BESIDE, TELLS)
+    near = [
+        hit for hit in hits if hit.assessment.fit is not None and hit.assessment.sound and hit.assessment.fit >= least
+    ]
+    others = [hit for hit in near if hit.id != best.id and not same_meaning(hit.content, best.content)]
+    if not others or _same_source(best, others[0]):
+        return made
+    mine, theirs = await said_at(searcher.store, [best, others[0]])
+    text, citations = made
+    quote = statement_about(question.text, others[0])
+    if mine.date() == theirs.date():
+        return made
+    told = [(mine, text), (theirs, await attributed(searcher.store, others[0], quote))]
+    lines = [f"{written_day(at)}: {line}" for at, line in sorted(told, key=lambda each: each[0], reverse=True)]
+    return " | ".join(lines), (*citations, Citation(others[0].id, quote))
+
+
+def _same_source(hit: Hit, other: Hit) -> bool:
+    """Whether one hit was drawn from the other, or both from the same message."""
+    mine, theirs = {hit.id, *hit.sources}, {other.id, *other.sources}
+    return bool(mine & theirs)

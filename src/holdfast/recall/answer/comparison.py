@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.recall.answer.attribution import attributed
-from holdfast.recall.answer.other_statement import Quoted
-from holdfast.recall.answer.statements import DatedStatement, dated_statement, duration_between
+from holdfast.recall.answer.statements import DatedStatement, Quoted, dated_statement, duration_between
 from holdfast.recall.answer.support import MAX_JUDGED, MIN_SUPPORT, answering_hits, support
 from holdfast.recall.hits import verbatim_hits
 from holdfast.recall.question.analysis import Question

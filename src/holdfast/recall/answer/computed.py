@@ -31,6 +31,12 @@ _NUMBER = re.compile(rf"\b(?:\d[\d,.]*|{A_COMMON_NUMBER})\b", re.I)
 _BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
 _HABIT = re.compile(rf"\b(?:{A_FULL_WEEKDAY}s|every|each)\b", re.I)
 _BEGAN = re.compile(r"\b(?:started|began|joined|took up|signed up|adopted|got engaged|got married)\b", re.I)
+_HAS_HAPPENED = re.compile(
+    r"\W*(?:(?:has|have|did)\b.*?\b|(?:is|are)\b.*\b)(?P<done>done|finished|complete|over|live|out|ready|released|gone|come|"
+    r"came|arrived?|happen(?:ed)?|start(?:ed)?|ended|begun|opened|launched|shipped|deployed|merged|fixed|delivered)\b"
+    r"(?: (?:yet|already|now))?\W*$",
+    re.I,
+)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)", re.I)
 
 
@@ -67,9 +73,14 @@ def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpa
     if wanted.what == "when":
         return _dated(question, span, when)
     if when is None:
-        return _time_since_told(question, span) if wanted.what in ("ago", "since") else ""
+        return _time_since_told(question, span) if wanted.what in ("ago", "since", "lasting") else ""
     rest = f": {span.sentence} ({window_phrase(when)})"
-    if wanted.what in ("ago", "since"):
+    if wanted.what == "lasting":
+        if length := _length(span, when, wanted.unit):
+            return f"{length}: {span.sentence}"
+        if when.start > span.at:  # a plan whose end is not told
+            return ""
+    if wanted.what in ("ago", "since", "lasting"):
         start = when.start if when.start.year != OPEN_START else when.stop
         if start > question.asked_at:
             return ""
@@ -78,6 +89,31 @@ def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpa
     if wanted.what == "until" and when.start > question.asked_at:
         return f"{duration_between(question.asked_at, when.start, wanted.unit)}{rest}"
     return ""
+
+
+_RANGE = re.compile(r"\w\s*(?:-|–|—|\b(?:to|till|until|through|and)\b)\s*(?:the )?\w", re.I)
+
+
+def _length(span: FoundSpan, when: Window, unit: str) -> str:
+    """How long something lasts of which both ends are told: "27 March till 2 April", "out on the 10th, back on the
+    26th"."""
+    if when.stop - when.start > timedelta(1) and _RANGE.search(when.text) and when.start.year > OPEN_START:
+        return duration_between(when.start, when.stop, unit) if when.stop.year < OPEN_STOP else ""
+    days = [
+        each for each in windows(span.sentence, span.at) if each.stop - each.start <= timedelta(1) and not each.denied
+    ]
+    return (
+        duration_between(days[0].start, days[1].start, unit) if len(days) == 2 and days[0].start < days[1].start else ""
+    )
+
+
+def is_still_to_come(question: Question, span: FoundSpan) -> bool:
+    """Whether it is asked if something has happened, and the statement says that it will: "goes out on the 24th"."""
+    asked = _HAS_HAPPENED.match(question.text)
+    if asked is None or re.search(rf"\b{re.escape(asked['done'])}\b", span.sentence, re.I):
+        return False
+    when = time_of(span)
+    return when is not None and when.start > question.asked_at
 
 
 def _time_since_told(question: Question, span: FoundSpan) -> str:

@@ -22,8 +22,8 @@ from holdfast.recall.answer.denial import is_affirmed, is_denied, is_off_topic
 from holdfast.recall.answer.history import Earlier, earlier_statement
 from holdfast.recall.answer.hit_reading import ReaderFailed
 from holdfast.recall.answer.listing import listed_answer, wanted_list
-from holdfast.recall.answer.other_statement import written_day
 from holdfast.recall.answer.reading import read_answer
+from holdfast.recall.answer.statements import written_day
 from holdfast.recall.answer.support import MAX_JUDGED, MIN_SUPPORT, answering_hits, support
 from holdfast.recall.hits import hit_of
 from holdfast.recall.kinship.answer import asks_count, asks_name, kin_of_question, named_answer, with_name

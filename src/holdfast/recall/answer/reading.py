@@ -15,8 +15,9 @@ from typing import Literal
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.domain.types import Memory
+from holdfast.recall.answer.amount_changes import is_mere_change, with_later_changes
 from holdfast.recall.answer.attribution import attributed
-from holdfast.recall.answer.computed import FoundSpan, computed_text, known_day
+from holdfast.recall.answer.computed import FoundSpan, computed_text, is_still_to_come, known_day
 from holdfast.recall.answer.denial import is_affirmed, is_denied_at, is_of_named_person, is_off_topic
 from holdfast.recall.answer.hit_reading import NOTHING, asks_past, read_hits
 from holdfast.recall.answer.quotations import quotation, quoted_together
@@ -80,6 +81,7 @@ async def read_answer(
     searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit], hits: tuple[Hit, ...]
 ) -> Answer:
     """The answer that the reader finds in what was seen, cited; empty when it is not sure enough."""
+    everything = seen
     if not asks_past(question):
         seen = _present_hits(seen) or seen
     first, chance = await _first_reading(searcher, reader, question, seen)
@@ -95,13 +97,20 @@ async def read_answer(
         found = NOTHING
     if not found.spans and (found := await _with_attribute(searcher, reader, question, first, seen)).spans:
         chance, form = found.chance, "sentence"
+    text = ""
+    if changed := await with_later_changes(searcher, reader, question, everything, found):
+        text, found = changed
+        chance, form = found.chance, "together"
+    elif is_mere_change(question, found):
+        found, chance = NOTHING, 0.0
     if not found.spans:
         return Answer("", (), hits, chance)
     drawn = await _drawn_memories(searcher, found.spans[0].hit)
     told = quotation(found.spans, drawn)
     if is_off_topic(question, told) or _is_of_somebody_else(question, found.spans, drawn, seen):
         return Answer("", (), hits, 0.0)
-    text = "" if form == "together" else _computed(question, found, drawn)
+    if form != "together":
+        text = _computed(question, found, drawn)
     if form == "sentence":
         text = await _told_by(searcher, question, found.spans[0].hit, text or told)
     text = text or await attributed(searcher.store, found.spans[0].hit, quoted_together(found.spans))
@@ -178,7 +187,8 @@ def _computed(question: Question, found: ReadHits, drawn: Sequence[Memory]) -> s
     text = known_day(found.spans[0], drawn) if wanted is not None and wanted.what == "when" else ""
     text = text or computed_text(question, found.kind, found.spans)
     if found.kind in ("yes", "no"):
-        return f"{found.kind.capitalize()}: {text or quotation(found.spans, drawn)}"
+        kind = "no" if is_still_to_come(question, found.spans[0]) else found.kind
+        return f"{kind.capitalize()}: {text or quotation(found.spans, drawn)}"
     if found.kind == "span" and not text and is_affirmed(question, told := quotation(found.spans, drawn)):
         return f"Yes: {told}"
     return text

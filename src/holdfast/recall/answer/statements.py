@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from holdfast.domain.results import Hit
+from holdfast.domain.results import Citation, Hit
 from holdfast.text import tokens
 from holdfast.text.dates import Window, meant_window, window_phrase, windows
 from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
@@ -20,6 +20,8 @@ from holdfast.text.lexicon.sentences import ENDS, NOT_AFTER_ABBREVIATION, WIDE_E
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _SENTENCE = re.compile(rf"(?<=[{ENDS}{WIDE_ENDS}]){NOT_AFTER_ABBREVIATION}\s+|\n+|(?<=[{WIDE_ENDS}])")
 MAX_STATEMENT_CHARACTERS = 300
+Quoted = tuple[str, tuple[Citation, ...]]
+"""The text of an answer and its citations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,10 @@ class DatedStatement:
     @property
     def day(self) -> str:
         return window_phrase(self.window) if self.told else f"said on {window_phrase(self.window)}"
+
+
+def written_day(at: datetime) -> str:
+    return f"{at.day} {at:%B %Y}"
 
 
 def statement_about(question: str, hit: Hit) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Computed = Literal["when", "ago", "since", "until", "between", "first", "count"]
+Computed = Literal["when", "ago", "since", "until", "lasting", "between", "first", "count"]
 _UNIT = r"(?P<unit>days?|weeks?|months?|years?|long|much time)"
 _PATTERNS: tuple[tuple[Computed, re.Pattern[str]], ...] = tuple(
     (what, re.compile(pattern, re.I))  # type: ignore[misc]
@@ -19,7 +19,8 @@ _PATTERNS: tuple[tuple[Computed, re.Pattern[str]], ...] = tuple(
                   r"[^,:]*[,:] (?P<a>.+?),? or (?P<b>.+?)[?.]*$"),
         ("ago", rf"\bhow (?:many )?{_UNIT} ago\b"),
         ("ago", rf"\bhow (?:many )?{_UNIT} (?:has it been|have passed|has passed|is it) since\b"),
-        ("until", rf"\bhow (?:many )?{_UNIT}\b.*\b(?:until|till|to go|left|before|away)\b"),
+        ("until", rf"\bhow (?:many )?{_UNIT}(?: away\b|\b.*\b(?:until|till|to go|left|before)\b)"),
+        ("lasting", rf"\bhow (?:many )?{_UNIT} (?:am|are|is|was|were)\b(?!.*\b(?:been|already|since)\b)"),
         ("since", rf"\bhow (?:many )?{_UNIT} (?:have|has|had|am|are|is|was|were)\b"),
         ("when", r"^(?!\W*(?:what|which|who|whom|whose|where|why|how)\b(?!.*\b(?:and|or) when\b)).*\bwhen\b"
                  r"|\b(?:what|which) (?:date|day|month|year)\b|\bdate of\b"),

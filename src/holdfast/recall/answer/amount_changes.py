@@ -1,0 +1,177 @@
+"""Adds to an amount what it changed by later: "the berth is 168 a month", then "it goes up by 14 a month"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from holdfast.domain.ports.models import AnswerReader
+from holdfast.domain.results import Hit
+from holdfast.recall.answer.computed import FoundSpan
+from holdfast.recall.answer.hit_reading import read_hits
+from holdfast.recall.answer.statements import sentence_span, written_day
+from holdfast.recall.answer.sureness import ReadHits
+from holdfast.recall.hits import verbatim_hits
+from holdfast.recall.question.analysis import Question
+from holdfast.recall.ranking.recency import said_at
+from holdfast.recall.search import Searcher
+from holdfast.text import tokens
+from holdfast.text.lexicon.numbers import ONE_TO_NINETEEN, TENS
+from holdfast.text.similarity import UNSPECIFIC_STEMS
+
+MAX_CHANGES = 4
+MIN_BASE_CHANCE, MIN_SURE_BASE_CHANCE = 0.3, 0.8
+"""How sure the reader must be of the amount before: where it found a change, and where it found nothing. Chosen by
+hand."""
+_WORDS = {word: n for n, word in enumerate(ONE_TO_NINETEEN, 1)} | {word: 10 * n for n, word in enumerate(TENS, 2)}
+_FIGURE = (
+    r"(?:[$€£]?(?:\d{1,3}(?:[,.]\d{3})+|\d+(?:\.\d+)?)(?: ?k\b| ?thousand\b)?|"
+    rf"(?:{'|'.join(_WORDS)})(?= (?:euros|pounds|quid|dollars|bucks|francs)\b))"
+)
+_AMOUNT = re.compile(rf"(?<![\w.,:]){_FIGURE}(?![\w:]|[.,]\d)", re.I)
+_CURRENCY = (
+    r"(?: ?(?:€|£|\$|euros?|eur|pounds?|quid|dollars?|bucks|francs?|kronor|kroner|kr|zł|zloty|chf|usd|gbp)(?!\w))?"
+)
+_RISES = r"up|rises?|rose|risen|raise[sd]?|increas\w+"
+_FALLS = r"down|drop(?:s|ped)?|falls?|fell|fallen|reduc\w+|cut"
+_CHANGE = re.compile(
+    rf"\b(?:{_RISES}|(?P<falls>{_FALLS}))\b[\w ]{{0,20}}? by (?P<by>that\b|{_FIGURE})"
+    rf"|(?<![\w.,:])(?P<amount>{_FIGURE}){_CURRENCY}(?: an? \w+| each(?: time)?| per \w+)? "
+    r"(?:more|extra|on top|dearer|additional|(?P<less>less|off|cheaper))\b"
+    rf"|\b(?:another|an extra|an additional|extra) (?P<added>{_FIGURE}){_CURRENCY}(?![\w:])",
+    re.I,
+)
+_NAMES_BOTH = re.compile(r"\bfrom\b[^.]*\d[^.]*\bto\b", re.I)
+_ASKS_CHANGE = re.compile(
+    r"\b(?:by how much|how much (?:more|less|extra|cheaper|dearer|higher|lower)|go(?:es|ne)? up|went up|go down|"
+    r"went down|increase\w*|rise|rose|raise[ds]?|differ\w*|discount|surcharge|extra|tip)\b",
+    re.I,
+)
+_ASKS_AMOUNT = re.compile(
+    r"\b(?:how much|cost|costs|pay|paid|pays|price|rent|budget|fee|rate|bill|salary|charge|charges|total|wage)\b", re.I
+)
+_PAYING = re.compile(
+    r"\b(?:how much|costs?|pa(?:y|id|ys)|price|bill|charges?|total|altogether|now|in the end|at last|currently)\b", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AmountChange:
+    """What a statement adds to an amount that it does not name."""
+
+    hit: Hit
+    at: datetime
+    sentence: str
+    by: float
+
+
+async def with_later_changes(
+    searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit], found: ReadHits
+) -> tuple[str, ReadHits] | None:
+    """The amount that was told before, with what it changed by since; None where the found words tell no mere change,
+    or the amount before is not told. Where nothing was found, a change may be why."""
+    if not _ASKS_AMOUNT.search(question.text) or _ASKS_CHANGE.search(question.text):
+        return None
+    span = found.spans[0] if found.spans else None
+    if span is not None and amount_change(span.sentence) is None:
+        return None
+    changes = await _changes(searcher, question, seen, span)
+    if not changes:
+        return None
+    changing = {id for each in changes for id in (each.hit.id, *each.hit.sources)}
+    left = [_as_current(hit) for hit in seen if changing.isdisjoint((hit.id, *hit.sources))]
+    topic = _topic(question)
+    shared = [len(topic & set(tokens.question_words(hit.content))) for hit in left]
+    others = [hit for hit, count in zip(left, shared, strict=True) if count and count == max(shared)]
+    base = await read_hits(searcher, reader, question, others) if others else None
+    first = base.ranked[0] if base is not None and base.ranked else None
+    told = (_AMOUNT.search(first.text) or _AMOUNT.search(first.sentence)) if first is not None else None
+    if base is None or first is None or told is None:
+        return None
+    if base.chance < (MIN_BASE_CHANCE if span is not None else MIN_SURE_BASE_CHANCE):
+        return None
+    later = [each for each in changes if each.at >= first.at]
+    if not later or len(later) > MAX_CHANGES:
+        return None
+    total = _number(told[0]) + sum(each.by for each in later)
+    quotes = [(first.at, first.sentence), *((each.at, each.sentence) for each in later)]
+    quoted = "; ".join(f'"{said}" ({written_day(at)})' for at, said in quotes)
+    spans = (first, *(FoundSpan(each.hit, each.at, 0, len(each.hit.content)) for each in later))
+    return f"{_sign(told[0])}{_written(total)}: {quoted}", ReadHits("span", spans, max(base.chance, found.chance))
+
+
+def amount_change(sentence: str) -> float | None:
+    """By how much an amount changes that the sentence does not name; None where it names it, or tells no change."""
+    m = _CHANGE.search(sentence)
+    if m is None or _NAMES_BOTH.search(sentence):
+        return None
+    figure = m["by"] or m["amount"] or m["added"]
+    if figure.lower() == "that":
+        figures = _AMOUNT.findall(sentence)
+        if len(figures) != 1:
+            return None
+        figure = figures[0]
+    return -_number(figure) if m["falls"] or m["less"] else _number(figure)
+
+
+def is_mere_change(question: Question, found: ReadHits) -> bool:
+    """Whether an amount is asked for, and the found words tell only what it changed by."""
+    if not found.spans or not _ASKS_AMOUNT.search(question.text) or _ASKS_CHANGE.search(question.text):
+        return False
+    return amount_change(found.spans[0].sentence) is not None
+
+
+def _topic(question: Question) -> set[str]:
+    """The stems of what has the amount: "berth" in "What do I pay for the berth now?"."""
+    return set(tokens.question_words(_PAYING.sub(" ", question.text))) - UNSPECIFIC_STEMS
+
+
+async def _changes(
+    searcher: Searcher, question: Question, seen: Sequence[Hit], span: FoundSpan | None
+) -> list[AmountChange]:
+    """The changes that messages tell of the amount asked for, the earliest first."""
+    asked = _topic(question)
+    hits = seen if span is None else [span.hit, *seen]
+    messages = await verbatim_hits(searcher.store, hits, question.text)
+    found: dict[str, AmountChange] = {}
+    for hit, at in zip(messages, await said_at(searcher.store, messages), strict=True):
+        for sentence in _sentences(hit.content):
+            by = amount_change(sentence)
+            is_asked = (span is not None and sentence in span.sentence) or bool(
+                asked & set(tokens.question_words(sentence))
+            )
+            if by is not None and is_asked:
+                found.setdefault(sentence, AmountChange(hit, at, sentence, by))
+    return sorted(found.values(), key=lambda each: each.at)
+
+
+def _sentences(text: str) -> list[str]:
+    found, at = [], 0
+    while at < len(text):
+        _, stop = sentence_span(text, at, at + 1)
+        found.append(text[at:stop].strip())
+        at = max(stop, at + 1)
+    return found
+
+
+def _as_current(hit: Hit) -> Hit:
+    """The hit as if nothing newer were known: the amount before a change is what is looked for."""
+    return replace(hit, assessment=replace(hit.assessment, superseded=False, outdated=False, older=False))
+
+
+def _number(figure: str) -> float:
+    thousands = re.search(r"k|thousand", figure, re.I) is not None
+    plain = re.sub(r"[^\d.,]", "", figure) or str(_WORDS[figure.lower()])
+    if re.fullmatch(r"\d{1,3}(?:[,.]\d{3})+", plain):
+        plain = re.sub(r"[,.]", "", plain)
+    return float(plain) * (1000 if thousands else 1)
+
+
+def _sign(figure: str) -> str:
+    return figure[0] if figure[0] in "$€£" else ""
+
+
+def _written(number: float) -> str:
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
