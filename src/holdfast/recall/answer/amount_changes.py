@@ -43,7 +43,7 @@ _CHANGE = re.compile(
     rf"|\b(?:another|an extra|an additional|extra) (?P<added>{_FIGURE}){_CURRENCY}(?![\w:])",
     re.I,
 )
-_NAMES_BOTH = re.compile(r"\bfrom\b[^.]*\d[^.]*\bto\b", re.I)
+_NAMES_BOTH = re.compile(r"\bfrom\b[^.]*\d[^.]*\bto\b|\b(?:so|makes|making|now|total(?:ling)?|=) [$€£]?\d", re.I)
 _ASKS_CHANGE = re.compile(
     r"\b(?:by how much|how much (?:more|less|extra|cheaper|dearer|higher|lower)|go(?:es|ne)? up|went up|go down|"
     r"went down|increase\w*|rise|rose|raise[ds]?|differ\w*|discount|surcharge|extra|tip)\b",
@@ -72,10 +72,10 @@ async def with_later_changes(
 ) -> tuple[str, ReadHits] | None:
     """The amount that was told before, with what it changed by since; None where the found words tell no mere change,
     or the amount before is not told. Where nothing was found, a change may be why."""
-    if not _ASKS_AMOUNT.search(question.text) or _ASKS_CHANGE.search(question.text):
+    if not _asks_amount(question):
         return None
     span = found.spans[0] if found.spans else None
-    if span is not None and amount_change(span.sentence) is None:
+    if span is not None and not is_mere_change(question, found):
         return None
     changes = await _changes(searcher, question, seen, span)
     if not changes:
@@ -118,9 +118,13 @@ def amount_change(sentence: str) -> float | None:
 
 def is_mere_change(question: Question, found: ReadHits) -> bool:
     """Whether an amount is asked for, and the found words tell only what it changed by."""
-    if not found.spans or not _ASKS_AMOUNT.search(question.text) or _ASKS_CHANGE.search(question.text):
+    if not _asks_amount(question) or len({span.hit.id for span in found.spans}) != 1:
         return False
     return amount_change(found.spans[0].sentence) is not None
+
+
+def _asks_amount(question: Question) -> bool:
+    return bool(_ASKS_AMOUNT.search(question.text)) and not _ASKS_CHANGE.search(question.text)
 
 
 def _topic(question: Question) -> set[str]:
