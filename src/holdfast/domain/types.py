@@ -299,6 +299,8 @@ class Change:
     """Items to delete for good: messages, versions of memories, or by its id a memory with all its versions. With a
     message go the memories that have no other source. A version superseded by a forgotten one now points to that one's
     successor, or is current again when there is none; retired again when it had been marked wrong."""
+    kept_ended: tuple[Supersede, ...] = ()
+    """What a version that a forgotten one superseded points to in place of being current again."""
     shorten: tuple[Shortened, ...] = ()
     judged: tuple[Judged, ...] = ()
     current: tuple[str, ...] = ()
