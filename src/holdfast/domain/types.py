@@ -351,6 +351,10 @@ class Forgotten:
     """Messages that stay without the words of the memories."""
     places: dict[str, int] = field(default_factory=dict, compare=False)
     """The number of deleted rows by table. A repeated request gets the ids only."""
+    reasons: dict[str, str] = field(default_factory=dict, compare=False)
+    """Id of a memory that was not named, and goes as well → why."""
+    restored: tuple[str, ...] = field(default=(), compare=False)
+    """References of the memories that are current again, because only what was removed had ended them."""
 
 
 @dataclass(frozen=True, slots=True)

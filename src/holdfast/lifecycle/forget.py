@@ -7,7 +7,7 @@ What only a forgotten memory had ended is current again, as if that had never be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -39,6 +39,9 @@ NAMING_FIELDS = ("content", "summary", "kind", "key", "value", "metadata", "keyw
 MAX_SHORTENING_ATTEMPTS = 5
 """How often messages are shortened again because they, or what rests on them, changed meanwhile. Chosen by hand; not
 measured."""
+EARLIER, SAYS_THE_SAME = "an earlier form of it", "says the same of the same message"
+SUMMARISES, RESTORED = "a summary of it", "a part of what is current again"
+"""Why a memory goes that was not named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +133,18 @@ async def _forget_memories(store: Store, ids: Sequence[str], how: ForgetOptions)
         memories = await _load_each(store, ids)
         versions = [version for each in memories for version in each]
         repeated = await find_repeated(store, versions, now())
+        reasons = dict.fromkeys([memory.ref for memory in repeated.gone], SAYS_THE_SAME)
+        named = {item.id for item in await store.get(ids)}
+        reasons |= {version.ref: EARLIER for version in versions if version.id not in named}
         refs = [version.ref for version in (*versions, *repeated.gone)]
         summaries = await find_covering_summaries(store, sources_of(memories), [version.id for version in versions])
+        reasons |= dict.fromkeys(summaries, SUMMARISES)
         gone = list(dict.fromkeys([*refs, *summaries]))
         shorten = await find_shortened_messages(store, memories, {*gone}, repeated.left, whole=how.sources)
         leaves_parts = not how.dry_run and (bool(repeated.left) or any(each.parts for each in shorten))
         try:
             async with how.expecting_work() if leaves_parts else nullcontext():
-                return await forget_items(store, gone, how, shorten=shorten, left=repeated.left)
+                return await forget_items(store, gone, how, shorten=shorten, left=repeated.left, reasons=reasons)
         except Conflict:
             if attempt == MAX_SHORTENING_ATTEMPTS - 1:
                 raise
@@ -193,9 +200,10 @@ async def forget_items(
     people: Sequence[str] = (),
     shorten: tuple[Shortened, ...] = (),
     left: Sequence[Memory] = (),
+    reasons: Mapping[str, str] | None = None,
 ) -> Forgotten:
     """Forget these items and the summaries that cover them in one change, with the sessions `asked_in` and `people`.
-    `left` is what stays of memories that go."""
+    `left` is what stays of memories that go; `reasons` tells why they do, by reference."""
     ids = list(dict.fromkeys([*ids, *await find_covering_summaries(store, ids, ids)]))
     change = Change(
         memories=tuple(left), parts=tuple(part for memory in left for part in index_parts(memory)), forget=tuple(ids),
@@ -227,4 +235,15 @@ async def forget_items(
     }  # fmt: skip
     counts = {"memories": len(done.memories), "messages": len(done.messages), "shortened": len(done.shortened)}
     note(rehearsed=how.dry_run, **counts)
-    return replace(done, places={name: count for name, count in places.items() if count})
+    told = dict(reasons or {}) | dict.fromkeys(restored.gone, RESTORED)
+    return replace(
+        done,
+        places={name: count for name, count in places.items() if count},
+        reasons={
+            name: why
+            for ref, why in told.items()
+            for name in {ref, identifiers.referenced_id(ref)}
+            if name in done.memories
+        },
+        restored=restored.current,
+    )

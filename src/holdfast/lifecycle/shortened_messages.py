@@ -32,8 +32,9 @@ async def find_shortened_messages(
 ) -> tuple[Shortened, ...]:
     """What is left of every message that these memories rest on; with `whole`, nothing.
 
-    `gone` has a reference to all that is forgotten in the same change, and `left` what it writes. Messages that keep every word are left out,
-    and so are those that the caller does not see. A summary says what its messages say: without it they stay whole.
+    `gone` has a reference to all that is forgotten in the same change, and `left` what it writes. Messages that keep
+    every word are left out, and so are those that the caller does not see. A summary says what its messages say:
+    without it they stay whole.
     """
     found: list[Shortened] = []
     drawn: dict[str, list[Versions]] = defaultdict(list)

@@ -95,8 +95,8 @@ async def find_restored(store: Store, forgotten: Sequence[Memory]) -> Restored:
 def _ends_with(memory: Memory, forgotten: Mapping[str, Memory]) -> bool:
     """Whether nothing that stays had superseded a memory, which is not marked wrong either."""
     after: Memory | None = memory
-    while after is not None and after.superseded_by in forgotten and not after.retired:
-        after = forgotten[after.superseded_by]
+    while after is not None and not after.retired and after.superseded_by in forgotten:
+        after = forgotten.get(after.superseded_by or "")
     return after is not None and (after.current or after.retired) and memory.marks >= 0
 
 

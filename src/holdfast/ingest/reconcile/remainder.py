@@ -12,6 +12,7 @@ from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import Change, Memory, Test
 from holdfast.ingest.reconcile.changed_values import changes_date, without_changed_values, without_member
 from holdfast.text import statement_parts
+from holdfast.text.content_words import content_words
 from holdfast.text.faithfulness import is_proved
 from holdfast.text.statement_parts import Span
 
@@ -52,12 +53,15 @@ def is_remainder(memory: Memory, head: Memory) -> bool:
 
 
 def _remaining_memory(head: Memory, content: str, now: datetime, *, undated: bool) -> Memory:
+    lost = _stems(head.content) - _stems(content)
     return replace(
         head,
         id=remainder_id(head, content),
         origin=None,
         content=content,
         summary=content[:80],
+        keywords=tuple(each for each in head.keywords if not _stems(each) & lost),
+        queries=tuple(each for each in head.queries if not _stems(each) & lost),
         created_at=now,
         updated_at=now,
         key=None,
@@ -65,6 +69,10 @@ def _remaining_memory(head: Memory, content: str, now: datetime, *, undated: boo
         occurred_at=None if undated else head.occurred_at,
         occurred_until=None if undated else head.occurred_until,
     )
+
+
+def _stems(text: str) -> set[str]:
+    return {word.stem for word in content_words(text)}
 
 
 def _without_changes(head: Memory, ended: Sequence[PartialEnding], texts: Mapping[str, str]) -> str | None:
