@@ -286,4 +286,6 @@ def _combined(one: Forgotten, other: Forgotten) -> Forgotten:
         tuple(dict.fromkeys((*one.messages, *other.messages))),
         tuple(dict.fromkeys((*one.shortened, *other.shortened))),
         places,
+        {**one.reasons, **other.reasons},
+        tuple(dict.fromkeys((*one.restored, *other.restored))),
     )

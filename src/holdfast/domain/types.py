@@ -299,21 +299,18 @@ class Change:
     """Items to delete for good: messages, versions of memories, or by its id a memory with all its versions. With a
     message go the memories that have no other source. A version superseded by a forgotten one now points to that one's
     successor, or is current again when there is none; retired again when it had been marked wrong."""
+    kept_ended: tuple[Supersede, ...] = ()  # what these point to, rather than be current again, once theirs is gone
     shorten: tuple[Shortened, ...] = ()
     judged: tuple[Judged, ...] = ()
-    current: tuple[str, ...] = ()
-    """Memories that must still be current, or retired. Raises Conflict when one is not."""
-    edit: Edit | None = None
-    """Stored with the change, so that it can be undone."""
+    current: tuple[str, ...] = ()  # memories that must still be current, or retired; else raises Conflict
+    edit: Edit | None = None  # stored with the change, so that it can be undone
     undoes: tuple[str, ...] = ()
     """The edits that this change undoes; their records are deleted. Raises Conflict when one no longer exists."""
     asked_in: tuple[str, ...] = ()
     """Sessions that are forgotten: their traces go as well, and memories that stay are of their sources' session."""
-    people: tuple[str, ...] = ()
-    """People who are forgotten in traces and in decisions about entities as well."""
+    people: tuple[str, ...] = ()  # who is forgotten in traces and in decisions about entities as well
     asked_by: str | None = None  # the agent whose traces alone `asked_in` and `people` take; else everybody's
-    documents: tuple[str, ...] = ()
-    """Documents to delete for good, with their originals; their passages are among the messages to forget."""
+    documents: tuple[str, ...] = ()  # to delete with their originals; their passages are among the messages to forget
     job: Job | None = None
     once: Once | None = None
     """Stored with the result of the change. Raises Conflict when its key exists: another request was first."""
@@ -349,6 +346,10 @@ class Forgotten:
     """Messages that stay without the words of the memories."""
     places: dict[str, int] = field(default_factory=dict, compare=False)
     """The number of deleted rows by table. A repeated request gets the ids only."""
+    reasons: dict[str, str] = field(default_factory=dict, compare=False)
+    """Id of a memory that was not named, and goes as well → why."""
+    restored: tuple[str, ...] = field(default=(), compare=False)
+    """References of the memories that are current again, because only what was removed had ended them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """Forgets memories, messages, sessions, matches of a filter, people and what has expired.
 
-Forgetting a memory removes all its versions and takes its words out of the messages they rest on; other memories that
-rest on these messages stay. Forgetting messages removes the memories that rest on nothing else. When the newest version
-of a key is removed and an older one stays, the older one is current again.
+Forgetting a memory removes all its versions and what says the same, and takes its words out of the messages they rest
+on; other memories that rest on these messages stay. Forgetting messages removes the memories that rest on nothing else.
+What only a forgotten memory had ended is current again, as if that had never been said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -29,14 +29,19 @@ from holdfast.domain.types import (
     Test,
     Where,
 )
+from holdfast.lifecycle.versions import find_restored, load_versions
 from holdfast.storage.inventory import every_message
 from holdfast.storage.summary_cover import find_covering_summaries
+from holdfast.text.passages import index_parts
 
 NAMING_FIELDS = ("content", "summary", "kind", "key", "value", "metadata", "keywords", "queries", "session_id")
 """Fields of a memory that may name a person."""
 MAX_SHORTENING_ATTEMPTS = 5
 """How often messages are shortened again because they, or what rests on them, changed meanwhile. Chosen by hand; not
 measured."""
+EARLIER, SAYS_THE_SAME = "an earlier form of it", "says the same of the same message"
+SUMMARISES, RESTORED = "a summary of it", "a part of what is current again"
+"""Why a memory goes that was not named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,46 +117,49 @@ async def forget_person(store: Store, name: str, how: ForgetOptions) -> Forgotte
         for memory in page:
             texts = [getattr(memory, field) for field in NAMING_FIELDS]
             if (memory.agent or "").casefold() == name.casefold() or names_person(named, *texts):
-                ids |= dict.fromkeys([version.ref for version in await store.history(memory.ref)])
+                ids |= dict.fromkeys([version.ref for version in await load_versions(store, memory.ref)])
         cursor = page.cursor
         if cursor is None:
             return await forget_items(store, list(ids), how, people=(name,))
 
 
 async def _forget_memories(store: Store, ids: Sequence[str], how: ForgetOptions) -> Forgotten:
-    """Forget memories with all their versions, and shorten the messages these rest on; again when those changed."""
+    """Forget memories with all their versions and what says the same, and shorten the messages these rest on; again
+    when those changed."""
+    from holdfast.lifecycle.repeated_statements import find_repeated
     from holdfast.lifecycle.shortened_messages import find_shortened_messages, sources_of
 
     for attempt in range(MAX_SHORTENING_ATTEMPTS):
-        memories = await _load_histories(store, ids)
+        memories = await _load_each(store, ids)
         versions = [version for each in memories for version in each]
-        gone = list(dict.fromkeys(map(_forgotten_id, versions)))
-        gone += await find_covering_summaries(store, sources_of(memories), [version.id for version in versions])
-        shorten = await find_shortened_messages(store, memories, {*gone}, whole=how.sources)
-        leaves_parts = any(each.parts for each in shorten) and not how.dry_run
+        repeated = await find_repeated(store, versions, now())
+        reasons = dict.fromkeys([memory.ref for memory in repeated.gone], SAYS_THE_SAME)
+        named = {item.id for item in await store.get(ids)}
+        reasons |= {version.ref: EARLIER for version in versions if version.id not in named}
+        refs = [version.ref for version in (*versions, *repeated.gone)]
+        summaries = await find_covering_summaries(store, sources_of(memories), [version.id for version in versions])
+        reasons |= dict.fromkeys(summaries, SUMMARISES)
+        gone = list(dict.fromkeys([*refs, *summaries]))
+        shorten = await find_shortened_messages(store, memories, {*gone}, repeated.left, whole=how.sources)
+        leaves_parts = not how.dry_run and (bool(repeated.left) or any(each.parts for each in shorten))
         try:
             async with how.expecting_work() if leaves_parts else nullcontext():
-                return await forget_items(store, gone, how, shorten=shorten)
+                return await forget_items(store, gone, how, shorten=shorten, left=repeated.left, reasons=reasons)
         except Conflict:
             if attempt == MAX_SHORTENING_ATTEMPTS - 1:
                 raise
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _load_histories(store: Store, ids: Sequence[str]) -> list[list[Memory]]:
+async def _load_each(store: Store, ids: Sequence[str]) -> list[list[Memory]]:
     """All versions of the memories with these ids, each memory once."""
     found: list[list[Memory]] = []
     seen: set[str] = set()
     for id in ids:
         if id not in seen:
-            found.append(await store.history(id))
+            found.append(await load_versions(store, id))
             seen |= {id, *(version.ref for version in found[-1])}
     return found
-
-
-def _forgotten_id(version: Memory) -> str:
-    """What `Change.forget` names a version by."""
-    return version.ref
 
 
 async def sweep(store: Store, *, now: datetime, limit: int = 500) -> int:
@@ -166,12 +174,13 @@ async def sweep(store: Store, *, now: datetime, limit: int = 500) -> int:
     return len(going)
 
 
-async def _removed_versions(store: Store, memories: Sequence[str]) -> list[str]:
-    """References of the versions that a forget removes: those it names, and all versions of a memory that goes."""
+async def _removed_memories(store: Store, names: Sequence[str]) -> list[Memory]:
+    """The versions that a forget removes: those it names, and all versions of a memory that goes."""
     removed = []
-    for name in memories:
-        versions = [each.ref for each in await store.history(name) if name in (each.id, each.ref)]
-        removed += [name] if name in versions else versions
+    for name in names:
+        versions = [each for each in await store.history(name) if name in (each.id, each.ref)]
+        named = [each for each in versions if each.ref == name]
+        removed += named or versions
     return removed
 
 
@@ -190,20 +199,28 @@ async def forget_items(
     asked_in: tuple[str, ...] = (),
     people: Sequence[str] = (),
     shorten: tuple[Shortened, ...] = (),
+    left: Sequence[Memory] = (),
+    reasons: Mapping[str, str] | None = None,
 ) -> Forgotten:
-    """Forget these items and the summaries that cover them in one change, with the sessions `asked_in` and `people`."""
+    """Forget these items and the summaries that cover them in one change, with the sessions `asked_in` and `people`.
+    `left` is what stays of memories that go; `reasons` tells why they do, by reference."""
     ids = list(dict.fromkeys([*ids, *await find_covering_summaries(store, ids, ids)]))
     change = Change(
-        forget=tuple(ids), asked_in=asked_in, people=tuple(people), once=how.once, dry_run=how.dry_run,
-        documents=how.documents, shorten=shorten,
+        memories=tuple(left), parts=tuple(part for memory in left for part in index_parts(memory)), forget=tuple(ids),
+        asked_in=asked_in, people=tuple(people), once=how.once, dry_run=how.dry_run, documents=how.documents,
+        shorten=shorten,
     )  # fmt: skip
     try:
         would = (await store.apply(replace(change, dry_run=True, once=None))).gone
+        restored = await find_restored(store, await _removed_memories(store, would.memories))
+        if restored.gone or restored.kept_ended:
+            change = replace(change, forget=(*ids, *restored.gone), kept_ended=restored.kept_ended)
+            would = (await store.apply(replace(change, dry_run=True, once=None))).gone
         if (
             would.memories or would.messages or would.shortened
         ):  # logged, so that an attempt to undo it is refused with the reason
             change = replace(change, edit=Edit(identifiers.memory_id(now()), now(), "forget"))
-        versions = await _removed_versions(store, would.memories)
+        versions = [memory.ref for memory in await _removed_memories(store, would.memories)]
         indexed = await store.indexed([*versions, *would.messages, *would.shortened])
         done = (await store.apply(change)).gone
     except Conflict:  # the same request ran concurrently, and the other one was first
@@ -218,4 +235,15 @@ async def forget_items(
     }  # fmt: skip
     counts = {"memories": len(done.memories), "messages": len(done.messages), "shortened": len(done.shortened)}
     note(rehearsed=how.dry_run, **counts)
-    return replace(done, places={name: count for name, count in places.items() if count})
+    told = dict(reasons or {}) | dict.fromkeys(restored.gone, RESTORED)
+    return replace(
+        done,
+        places={name: count for name, count in places.items() if count},
+        reasons={
+            name: why
+            for ref, why in told.items()
+            for name in {ref, identifiers.referenced_id(ref)}
+            if name in done.memories
+        },
+        restored=restored.current,
+    )

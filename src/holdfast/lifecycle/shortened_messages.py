@@ -28,12 +28,13 @@ def sources_of(memories: Sequence[Versions]) -> list[str]:
 
 
 async def find_shortened_messages(
-    store: Store, memories: Sequence[Versions], gone: Set[str], *, whole: bool
+    store: Store, memories: Sequence[Versions], gone: Set[str], left: Sequence[Memory] = (), *, whole: bool
 ) -> tuple[Shortened, ...]:
     """What is left of every message that these memories rest on; with `whole`, nothing.
 
-    `gone` has a reference to all that is forgotten in the same change. Messages that keep every word are left out,
-    and so are those that the caller does not see. A summary says what its messages say: without it they stay whole.
+    `gone` has a reference to all that is forgotten in the same change, and `left` what it writes. Messages that keep
+    every word are left out, and so are those that the caller does not see. A summary says what its messages say:
+    without it they stay whole.
     """
     found: list[Shortened] = []
     drawn: dict[str, list[Versions]] = defaultdict(list)
@@ -42,19 +43,19 @@ async def find_shortened_messages(
             drawn[source].append(versions)
     for ids in batched(drawn):
         messages = [item for item in await store.get(ids) if isinstance(item, Message)]
-        resting = await store.resting_on([message.id for message in messages]) if messages else []
+        resting = [*await store.resting_on([message.id for message in messages]), *left] if messages else []
         indexed = await load_indexed_parts(store, ids)
         numbers = {id: max(part.number for part, _ in parts) + 1 for id, parts in indexed.items()}
         for message in messages:
             others = [memory for memory in resting if message.id in memory.sources]
-            left = Shortened(message.id, message.content, frozenset(memory.ref for memory in others))
+            rest = Shortened(message.id, message.content, frozenset(memory.ref for memory in others))
             if not whole:
                 kept = [memory for memory in others if memory.ref not in gone and memory.id not in gone]
                 in_thread = len(message.content) > MAX_CHARS_ON_EVENT_LOOP
-                arguments = (left, message, drawn[message.id], kept, numbers.get(message.id, 0))
-                left = await asyncio.to_thread(_shortened, *arguments) if in_thread else _shortened(*arguments)
-            if (left.content, left.metadata) != (message.content, message.metadata):
-                found.append(left)
+                arguments = (rest, message, drawn[message.id], kept, numbers.get(message.id, 0))
+                rest = await asyncio.to_thread(_shortened, *arguments) if in_thread else _shortened(*arguments)
+            if (rest.content, rest.metadata) != (message.content, message.metadata):
+                found.append(rest)
     return tuple(found)
 
 

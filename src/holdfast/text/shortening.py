@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from holdfast.text.lexicon.everyday_words import EVERYDAY_WORDS, SMALL_WORDS
-from holdfast.text.lexicon.patterns import OMISSION
+from holdfast.text.lexicon.patterns import ASIDE, OMISSION
 from holdfast.text.lexicon.sentences import ABBREVIATION, ENDS, WIDE_ENDS
 from holdfast.text.tokens import tokens
 
@@ -28,6 +28,9 @@ MAX_SMALL_WORDS_BETWEEN = 3
 """Up to so many small words between two places where something was taken out go too. Chosen by hand; not measured."""
 MAX_SMALL_LETTERS = 2
 """Words in lower case with at most so many letters count as small in every language. Chosen by hand; not measured."""
+
+_FRAME = frozenset(tokens("user said says asks asked needs answered told others according"))
+"""Stems of the words with which a memory reports what a message says."""
 
 _MARKS = (  # combining marks and joiners, which `\w` does not match
     "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
@@ -118,6 +121,23 @@ def stating_clauses(text: str, statement: str) -> frozenset[str]:
     stems, memory = [_content_stems([clause]) for clause in found], _content_stems([statement])
     places = _fullest_places(memory, stems, _telling_places(memory, stems))
     return frozenset(_plain_words(found[place]) for place in places) or frozenset([_plain_words(text)])
+
+
+def shared_clauses(text: str, one: str, other: str, around: str = "") -> list[str]:
+    """The clauses of a text that two statements tell in the same words; none where one of them has words that neither
+    the text has nor `around`, what else the statements may quote."""
+    spans = [clause for sentence in _sentence_spans(text) for clause, _ in _clause_spans(text, sentence)]
+    statements = [ASIDE.sub("", each) for each in (one, other)]
+    mine, theirs = (_content_stems([each]) for each in statements)
+    if not (mine | theirs) - _FRAME <= {word.stem for word in (*_words(text), *_words(around))}:
+        return []
+    found = []
+    grounding = _staying_grounding(text, spans, [[each] for each in statements])
+    for span, places in zip(spans, grounding, strict=True):
+        here = _content_stems([text[slice(*span)]])
+        if len(places) == 2 and mine & here == theirs & here:
+            found.append(text[slice(*span)])
+    return found
 
 
 def _plain_words(text: str) -> str:

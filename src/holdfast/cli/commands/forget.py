@@ -88,14 +88,21 @@ def _forgotten_line(target: CommandTarget, gone: Forgotten, verb: str) -> str:
 
 
 def _forgotten_entries(profile: Profile, gone: Forgotten) -> tuple[Block, ...]:
-    """The first memories and messages that would be forgotten."""
+    """The first memories and messages that would be forgotten, and what would be current again."""
     ids = (*gone.memories, *gone.messages)
     first = [profile.get(each, expired=True) for each in ids[: views.MAX_SHOWN]]
-    entries = tuple(
-        Entry(each.content, f"{getattr(each, 'kind', 'message')} · {views.item_dates(each)} · {each.id}", "•")
-        for each in first
+    entries: list[Block] = []
+    for name, each in zip(ids, first, strict=False):
+        why = f" · {gone.reasons[name]}" if name in gone.reasons else ""
+        entries.append(
+            Entry(each.content, f"{getattr(each, 'kind', 'message')} · {views.item_dates(each)} · {each.id}{why}", "•")
+        )
+    again = [profile.get(each, expired=True) for each in gone.restored[: views.MAX_SHOWN]]
+    return (
+        *entries,
+        *views.more_hint(len(ids) - len(first)),
+        *(Entry(each.content, f"current again · {each.id}", "↺") for each in again),
     )
-    return (*entries, *views.more_hint(len(ids) - len(first)))
 
 
 def _id_lines(gone: Forgotten) -> tuple[Block, ...]:

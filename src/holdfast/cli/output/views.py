@@ -183,7 +183,8 @@ def _version_state(version: Memory) -> str:
     return "current" if version.current else "retired" if version.retired else "superseded"
 
 
-def version_blocks(found: Iterable[Memory], *, explain: bool = False) -> tuple[Block, ...]:
+def version_blocks(found: Sequence[Memory], *, explain: bool = False) -> tuple[Block, ...]:
+    """Each version with its number; one of another memory than the first has none."""
     return tuple(
         Entry(
             version.content,
@@ -193,7 +194,7 @@ def version_blocks(found: Iterable[Memory], *, explain: bool = False) -> tuple[B
                 _making_text(version) if explain else None,
                 version.id,
             ),
-            f"v{version.version}",
+            f"v{version.version}" if version.id == found[0].id else "•",
         )
         for version in found
     )

@@ -12,6 +12,7 @@ from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import Change, Memory, Test
 from holdfast.ingest.reconcile.changed_values import changes_date, without_changed_values, without_member
 from holdfast.text import statement_parts
+from holdfast.text.content_words import content_words
 from holdfast.text.faithfulness import is_proved
 from holdfast.text.statement_parts import Span
 
@@ -41,13 +42,26 @@ def remaining_memories(
     return [_remaining_memory(head, content, now, undated=undated) for content in _remainders(head, gone, texts)]
 
 
+def remainder_id(head: Memory, content: str) -> str:
+    """The id of what stays true of a memory. It names that memory, so that both are found from one another."""
+    return identifiers.memory_id(head.created_at, head.draft_id, content)
+
+
+def is_remainder(memory: Memory, head: Memory) -> bool:
+    """Whether a version is what stayed true of another memory when a part of that ended."""
+    return memory.version == 1 and memory.draft_id == remainder_id(head, memory.content)
+
+
 def _remaining_memory(head: Memory, content: str, now: datetime, *, undated: bool) -> Memory:
+    lost = _stems(head.content) - _stems(content)
     return replace(
         head,
-        id=identifiers.memory_id(head.created_at, head.draft_id, content),
+        id=remainder_id(head, content),
         origin=None,
         content=content,
         summary=content[:80],
+        keywords=tuple(each for each in head.keywords if not _stems(each) & lost),
+        queries=tuple(each for each in head.queries if not _stems(each) & lost),
         created_at=now,
         updated_at=now,
         key=None,
@@ -55,6 +69,10 @@ def _remaining_memory(head: Memory, content: str, now: datetime, *, undated: boo
         occurred_at=None if undated else head.occurred_at,
         occurred_until=None if undated else head.occurred_until,
     )
+
+
+def _stems(text: str) -> set[str]:
+    return {word.stem for word in content_words(text)}
 
 
 def _without_changes(head: Memory, ended: Sequence[PartialEnding], texts: Mapping[str, str]) -> str | None:

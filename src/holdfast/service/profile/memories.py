@@ -203,10 +203,12 @@ class MemoryVerbs(ProfileVerbs, ProfileMemories):
 
     @traced
     async def history(self, id: str, *, as_of: Moment | None = None, expired: bool = False) -> tuple[Memory, ...]:
+        from holdfast.lifecycle.versions import load_history
+
         then = self._context.when(None, as_of).as_of
         async with self._context.finding(id):
-            found = await (await self._context.store_at(then)).history(validate_id(id))
-            found = found if expired else unexpired_versions(found, then or self._context.now())
+            store, shown_at = await self._context.store_at(then), then or self._context.now()
+            found = await load_history(store, validate_id(id), now=None if expired else shown_at)
             if not found:
                 raise NotFound(f"There is no memory {quoted_value(id)} in this profile.", field="id")
         return tuple(found)

@@ -171,6 +171,7 @@ def forget(state: ProfileState, change: Change) -> tuple[Forgotten, list[Removed
         else:
             _replace_text(state, each, each.content)
     removed = []
+    kept_ended = {pair.old: pair.new for pair in change.kept_ended}
     for ref in memories:
         memory = state.items.pop(ref)
         assert isinstance(memory, Memory)
@@ -183,6 +184,7 @@ def forget(state: ProfileState, change: Change) -> tuple[Forgotten, list[Removed
             successor = None if memory.retired else memory.superseded_by
             if successor is None:
                 successor = other.ref if other.marks < 0 else _current_rival(state, other)
+            successor = successor or kept_ended.get(other.ref)
             state.items[other.ref] = replace(other, superseded_by=successor)
     gone = {*messages, *memories}
     for entries in (state.wait_until, state.aside, state.failures):

@@ -364,10 +364,11 @@ class PostgresChangeWriter:
         """Make what the forgotten version superseded current again, unless it was marked wrong, which retires it, or
         another memory has its key by now."""
         successor = None if successor == ref else successor
+        kept_ended = {pair.old: pair.new for pair in self._change.kept_ended}
         older = "SELECT n, ref, marks FROM memory WHERE profile = %s AND superseded_by = %s ORDER BY n DESC"
         for n, own, marks in await query(db, older, (self._profile, ref)):
             found = [(own,)] if marks < 0 else await query(db, _CURRENT_RIVAL, {"p": self._profile, "n": n})
-            replacement = successor or (found[0][0] if found else None)
+            replacement = successor or (found[0][0] if found else kept_ended.get(own))
             await db.execute(
                 "UPDATE memory SET superseded_by = %s WHERE profile = %s AND n = %s", (replacement, self._profile, n)
             )

@@ -347,10 +347,11 @@ class SqliteChangeWriter:
         """Make what the forgotten version superseded current again, unless it was marked wrong, which retires it, or
         another memory has its key by now."""
         successor = None if successor == ref else successor
+        kept_ended = {pair.old: pair.new for pair in self._change.kept_ended}
         older = "SELECT n, ref, marks FROM memory WHERE superseded_by = ? ORDER BY n DESC"
         for n, own, marks in query(db, older, (ref,)):
             found = [] if successor else [(own,)] if marks < 0 else query(db, _CURRENT_RIVAL, (n,))
-            replacement = found[0][0] if found else successor
+            replacement = found[0][0] if found else successor or kept_ended.get(own)
             db.execute("UPDATE memory SET superseded_by = ? WHERE n = ?", (replacement, n))
             self._set_live(db, n, replacement is None)
 

@@ -11,7 +11,7 @@ from holdfast.domain.errors import Conflict
 from holdfast.domain.graph import MemoryReading, Mention, Scope
 from holdfast.domain.ports.search import Probe
 from holdfast.domain.ports.storage import Store
-from holdfast.domain.types import Change, Judged, Memory, Supersede
+from holdfast.domain.types import Change, Forgotten, Judged, Memory, Supersede
 from holdfast.testing.conformance.samples import AT, memory, message, written
 
 LATER = AT + timedelta(days=1)
@@ -117,3 +117,12 @@ class RetiringContract:
         assert await store.get([known.id]) == await store.history(known.id) == [retired]
         assert await found_memories(store, "porto") == set()
         assert await current_contents(store) == ["lisbon"]
+
+    async def test_what_a_forgotten_memory_superseded_can_be_kept_superseded(self, store: Store) -> None:
+        whole, rest, ender = memory("whole"), memory("rest", n=1), memory("ender", n=2)
+        await store.apply(written(whole))
+        await store.apply(written(rest, ender, supersede=(Supersede(whole.ref, ender.ref),)))
+        change = Change(forget=(ender.ref,), kept_ended=(Supersede(whole.ref, rest.ref),))
+        assert (await store.apply(change)).gone == Forgotten((ender.id,))
+        assert {m.content for m in await store.scan(None, now=AT, limit=9)} == {"rest"}
+        assert [m.content for m in await store.history(rest.id)] == ["rest", "whole"]
