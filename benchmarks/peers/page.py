@@ -19,15 +19,16 @@ PUBLISHED_COLUMNS = ("memory", "search: CPU", "× embedding", "p50 / p95", "R@10
 INTRODUCTION = """# Compared with other memories
 
 Written by `make bench-peers`. The same messages and questions go to each memory, with the same embedder
-(snowflake-arctic-embed-s, the same files) and no language model. Questions are embedded by Holdfast's
-[encoder of questions](../decisions/0027-questions-have-an-encoder.md), for every memory. It costs a third of what the
-model itself costs. A second table for each set has the searches with questions embedded as the model's makers publish
-it, which is what the other memories have without Holdfast.
+(snowflake-arctic-embed-s, the same files) and no language model. Each memory runs in a process and an environment of
+its own, {machine}. Other work may have shared the machine:
+compare the rows of one table with each other, and CPU rather than wall time. On a busy machine every memory took about
+a third more CPU.
 
-Each memory runs in a process and an environment of its own, {machine}. Other work may have shared the machine: compare
-the rows of one table with each other, and CPU rather than wall time."""
-PUBLISHED = """Searches with questions embedded as the model's makers publish it: by all twelve layers, after a prefix.
-Holdfast's row is the one above."""
+Every memory embeds questions with Holdfast's
+[encoder of questions](../decisions/0027-questions-have-an-encoder.md), which costs a third of what the model itself
+costs. The other memories do not come with it. So a second table for each set has their searches with questions embedded
+as the model's makers publish it."""
+PUBLISHED = "Searches with questions embedded as the model's makers publish it, by all twelve layers, after a prefix:"
 METHOD = f"""## How it is measured
 
 - Milliseconds for one call. **CPU** is that of all threads and child processes, a database server's included, and of
@@ -44,6 +45,7 @@ METHOD = f"""## How it is measured
   With 80 to 90 questions, a difference of less than about ten points may be chance.
 - Where a memory offers several rankings, the one that found most of the first table's questions was taken (of 18
   combinations for Hindsight, of two for MemPalace), which flatters it a little. Holdfast has its defaults.
+- The second table's questions are asked after the first's, in the same process: what a memory keeps is then warm.
 - The encoder of questions learned from questions about invented lives, not from those asked here. At larger sizes, the
   other people's messages are of such lives.
 - **RAM** is the peak of the process, with the model, and the children's share; **disk** what is left after closing.
@@ -76,10 +78,10 @@ def _section(set: str, size: int, results: Sequence[Result]) -> list[str]:
     parts = [f"## {size:,} messages, {questions} questions about {SETS[set]}"]
     if measured:
         parts.append(_table([COLUMNS, *map(_row, measured)]))
-    if published := [each for each in measured if "published" in each]:
-        parts += [PUBLISHED, _table([PUBLISHED_COLUMNS, *map(_published_row, published)])]
     if missing:
         parts.append(f"Not in the table: {'; '.join(missing)}.")
+    if published := [each for each in measured if "published" in each]:
+        parts += [PUBLISHED, _table([PUBLISHED_COLUMNS, *map(_published_row, published)])]
     return parts
 
 
