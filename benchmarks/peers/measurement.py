@@ -1,4 +1,5 @@
-"""Measures one memory in this process: `python -m benchmarks.peers.measurement STORE WORKLOAD VECTORS FOLDER RESULT`.
+"""Measures one memory in this process: `python -m benchmarks.peers.measurement STORE WORKLOAD VECTORS NETWORKS FOLDER
+RESULT`.
 
 Run by the environment of the memory, so it imports nothing but the standard library and the embedder. CPU is that of
 all threads and child processes, background work after a call included: whoever counts waits until it is quiet.
@@ -31,8 +32,7 @@ waiting work can look so, which is why a memory that knows better is asked first
 MAX_FINDING_SECONDS = 30.0
 
 
-def measure(store: Any, workload: Workload, vectors: VectorCache, folder: Path) -> dict[str, Any]:
-    embedder = Embedder()
+def measure(store: Any, workload: Workload, vectors: VectorCache, embedder: Embedder, folder: Path) -> dict[str, Any]:
     opened = store.open(folder, embedder)
 
     def settle() -> None:
@@ -51,14 +51,27 @@ def measure(store: Any, workload: Workload, vectors: VectorCache, folder: Path) 
     result: dict[str, Any] = {}
     singles, asked = workload.singles, workload.questions
     result["store"], _ = timed([partial(store.store, opened, [message]) for message in singles])
-    result["embedded message"], _ = timed([partial(embedder.embed, [message.text]) for message in singles])
-    for message in singles[:WARM_UP]:
-        store.search(opened, message.content, LIMIT)
-    result["search"], hits = timed([partial(store.search, opened, question.text, LIMIT) for question in asked])
-    result["embedded question"], _ = timed([partial(embedder.embed_query, question.text) for question in asked])
-    if any(hits):
-        shares = [evidence_share(found, question.evidence) for found, question in zip(hits, asked, strict=True)]
-        result["recall"], result["questions"] = statistics.fmean(shares), len(shares)
+
+    def ask() -> dict[str, Any]:
+        for message in singles[:WARM_UP]:
+            store.search(opened, message.content, LIMIT)
+        figures: dict[str, Any] = {}
+        figures["search"], hits = timed([partial(store.search, opened, question.text, LIMIT) for question in asked])
+        start = time.thread_time()
+        for question in asked:
+            embedder.embed_query(question.text)
+        figures["embedding"] = (time.thread_time() - start) / len(asked) * 1e3
+        if any(hits):
+            shares = [evidence_share(found, question.evidence) for found, question in zip(hits, asked, strict=True)]
+            figures["recall"], figures["questions"] = statistics.fmean(shares), len(shares)
+        return figures
+
+    result |= ask()
+    if not getattr(store, "EMBEDS_ITSELF", False):
+        embedder.as_published = True
+        result["published"] = ask()
+        embedder.as_published = False
+    if "recall" in result:
         result["found after"] = _finding_times(store, opened, workload.probes)
     result["memory"] = processes.peak_memory()
     store.close(opened)
@@ -111,10 +124,11 @@ def _versions(packages: Sequence[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    name, workload, vectors, folder, result = sys.argv[1:]
+    name, workload, vectors, networks, folder, result = sys.argv[1:]
     processes.adopt_orphans()
     store = import_module(f"benchmarks.peers.stores.{name}")
-    figures = measure(store, read_workload(Path(workload)), VectorCache(Path(vectors)), Path(folder))
+    embedder = Embedder(Path(networks))
+    figures = measure(store, read_workload(Path(workload)), VectorCache(Path(vectors)), embedder, Path(folder))
     figures |= {"versions": _versions(store.PACKAGES), "settings": store.SETTINGS}
     figures["machine"] = f"on {platform.machine()} with {os.cpu_count()} cores"
     Path(result).write_text(json.dumps(figures), "utf-8")

@@ -15,6 +15,7 @@ SETTINGS = (
     "sync; speakers and dates in their fields. Its own copy of the embedder."
 )
 PACKAGES = ("holdfast",)
+EMBEDS_ITSELF = True
 
 
 @dataclass

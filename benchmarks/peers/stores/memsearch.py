@@ -16,7 +16,9 @@ from benchmarks.peers.workload import Message
 
 SETTINGS = (
     "`MemSearch` with Milvus Lite; a session is a Markdown file with a heading per message; a message is appended, and "
-    "`index_file` embeds what is new. Hybrid search (vectors and BM25) as by default, no reranker."
+    "`index_file` embeds what is new. Hybrid search (vectors and BM25) as by default, no reranker. "
+    "Milvus is told to flush once, after filling, which memsearch does not do: until there are 128 MiB, rows stay in a "
+    "form that makes a search of 10,000 messages take about a second."
 )
 PACKAGES = ("memsearch", "milvus-lite", "pymilvus")
 
@@ -30,6 +32,7 @@ class Opened:
     lines: dict[str, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))
     """File → (first line, id) of its messages, in order."""
     lengths: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    flushed: bool = False
 
 
 class Provider:
@@ -79,6 +82,13 @@ def search(opened: Opened, question: str, limit: int) -> list[tuple[str, ...]]:
 
 def _message_at(lines: list[tuple[int, str]], line: int) -> str:
     return lines[bisect_right(lines, line, key=lambda each: each[0]) - 1][1]
+
+
+def settle(opened: Opened) -> None:
+    if not opened.flushed:
+        index = opened.memory._store
+        index._connected_client().flush(index._collection)
+        opened.flushed = True
 
 
 def close(opened: Opened) -> None:

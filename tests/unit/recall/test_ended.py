@@ -32,13 +32,13 @@ def memories(*contents: str, kind: str = "fact") -> list[Memory]:
             "no longer true: rye stays",
         ),
         (  # twice ended in part, and told once
-            "Theo has swimming tuesdays and fridays at 4, Mabel does ballet on Saturdays 9.30",
+            "Theo has swimming tuesdays, chess fridays at 4, Mabel does ballet on Saturdays 9.30",
             [
-                "Theo has swimming tuesdays and fridays at 4, Mabel does ballet on Saturdays 9.30.",
+                "Theo has swimming tuesdays, chess fridays at 4, Mabel does ballet on Saturdays 9.30.",
                 "Theo has swimming tuesdays, Mabel does ballet on Saturdays 9.30.",
             ],
             ["Theo has swimming tuesdays."],
-            "no longer true: fridays at 4, Mabel does ballet on Saturdays 9.30",
+            "no longer true: chess fridays at 4, Mabel does ballet on Saturdays 9.30",
         ),
         (  # what says most of the line is not repeated either
             "rye is 4.80, buns 2.60 each",
