@@ -24,6 +24,9 @@ ENVIRONMENTS = {
 }
 _ENVIRONMENT = re.compile(rf"\b(?:{'|'.join(ENVIRONMENTS)})\b", re.I)
 _PRODUCT_NAMES = tuple(lazy_pattern(rf"\b(?:{names})(?!\w)", re.I) for _, names in PRODUCTS)
+_ASKS_PRODUCT = lazy_pattern(
+    r"\W*(?:which|what) (?P<what>[\w -]{2,40}?) (?:do|does|did|are|is|am|should) .{1,30}? (?:use|using|used)\b", re.I
+)
 _THING = r"(?:my|our|the(?! user (?:is|and)\b)|[\w-]+'s)\b[\w' -]{2,40}? (?:is|are) "
 _PLACE_OF_THING = re.compile(rf"{_THING}(?:now |still |back )?(?:in|at|on|with|away|back)\b", re.I)
 _SORT_OF_THING = re.compile(rf"{_THING}(?:now |still )?an? ", re.I)
@@ -58,6 +61,16 @@ def name_other_products(one: str, other: str) -> bool:
 def _product_kinds(text: str) -> frozenset[int]:
     """The numbers of the kinds of which the text names a product."""
     return frozenset(n for n, names in enumerate(_PRODUCT_NAMES) if names.search(text))
+
+
+def names_no_such_product(question: str, statement: str) -> bool:
+    """Whether a tool is asked for by what it is, and the statement names well-known products of other kinds only: "use
+    uv, not pip" says nothing of the editor."""
+    asked = _ASKS_PRODUCT.match(question)
+    kinds = _product_kinds(statement) if asked is not None else frozenset()
+    if asked is None or not kinds or any(re.search(rf"\b(?:{PRODUCTS[n][0]})\b", question, re.I) for n in kinds):
+        return False
+    return set(tokens.question_words(asked["what"])).isdisjoint(tokens.question_words(statement))
 
 
 def tells_where_not_what(new: str, old: str) -> bool:

@@ -15,6 +15,8 @@ from holdfast.text import tokens
 from holdfast.text.lexicon.given_names import MEN, WOMEN
 from holdfast.text.lexicon.kinship import PETS
 from holdfast.text.lexicon.negation import SHORT_NOT
+from holdfast.text.lexicon.patterns import ASIDE
+from holdfast.text.statement_topics import names_no_such_product
 
 MAX_WORDS_AFTER_NOT = 3
 """How far a denied word may be behind its "not". Chosen by hand."""
@@ -167,7 +169,82 @@ def is_off_topic(question: Question, statement: str, sentence: str = "") -> bool
         or _is_of_other_sex(question.text, statement)
         or _is_no_measure(question, statement)
         or _has_no_number(question.text, statement)
+        or names_no_such_product(question.text, sentence or statement)
+        or _is_reversed(question.text, sentence or statement)
+        or _is_at_another_place(question.text, sentence or statement)
+        or _has_no_blood_type(question.text, sentence or statement)
     )
+
+
+_ASKED_PERSON = re.compile(
+    rf"\W*(?:(?:what|which|who|where|when|how)\b[\w ]*? )?(?:is|does|has|did|was|can|will|are|do) "
+    rf"(?:(?:my|our) (?P<kin>{_KIN_WORD})\b(?!['’]s)|(?P<name>(?-i:[A-ZÀ-Þ])[\w'-]+)\b)",
+    re.I,
+)
+_AUTHOR_FIRST = re.compile(
+    r"\W*(?:(?:and|so|oh|also|but|btw|yes|no|well|ok|now)\W+)*(?:i|i['’]m|im|i['’]?ve|the user (?!(?:and|said)\b))\b",
+    re.I,
+)
+_SOMEBODY = re.compile(
+    rf"\b(?:he|she|they|him|her|his|them|their|we|us|our|both|everybody|everyone|{_KIN_WORD}|children|parents|family)\b|"
+    r"(?<!^)(?<![.!?] )\b(?-i:[A-ZÀ-Þ])[a-zà-ÿ]+",
+    re.I,
+)
+_ASKS_YES_OR_NO = re.compile(r"\W*(?:is|does|has|did|was|can|will)\b", re.I)
+_OF_ANOTHER = re.compile(r"^(?!.*\b(?:he|she|they|his|her|their|both)\b).*(?<!^)\b[A-ZÀ-Þ][a-zà-ÿ]+")
+_CLAUSES = re.compile(r"[,;.!?]\s+|\s+(?:and|but|while|whereas)\s+")
+_WHO_DOES = re.compile(
+    r"\W*who (?P<verb>[a-z]+s|did|does|do) (?:for |with |to |from )?(?:the )?(?P<what>[\w'-]+)\W*$", re.I
+)
+_PLACED = re.compile(
+    r"\b(?P<what>hotel|hostel|flat|apartment|house|room|office|shop|store|branch|restaurant|airbnb|studio|school) in "
+    r"(?P<place>[A-ZÀ-Þ]\w+)"
+)
+_BLOOD_TYPE = re.compile(r"\bblood (?:type|group)\b", re.I)
+_A_BLOOD_TYPE = re.compile(rf"{_BLOOD_TYPE.pattern}|\b(?:A|B|AB|O)\b ?(?:[+-]|pos|neg|rh)", re.I)
+
+
+def is_of_another_person(question: str, statement: str) -> bool:
+    """Whether one person is asked about, and the statement, of the asker, tells of another: "I gave up smoking" says
+    nothing of Petra, and "Idris has ADHD and Nia is coeliac" does not say that Nia has ADHD."""
+    asked = _ASKED_PERSON.match(question)
+    if asked is None:
+        return False
+    name, statement = asked["name"], ASIDE.sub("", statement)
+    if _AUTHOR_FIRST.match(statement) and not _SOMEBODY.search(statement):
+        return not name or name.casefold() not in statement.casefold()
+    if not name or not _ASKS_YES_OR_NO.match(question):
+        return False
+    wanted = set(tokens.question_words(question[asked.end() :]))
+    clauses = _CLAUSES.split(statement)
+    telling = [clause for clause in clauses if wanted & set(tokens.question_words(clause))]
+    told_apart = any(name in clause for clause in clauses if clause not in telling)
+    return told_apart and bool(telling) and all(name not in each and _OF_ANOTHER.search(each) for each in telling)
+
+
+def _is_reversed(question: str, statement: str) -> bool:
+    """Whether it is asked who does something for somebody, and the statement tells what that one does: "Dan covers for
+    me" does not tell who covers for Dan. What is done must be in it: who does the dishes does not do the laundry."""
+    asked = _WHO_DOES.match(question)
+    if asked is None:
+        return False
+    verb, what = asked["verb"].lower(), asked["what"]
+    if what[0].isupper():
+        return re.search(rf"\b{re.escape(what)} {re.escape(verb)}\b", statement) is not None
+    done = re.search(r"\b(?:does|do) the (\w+)", statement, re.I)
+    return verb == "does" and done is not None and what.lower() not in statement.lower()
+
+
+def _is_at_another_place(question: str, statement: str) -> bool:
+    """Whether a thing in a place is asked for, and the statement has such a thing in another place only."""
+    asked = _PLACED.search(question)
+    if asked is None or asked["place"].casefold() in statement.casefold():
+        return False
+    return re.search(rf"\b{re.escape(asked['what'])} in (?!(?:the|a|an|my|our)\b)[\w-]+", statement, re.I) is not None
+
+
+def _has_no_blood_type(question: str, statement: str) -> bool:
+    return _BLOOD_TYPE.search(question) is not None and not _A_BLOOD_TYPE.search(statement)
 
 
 def _has_no_number(question: str, statement: str) -> bool:

@@ -18,7 +18,7 @@ from holdfast.recall.answer.agenda import agenda_answer
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.best_statement import best_statement_answer
 from holdfast.recall.answer.comparison import compared_answer
-from holdfast.recall.answer.denial import is_affirmed, is_denied, is_off_topic
+from holdfast.recall.answer.denial import is_affirmed, is_denied, is_of_another_person, is_off_topic
 from holdfast.recall.answer.history import Earlier, earlier_statement
 from holdfast.recall.answer.hit_reading import ReaderFailed
 from holdfast.recall.answer.listing import listed_answer, wanted_list
@@ -127,6 +127,8 @@ def _states_what_is_asked(question: Question, hit: Hit) -> bool:
     if hit.key is None or (state.fit or 0.0) < 1.0 or state.superseded or state.outdated:
         return False
     if is_denied(question, hit.content) or is_off_topic(question, hit.content):
+        return False
+    if hit.speaker is None and is_of_another_person(question.text, hit.content):
         return False
     if not asked.isdisjoint(tokens.tokens(hit.key)):
         return True  # of one key only one statement is current

@@ -18,7 +18,13 @@ from holdfast.domain.types import Memory
 from holdfast.recall.answer.amount_changes import is_mere_change, with_later_changes
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.computed import FoundSpan, computed_text, is_still_to_come, known_day
-from holdfast.recall.answer.denial import is_affirmed, is_denied_at, is_of_named_person, is_off_topic
+from holdfast.recall.answer.denial import (
+    is_affirmed,
+    is_denied_at,
+    is_of_another_person,
+    is_of_named_person,
+    is_off_topic,
+)
 from holdfast.recall.answer.hit_reading import NOTHING, asks_past, read_hits
 from holdfast.recall.answer.quotations import quotation, quoted_together
 from holdfast.recall.answer.second_reading import of_likeliest_messages, read_again, read_on, tells_several
@@ -359,8 +365,11 @@ def _is_of_somebody_else(
     """Whether the statement with the words is about another person than the one asked about: what a sister is allergic
     to is no answer to "What am I allergic to?", and what Lior says of himself none to "Is Dana vegetarian?"."""
     target, hit = question.target, spans[0].hit
-    if hit.speaker is None and tells_of_another(question.text, hit.content):
-        return True
+    if hit.speaker is None:
+        if any(is_of_another_person(question.text, said) for said in (spans[0].sentence, quotation(spans, drawn))):
+            return True
+        if tells_of_another(question.text, hit.content):
+            return True
     if hit.speaker is not None and (named := _ASKS_OF_NAMED.match(question.text)):
         return _speaks_of_themselves(hit.speaker, spans[0].sentence, named["who"])
     if not target.own or target.names or target.kin:
