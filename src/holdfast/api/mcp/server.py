@@ -28,6 +28,7 @@ from mcp.shared.subscriptions import (
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 
 from holdfast import __version__
+from holdfast.api.mcp.protocol_errors import name_fault
 from holdfast.api.mcp.shared_profiles import NOTHING, Shared
 from holdfast.api.mcp.tools import NAMED, TOOLS, ToolPlace, tool_schema, validate_arguments
 from holdfast.domain import tracing
@@ -85,7 +86,7 @@ GuestOf = Callable[[Any], Guest]
 def server(guest_of: GuestOf) -> Server[Any]:
     """Build the MCP server; `guest_of` returns the caller for a request's context."""
     host = _Host(guest_of)
-    return Server(
+    made: Server[Any] = Server(
         "holdfast",
         version=__version__,
         title="Holdfast",
@@ -102,6 +103,8 @@ def server(guest_of: GuestOf) -> Server[Any]:
         on_subscriptions_listen=host.listen,
         get_tool_input_schema=_input,  # otherwise each call would list all tools
     )
+    made.middleware.append(name_fault)
+    return made
 
 
 class _Host:
