@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
@@ -87,6 +88,21 @@ async def test_over_stdio_no_line_is_left_without_a_response(tmp_path: Path) -> 
     finally:
         process.stdin.close()
         assert await asyncio.wait_for(process.wait(), 60) == 0
+
+
+async def test_a_tool_names_tools_and_its_own_arguments(tmp_path: Path) -> None:
+    async with site(tmp_path) as here, Client(await here.url()) as client:
+
+        async def told(tool: str, **arguments: Any) -> str:
+            content: Any = (await client.call_tool(tool, arguments)).content[0]
+            return str(json.loads(content.text)["error"]["message"])
+
+        await here.profile().remember("Keeps bees")
+        assert (await told("forget", id="nope")).endswith(
+            "Give an id; list_memories and search show the ids of memories."
+        )
+        assert (await told("recall", question="Where?")).endswith(" Did you mean 'query'?")
+        assert (await told("remember", text="Keeps bees")).endswith(" Did you mean 'content'?")
 
 
 async def test_over_http_a_malformed_request_is_named_too(tmp_path: Path) -> None:

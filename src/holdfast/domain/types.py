@@ -338,7 +338,7 @@ class Deferral:
 @dataclass(frozen=True, slots=True)
 class Forgotten:
     """The result of a forget: ids of the memories and messages removed, and of the messages shortened; `X@2` for a
-    version of a memory that stays."""
+    version of a memory that stays. False in a condition when there was nothing to forget."""
 
     memories: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
@@ -350,6 +350,9 @@ class Forgotten:
     """Id of a memory that was not named, and goes as well → why."""
     restored: tuple[str, ...] = field(default=(), compare=False)
     """References of the memories that are current again, because only what was removed had ended them."""
+
+    def __bool__(self) -> bool:
+        return bool(self.memories or self.messages or self.shortened)
 
 
 @dataclass(frozen=True, slots=True)
