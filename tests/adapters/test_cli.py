@@ -403,6 +403,8 @@ def test_the_demo_fits_a_screen_and_leaves_the_users_folder_alone(run: Run, data
     for sign in ("supersedes “Mara lives in Berlin.”", "← “We moved to Lisbon last weekend!”", "Nothing known", " ms"):
         assert sign in shown.out
     assert not data.exists()
+    own = "remember", "recall", "forget --profile-data"
+    assert all("-p demo" in line for line in shown.out.splitlines() if any(f"holdfast {each}" in line for each in own))
     assert run("demo", "--json").json["questions"][-1]["answer"] == ""
 
 

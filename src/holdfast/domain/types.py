@@ -185,8 +185,7 @@ class Draft:
     occurred_until: datetime | None = None
     confidence: float = 1.0
     rule: str = ""
-    contested: str | None = None
-    """The key that the draft lost, because other writers took it first at every attempt."""
+    contested: str | None = None  # the key that the draft lost: other writers took it first at every attempt
     tentative: bool = False  # too slight to be kept ("no more spinach for us") unless it ends a memory
 
 
@@ -206,12 +205,9 @@ class Part:
     start: int
     stop: int
     words: tuple[str, ...] = ()
-    embed: bool = True
-    """Whether it gets a vector; tasks do not."""
-    tokens: bytes = b""
-    """Its distinct static token ids: see text/static_vectors.py."""
-    asks: bool = False
-    """Whether its item is a question; questions seldom contain answers."""
+    embed: bool = True  # whether it gets a vector; tasks do not
+    tokens: bytes = b""  # its distinct static token ids: see text/static_vectors.py
+    asks: bool = False  # whether its item is a question; questions seldom contain answers
 
 
 @dataclass(frozen=True, slots=True)

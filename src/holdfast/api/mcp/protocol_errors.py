@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any
 
-import anyio
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
@@ -55,7 +54,10 @@ class AnsweringStream:
         return self._incoming.last_context
 
     async def receive(self) -> Any:
-        while isinstance(item := await self._incoming.receive(), Exception):
+        return await self._message(self._incoming.receive)
+
+    async def _message(self, read: Callable[[], Awaitable[Any]]) -> Any:
+        while isinstance(item := await read(), Exception):
             refused = line_error(item)
             if refused is not None:
                 await self._outgoing.send(SessionMessage(refused))
@@ -68,10 +70,7 @@ class AnsweringStream:
         return self
 
     async def __anext__(self) -> Any:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
+        return await self._message(self._incoming.__anext__)
 
     async def __aenter__(self) -> AnsweringStream:
         return self

@@ -85,9 +85,8 @@ class StoreContract(MessagesContract,
     async def test_counts_go_by_day(self, store: Store) -> None:
         said, old, new = message("hello"), memory("x", key="k"), memory("y", key="k", n=1, version=2)
         new = replace(new, updated_at=AT + timedelta(days=1))
-        earlier = message("from an old chat", timestamp=AT - timedelta(days=400))
-        old_letter = message("from a letter", timestamp=datetime(1969, 12, 31, 12, tzinfo=UTC))
-        await store.apply(written(said, earlier, old_letter, old))
+        days = (datetime(1969, 12, 31, 12, tzinfo=UTC), AT - timedelta(days=400))
+        await store.apply(written(said, old, *(message(f"from {day}", timestamp=day) for day in days)))
         await store.apply(written(new, supersede=(Supersede(old.ref, new.ref),)))
         stats = await store.stats(MODEL)
         assert stats.said_on == {"1969-12-31": 1, "2024-01-29": 1, "2025-03-04": 1}, "not the days of arrival"
