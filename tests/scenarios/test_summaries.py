@@ -340,8 +340,8 @@ def test_a_cut_is_made_where_a_sentence_ends(most: int, kept: str) -> None:
 
 
 async def test_a_page_tells_a_date_once(tmp_path: Path) -> None:
-    clock = FrozenClock(datetime(2026, 5, 1, tzinfo=UTC))
-    async with await AsyncHoldfast.open(tmp_path, embedder=HashingEmbedder(), clock=clock) as holdfast:
+    with open_vault("memory", tmp_path) as vault:
+        holdfast = AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor({}), FrozenClock())
         ana = holdfast.profile("app", "ana")
         for text in (
             "Rent goes up to 1,600 in june (June 2026).", "The wedding is on 2026-06-01", "The fair opens (at noon)",
