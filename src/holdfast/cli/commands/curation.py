@@ -129,7 +129,11 @@ def mark(
     id: IdOrKey,
     wrong: Annotated[bool | None, Option("--wrong/--right", help="Whether the memory is wrong or right.")] = None,
 ) -> CommandResult:
-    """Mark a memory as right or wrong. A wrong one is retired."""
+    """Mark a memory as right or wrong.
+
+    A wrong one is retired: it answers nothing until its review, and what it had superseded is true again. To correct
+    its text: edit. To erase it: forget.
+    """
     with target.open_profile() as profile:
         if wrong is None:
             content = one_line(found_by_id_or_key(profile, id, profile.get).content)
