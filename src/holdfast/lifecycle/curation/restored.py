@@ -17,6 +17,7 @@ from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import Memory
 from holdfast.domain.visibility import is_expired
 from holdfast.ingest.remember import find_current_memory
+from holdfast.lifecycle.versions import find_remainders
 from holdfast.text import tokens
 
 
@@ -48,8 +49,7 @@ def _was_ended(old: Memory, wrong: Memory, now: datetime) -> bool:
 
 
 async def _restored(store: Store, old: Memory, wrong: Memory, now: datetime) -> RestoredMemory | None:
-    resting = await store.resting_on(old.sources) if old.sources else []
-    left = [each for each in resting if each.id == identifiers.memory_id(old.created_at, old.draft_id, each.content)]
+    left = await find_remainders(store, old)
     if any(not each.current for each in left):  # more of it has ended since
         return None
     request: Any = old  # with the fields of a request
