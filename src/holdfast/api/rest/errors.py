@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from holdfast.api.client.request import UNWRITTEN_HEADER
 from holdfast.api.rest import route_lookup
 from holdfast.api.rest.auth import NoSuchPath
 from holdfast.api.rest.json_response import Json
@@ -91,7 +92,9 @@ async def error_response(request: Request, wrong: Exception) -> Json:
         code = NO_NAMESPACE
     after = wrong.after if isinstance(wrong, TooMany) else SECONDS_TO_WAIT
     headers = {"retry-after": str(after)} if status in (429, 503) else None
-    meant = route_lookup.route_meant(request) if isinstance(wrong, NotFound) and wrong.field == "id" else None
+    by_hand = UNWRITTEN_HEADER not in request.headers  # a Python program names a method, not a route
+    missing_id = isinstance(wrong, NotFound) and wrong.field == "id"
+    meant = route_lookup.route_meant(request) if missing_id and by_hand else None
     message = str(wrong) if meant is None else _without_fix(str(wrong), wrong.fix)
     return failure_response(request, status, code, wrong.code, message, wrong.field, headers, meant or wrong.fix)
 
