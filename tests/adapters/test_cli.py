@@ -101,6 +101,23 @@ def test_every_format_is_recognised(run: Run, text: str) -> None:
     assert len(told.json["messages"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("chat.json", "not json {"), ("chat.json", '"Mara: hello"'), ("chat.jsonl", "Mara: hello"), ("a.ndjson", "hello")],
+)
+def test_a_file_named_json_is_not_taken_for_a_conversation_in_text(
+    run: Run, tmp_path: Path, name: str, text: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+    refused = run("ingest", str(file))
+    assert (refused.code, refused.out) == (2, "")
+    assert f"{file} " in refused.err
+    assert refused.err.endswith("If it is a conversation in text: --format text.\n")
+    assert run("messages", "--json").json["messages"] == []
+    assert run("ingest", str(file), "--format", "text").code == 0
+
+
 def test_a_transcript_keeps_names_continuations_and_times(run: Run, data: Path) -> None:
     run(
         "ingest",
@@ -190,9 +207,9 @@ def test_invalid_utf8_names_the_byte(run: Run) -> None:
 
 
 def test_an_unwritten_profile_is_empty_and_a_missing_memory_is_not_found(run: Run) -> None:
-    assert run("list", "--json").json["items"] == []
+    assert run("list", "--json").json["memories"] == []
     run("remember", "something")
-    assert run("list", "-p", "nobody", "--json").json["items"] == []
+    assert run("list", "-p", "nobody", "--json").json["memories"] == []
     assert run("get", "nothing").code == 3
     tea = run("remember", "Likes tea", "--key", "drink", "--json").json["id"]
     assert f"'drink' is a key; give the id: {tea}." in run("forget", "drink").err
@@ -209,7 +226,7 @@ def test_a_key_is_superseded_and_its_history_read(run: Run) -> None:
     kept = run("remember", "Prefers aisle seats", "--key", "seat", "--metadata", '{"by": "phone"}', "--json").json
     assert (kept["version"], kept["metadata"], kept["created_at"][-1]) == (2, {"by": "phone"}, "Z")
     listed = run("list", "--key-prefix", "se", "--json").json
-    assert [item["content"] for item in listed["items"]] == ["Prefers aisle seats"]
+    assert [item["content"] for item in listed["memories"]] == ["Prefers aisle seats"]
     versions = run("history", kept["id"]).out
     assert versions.index("aisle") < versions.index("window")
     assert "Prefers aisle seats" in run("get", kept["id"]).out
@@ -239,8 +256,8 @@ def test_listing_goes_page_by_page(run: Run) -> None:
         run("remember", f"Thing {n}", "--key", f"k{n}", "--kind", "note")
     first = run("list", "--limit", "2", "--kind", "note", "--json").json
     second = run("list", "--limit", "2", "--kind", "note", "--cursor", first["cursor"], "--json").json
-    assert len(first["items"]) == 2
-    assert [len(second["items"]), second["cursor"]] == [1, None]
+    assert len(first["memories"]) == 2
+    assert [len(second["memories"]), second["cursor"]] == [1, None]
 
 
 def test_search_context_and_summary_read_what_was_written(run: Run) -> None:
@@ -386,6 +403,8 @@ def test_the_demo_fits_a_screen_and_leaves_the_users_folder_alone(run: Run, data
     for sign in ("supersedes “Mara lives in Berlin.”", "← “We moved to Lisbon last weekend!”", "Nothing known", " ms"):
         assert sign in shown.out
     assert not data.exists()
+    own = "remember", "recall", "forget --profile-data"
+    assert all("-p demo" in line for line in shown.out.splitlines() if any(f"holdfast {each}" in line for each in own))
     assert run("demo", "--json").json["questions"][-1]["answer"] == ""
 
 

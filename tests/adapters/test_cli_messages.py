@@ -52,7 +52,7 @@ def test_remember_reads_standard_input(shell: Shell) -> None:
 def test_a_mark_says_which(command: Command) -> None:
     made = command("remember 'Likes tea' --json").json["id"]
     neither = command(f"mark {made}")
-    assert (neither.code, neither.err) == (2, "error: Is the memory right or wrong? Add --right or --wrong.\n")
+    assert (neither.code, neither.err) == (2, "error: Is 'Likes tea' right or wrong? Add --right or --wrong.\n")
     assert command(f"mark {made} --wrong").code == 0
     assert "marked-wrong" in command("review").out
 
@@ -189,9 +189,28 @@ def test_a_key_of_one_memory_does_in_place_of_its_id(command: Command) -> None:
     assert "Likes tea" in command("history 'hot drink'").out
     assert command(edited.partition("To undo: holdfast ")[2]).out.startswith("Undid")
     assert "Likes tea" in command("get 'hot drink'").out
+    asked = command("mark 'hot drink'")
+    assert (asked.code, asked.err) == (2, "error: Is 'Likes tea' right or wrong? Add --right or --wrong.\n")
+    assert f"'hot drink' is a key; give the id: {made}." in command("forget 'hot drink'").err, "it is for good"
     for kind in ("fact", "instruction"):
         command(f"remember 'Walk the dog as a {kind}' --kind {kind} --key dog")
     assert " is a key; give the id: " in command("get dog").err
+
+
+def test_a_profile_that_nothing_was_written_to_is_named(command: Command) -> None:
+    for line in ("forget nope", "mark nope"):
+        assert (
+            command(line).err.splitlines()[-1].startswith("error: There is no memory or message 'nope' in profile")
+        ), line
+    for line in ("undo", "forget --session s --yes", "mark nope --wrong", "split nope a b"):
+        told = command(line)
+        assert told.code == 3, line
+        assert "Nothing is stored in profile 'default' of namespace 'default' yet." in told.err
+    command("remember 'Likes tea'")
+    command("undo")
+    assert command("undo").err.startswith("error: There is nothing to undo in this profile. A remember, edit, ")
+    command("remember 'Likes tea'")
+    assert command("undo --steps 2").err == "error: There is 1 change that can be undone, not 2. Give at most 1.\n"
 
 
 def test_an_edit_without_a_change_is_refused(command: Command) -> None:
@@ -209,7 +228,7 @@ def test_an_unknown_id_names_the_profile_that_was_looked_in(command: Command) ->
         missed = command(line)
         assert missed.code == 3, line
         assert f"'{made}'" in missed.err, line
-        assert " profile 'default'. `holdfast list` and " in missed.err, line
+        assert " profile 'default'. Give an id; `holdfast list` and " in missed.err, line
         assert "list(" not in missed.err
     assert command("forget --session s-3").out == "There was nothing to forget in profile 'default'.\n"
 

@@ -109,7 +109,7 @@ def test_json_has_internals_only_to_explain(run: Run) -> None:
     run("ingest", "--session", "s", stdin="Mara: I live in Berlin.\nMara: My boat is called Wanda.")
     for command in (["search", "boat"], ["recall", "Where does Mara live?"], ["context", "boat"], ["list"]):
         plain, explained = (json.loads(run(*command, *more).out) for more in (["--json"], ["--json", "--explain"]))
-        (first, *_), (whole, *_) = (each.get("hits") or each["items"] for each in (plain, explained))
+        (first, *_), (whole, *_) = (each.get("hits") or each["memories"] for each in (plain, explained))
         hidden = {"keywords", "queries", "extractor", "origin", "last_version"}
         hidden = hidden if command == ["list"] else {"channels", "features", "reasons"}
         assert set(whole) - set(first) == hidden, command
@@ -123,11 +123,23 @@ def test_dates_say_what_they_are(run: Run) -> None:
     assert "Mara · said 2025-03-04 · " in run("search", "flight", "--kind", "message").out
     assert "said 2025-03-04 18:20" in run("messages").out
     listed = run("list", "--kind", "event").out
-    assert "event · happens 2041-05-06 · written 20" in listed
-    id = run("list", "--kind", "event", "--json").json["items"][0]["id"]
+    assert "event · happens 2041-05-06 · said 2025-03-04 · written 20" in listed
+    run("remember", "Likes tea")
+    assert "fact · written 20" in run("list", "--kind", "fact").out, "said and written on one day"
+    id = run("list", "--kind", "event", "--json").json["memories"][0]["id"]
     shown = run("get", id).out
     assert "\nhappens " in shown
     assert "\nwritten " in shown
+
+
+def test_a_list_marks_what_is_superseded(run: Run) -> None:
+    id = run("remember", "Takes 500 mg", "--key", "dose", "--json").json["id"]
+    run("remember", "Takes 1000 mg", "--key", "dose")
+    new, old = run("list", "--superseded").out.split("• ")[1:]
+    assert "fact · dose · written " in new
+    assert "fact · superseded, version 1 · dose · written " in old
+    assert old.rstrip().endswith(f" · {id}@1")
+    assert "Takes 500 mg" in run("get", f"{id}@1").out
 
 
 def test_long_results_are_cut_with_a_hint(run: Run) -> None:

@@ -106,6 +106,7 @@ async def test_every_tool_over_every_transport(here: Site, tmp_path: Path, trans
             return "Porto" in (await call_tool(client, "recall", query="Where do I live?"))["answer"]
 
         await until(known)
+        assert 0 < (await call_tool(client, "recall", query="Where do I live?"))["confidence"] <= 1
         block = await call_tool(client, "get_context", query="ferns", tokens=60)
         assert block["tokens"] <= 60
         assert "ferns" in block["context"]

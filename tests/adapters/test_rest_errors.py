@@ -14,6 +14,7 @@ import pytest
 from holdfast import AsyncHoldfast
 from holdfast.api.rest.routes.archive import IN_MEMORY
 from holdfast.api.validation_errors import validation_message
+from holdfast.domain.errors import NotFound
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 from support.http_server import http_server
 
@@ -46,6 +47,15 @@ async def http(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         ("recall", {"question": "x"}, "question", "question is not a known field; use one of "),
         ("search", {"query": "x", "quary": 1}, "quary", "quary is not a known field; use one of "),
         ("search", {"query": "x", "quary": 1}, "quary", " Did you mean 'query'?"),
+        ("search", {"query": "x", "limt": 1}, "limt", " Did you mean 'limit'?"),
+        ("recall", {"question": "x"}, "question", " Did you mean 'query'?"),
+        ("remember", {"text": "x"}, "text", " Did you mean 'content'?"),
+        (
+            "forget",
+            {"id": "x"},
+            "id",
+            "Give the id of a memory or message as 'source', or DELETE memories/{id}.",
+        ),
         ("recall", {"query": "x", "thinking_level": "hard"}, "thinking_level", "'low', 'medium' or 'high'"),
         ("ingest", {"messages": [{"role": "user"}]}, "messages[0].content", "messages[0].content is missing."),
         ("ingest", {"messages": [{"role": "user", "content": "x"}, 7]}, "messages[1]", "is 7; give an object"),
@@ -101,10 +111,30 @@ async def test_a_path_says_which_methods_it_takes(http: httpx.AsyncClient) -> No
 async def test_who_asks_for_memories_the_usual_way_learns_ours(http: httpx.AsyncClient) -> None:
     told = (await http.get(PLACE + "/memories")).json()["error"]
     assert told["code"] == "no_such_path"
-    assert "POST memories/list" in told["fix"]
+    assert told["fix"].startswith("To write a memory: POST remember. To list memories: POST memories/list.")
     assert "GET memories/{id}" in told["fix"]
+    assert (await http.post(PLACE + "/memories", json={"content": "x"})).json()["error"]["fix"] == told["fix"]
     told = (await http.get(PLACE + "/memories/list")).json()["error"]
     assert (told["code"], told["fix"]) == ("not_found", "If you meant the route, use POST list.")
+
+
+async def test_a_message_does_not_repeat_what_to_do(http: httpx.AsyncClient) -> None:
+    for path, headers in (("/stats", {"authorization": ""}), ("/memories/nope", {}), ("/memories/list", {})):
+        answer = await http.get(PLACE + path, headers=headers)
+        told = answer.json()["error"]
+        assert told["fix"], told
+        assert told["fix"] not in told["message"]
+        assert not told["message"].endswith(" ")
+    unknown = (await http.get(CONTRACT + "/memories/nope")).json()["errors"][0]["message"]
+    assert "show the ids of memories" in unknown, "the contract has one field for both"
+
+
+async def test_a_python_program_is_told_what_to_do_too(http: httpx.AsyncClient) -> None:
+    async with AsyncHoldfast.connect(str(http.base_url), TOKEN) as remote:
+        with pytest.raises(NotFound, match=r"There is no memory .*'nope'.* Give an id; ") as wrong:
+            await remote.profile("app", "ana").get("nope")
+    assert wrong.value.fix
+    assert str(wrong.value).count(wrong.value.fix) == 1
 
 
 async def test_an_unknown_path_leads_to_the_list_of_paths(http: httpx.AsyncClient) -> None:
@@ -212,7 +242,7 @@ async def test_a_misspelt_namespace_is_told_with_the_nearest(
     answer = await http.request(method, f"/v1/namespaces/aap/{path}", json=body)
     told = answer.json()["error"]
     assert (answer.status_code, told["field"]) == (404, "namespace")
-    assert told["message"].startswith("There is no namespace 'aap'. Did you mean 'app'?")
+    assert told["message"] == "There is no namespace 'aap'. Did you mean 'app'?"
     assert [each["name"] for each in (await http.get("/v1/namespaces")).json()["namespaces"]] == ["app"]
 
 

@@ -113,7 +113,7 @@ async def test_what_is_too_large_is_told_with_its_limit_and_what_to_do(
     answer = await asyncio.wait_for(reader.readuntil(b"}}"), 120)
     writer.close()
     assert answer.startswith(b"HTTP/1.1 413 ")
-    told = {"code": "invalid_input", "message": f"{said} {fix}", "field": None, "fix": fix}
+    told = {"code": "invalid_input", "message": said, "field": None, "fix": fix}
     assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"] == told
 
 

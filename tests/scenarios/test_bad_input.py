@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,7 +21,13 @@ from holdfast import (
     InvalidInput,
     NotFound,
     Profile,
+    StorageError,
 )
+from holdfast.domain import filters
+from holdfast.domain.arguments import Narrowed
+from holdfast.domain.ports.profile.forget import ProfileForget
+from holdfast.domain.ports.profile.memories import ProfileMemories
+from holdfast.domain.ports.profile.recall import ProfileRecall
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 
 Act = Callable[[Profile], Any]
@@ -279,6 +286,20 @@ def test_it_is_refused_and_nothing_changes(
     assert_refused(memory, lambda: act(alice), InvalidInput, field, *said)
 
 
+@pytest.mark.parametrize("verb", ["recall", "search", "context"])
+def test_an_argument_that_no_call_takes_is_named_as_one(memory: Holdfast, alice: Profile, verb: str) -> None:
+    said = ("'refdate' is not an argument of this call. Did you mean 'reference_date'?", "key_prefix, session_id")
+    assert_refused(memory, lambda: getattr(alice, verb)("x", refdate="2020"), InvalidInput, "refdate", *said)
+
+
+def test_a_proposed_argument_is_one_of_a_verb() -> None:
+    verbs = (ProfileRecall.search, ProfileRecall.recall, ProfileRecall.context, ProfileMemories.list)
+    more = (ProfileMemories.facets, ProfileForget.forget_where)
+    taken = {name for verb in (*verbs, *more) for name in inspect.signature(verb).parameters}
+    assert set(filters.OTHER_ARGUMENTS) - {"exclude_session"} <= taken
+    assert set(filters.CONDITIONS) == set(Narrowed.__annotations__)
+
+
 @pytest.mark.parametrize("verb", ["get", "history", "forget"])
 def test_an_unknown_id_is_not_found(memory: Holdfast, alice: Profile, verb: str) -> None:
     assert_refused(memory, lambda: getattr(alice, verb)("01NOBODY"), NotFound, "id", "01NOBODY", "list (with a key")
@@ -297,6 +318,22 @@ def test_forgetting_an_unknown_session_reports_nothing(alice: Profile) -> None:
     for dry_run in (True, False):
         gone = alice.forget_session("nonexistent", dry_run=dry_run)
         assert (gone.memories, gone.messages, gone.shortened, gone.places) == ((), (), (), {})
+        assert not gone, "so that a program notices a name that nothing has"
+
+
+def test_a_forget_that_forgot_something_is_true(memory: Holdfast) -> None:
+    bea = memory.profile("test", "bea")
+    kept = bea.remember("Keeps bees")
+    assert not bea.forget_person("Zed")
+    assert bea.forget(kept.id, dry_run=True)
+    assert bea.forget(kept.id)
+
+
+def test_a_folder_that_cannot_be_created_is_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "file" / "data", Path("/proc/holdfast")):
+        with pytest.raises(StorageError, match=r"cannot be created: .+\. Name a folder where one can be created\."):
+            open_memory(path)
 
 
 def test_a_bad_first_write_creates_neither_profile_nor_namespace(memory: Holdfast) -> None:

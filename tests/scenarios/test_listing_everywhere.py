@@ -111,7 +111,7 @@ def test_the_command_line_lists_and_counts(tmp_path: Path, capsys: pytest.Captur
         return json.loads(capsys.readouterr().out)
 
     listed = printed("list", "--filter", json.dumps(FILTER), "--order", "created_asc", "--total")
-    assert (listed["items"][0]["key"], listed["total"]) == ("street", 1)
+    assert (listed["memories"][0]["key"], listed["total"]) == ("street", 1)
     assert printed("facets", "--by", "tag")["counts"] == {"tag": {"x": 1}}
-    assert printed("messages", "--limit", "1") == {"items": [], "cursor": None}
-    assert printed("jobs") == {"items": [], "cursor": None}
+    assert printed("messages", "--limit", "1") == {"messages": [], "cursor": None}
+    assert printed("jobs") == {"jobs": [], "cursor": None}

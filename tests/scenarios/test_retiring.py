@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast import AsyncHoldfast, Holdfast
+from holdfast.domain import identifiers
 from holdfast.domain.errors import AlreadyExists, CannotUndo, Stale
-from holdfast.domain.types import Draft
+from holdfast.domain.types import Draft, Supersede
 from holdfast.models.rules import QuotingSummariser
 from holdfast.testing import FrozenClock, HashingEmbedder, ScriptedExtractor
+from holdfast.testing.conformance.samples import memory, message, written
 from support.http_server import http_server
 from support.vaults import open_vault
 
@@ -296,9 +299,9 @@ def test_an_answer_does_not_quote_what_was_marked_wrong(ana: Any) -> None:
     text = "I'm allergic to peanuts and my dog is called Rex."
     ana.ingest([{"role": "user", "content": text}], session_id="s", wait=True)
     assert "Lisbon" in ana.recall("Where do I live?").answer
-    for memory in ana.list():
-        if "Lisbon" in memory.content or "Rex" in memory.content:
-            ana.mark(memory.id, right=False)
+    for each in ana.list():
+        if "Lisbon" in each.content or "Rex" in each.content:
+            ana.mark(each.id, right=False)
     assert ana.recall("Where do I live?").answer == ""
     assert ana.recall("What is my dog called?").answer == ""
     assert "peanuts" in ana.recall("What am I allergic to?").answer
@@ -309,3 +312,77 @@ def test_an_answer_does_not_quote_what_was_marked_wrong(ana: Any) -> None:
     assert ana.recall("Where do I live?").answer == ""
     ana.ingest([{"role": "user", "content": "I moved to Porto last week."}], session_id="t", wait=True)
     assert "Porto" in ana.recall("Where do I live?").answer
+
+
+@everywhere
+async def test_what_the_wrong_one_had_superseded_is_true_again(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SCRIPT, "I live in Leeds.", [Draft("fact", "Ana lives in Leeds", (), key="home")])
+    moved = "We moved to Xero for the accounts."
+    monkeypatch.setitem(SCRIPT, moved, [Draft("fact", "Ana lives in Xero", (), key="home")])
+    async with open_profile(where, tmp_path) as ana:
+        await say(ana, "I live in Leeds.")
+        await say(ana, moved, session="t")
+        (wrong,) = await ana.list()
+        assert (wrong.content, wrong.version) == ("Ana lives in Xero", 2)
+        marked = await ana.mark(wrong.id, right=False)
+        assert {each.content for each in marked.memories} == {"Ana lives in Xero", "Ana lives in Leeds"}
+        (home,) = await ana.list()
+        assert (home.content, home.key, home.id) == ("Ana lives in Leeds", "home", wrong.id)
+        assert (home.version, home.marks) == (3, 0)
+        leeds, xero, first = await ana.history(home.id)
+        assert (leeds.sources, xero.marked_wrong, xero.superseded_by) == (first.sources, True, leeds.ref)
+        await ana.undo()
+        assert [(each.content, each.current) for each in await ana.history(wrong.id)] == [
+            ("Ana lives in Xero", True),
+            ("Ana lives in Leeds", False),
+        ]
+        await ana.mark(wrong.id, right=False)
+        await say(ana, moved, session="u")
+        assert await contents(ana) == ["Ana lives in Leeds"], "what was wrong does not come back"
+        assert "Xero" not in repr([hit for hit in await ana.search("Where does Ana live?") if not hit.message_id])
+
+
+@stored
+async def test_what_was_left_of_a_superseded_memory_goes_into_it_again(where: str, tmp_path: Path) -> None:
+    said, later = message("Flour comes from the mill, on Wednesdays."), message("Moved to Matthews for flour.")
+    flour = memory("Flour comes from the mill, on Wednesdays", sources=(said.id,), extractor="rules/2")
+    left = memory("Flour comes on Wednesdays", sources=(said.id,), extractor="rules/2")
+    left = replace(left, id=identifiers.memory_id(flour.created_at, flour.draft_id, left.content))
+    wrong = memory("Ana lives in Matthews", key="home", sources=(later.id,), extractor="rules/2", n=1)
+    with open_vault(where, tmp_path) as vault:
+        await vault.create_namespace("app")
+        store = await vault.open("app", "ana", create=True)
+        await store.apply(written(said, later, flour))
+        await store.apply(written(wrong, left, supersede=(Supersede(flour.ref, wrong.ref),)))
+        async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(SCRIPT), FrozenClock()) as holdfast:
+            ana = holdfast.profile("app", "ana")
+            before = {each.ref: each for each in await ana.list(superseded=True)}
+            await ana.mark(wrong.id, right=False)
+            (back,) = await ana.list()
+            assert (back.content, back.sources, back.key) == (flour.content, flour.sources, None)
+            assert [each.reason for each in await ana.review() if each.memory.id == wrong.id] == ["marked-wrong"]
+            await ana.settle()
+            assert (await ana.search("Where does the flour come from?", kind="fact"))[0].id == back.id
+            await ana.undo()
+            assert {each.ref: each for each in await ana.list(superseded=True)} == before
+
+
+@stored
+async def test_what_says_the_same_or_has_another_in_its_place_does_not_come_back(where: str, tmp_path: Path) -> None:
+    said, later = message("I live in Leeds."), message("I live in Leeds, in Headingley.")
+    same = memory("Ana lives in Leeds", sources=(said.id,), extractor="rules/2")
+    taken = memory("Ana keeps bees", sources=(said.id,), extractor="rules/2", n=1)
+    wrong = memory("Ana lives in Leeds, in Headingley", sources=(later.id,), extractor="rules/2", n=2)
+    with open_vault(where, tmp_path) as vault:
+        await vault.create_namespace("app")
+        store = await vault.open("app", "ana", create=True)
+        await store.apply(written(said, later, same, taken))
+        ends = (Supersede(same.ref, wrong.ref), Supersede(taken.ref, wrong.ref))
+        await store.apply(written(wrong, supersede=ends))
+        async with AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor(SCRIPT), FrozenClock()) as holdfast:
+            ana = holdfast.profile("app", "ana")
+            again = await ana.remember("Ana keeps bees", topic=False)
+            await ana.mark(wrong.id, right=False)
+            assert [each.id for each in await ana.list()] == [again.id]

@@ -337,3 +337,21 @@ async def test_what_matters_most_stands_first(tmp_path: Path) -> None:
 def test_a_cut_is_made_where_a_sentence_ends(most: int, kept: str) -> None:
     text = "Dr. Braga said that St. Mary's is open. Mrs. Smith, e.g. her dog, came at 3.5 pm! It was J. Doe's idea, so "
     assert whole_sentences(text + "speak " * 20, most) == kept
+
+
+async def test_a_page_tells_a_date_once(tmp_path: Path) -> None:
+    with open_vault("memory", tmp_path) as vault:
+        holdfast = AsyncHoldfast(vault, HashingEmbedder(), ScriptedExtractor({}), FrozenClock())
+        ana = holdfast.profile("app", "ana")
+        for text in (
+            "Rent goes up to 1,600 in june (June 2026).", "The wedding is on 2026-06-01", "The fair opens (at noon)",
+            "Moved in June 2026",
+        ):  # fmt: skip
+            await ana.remember(text, kind="event", occurred_at="2026-06-01", topic=False)
+        page = await ana.summary()
+    assert set(page.split("## Recent events\n")[1].split("\n\n")[0].splitlines()) == {
+        "- Rent goes up to 1,600 in june (June 2026).",
+        "- The wedding is on 2026-06-01",
+        "- The fair opens (at noon) (2026-06-01)",
+        "- Moved in June 2026 (2026-06-01)",
+    }

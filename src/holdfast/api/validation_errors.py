@@ -1,7 +1,8 @@
 """Pure: words pydantic's validation errors in terms of the fields that the caller sent.
 
 Field paths have the usual form (`messages[0].content`). For an unknown field, the message lists the known ones. Where
-several types are allowed, it names all of them.
+several types are allowed, it names all of them. A model may say what to give in place of a field that callers try:
+`hints`, from the name of the unknown field to a sentence.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def validation_message(errors: Sequence[FieldError], model: Any = None) -> tuple
     if kind == "json_invalid":
         return f"{name} is not valid JSON: {about.get('error')}.", field
     if kind == "extra_forbidden":
-        return unknown_field(name, known), field
+        hint = getattr(model, "hints", {}).get(name) or _missing_beside(first, errors)
+        return unknown_field(name, known, hint), field
     if kind in SIZES:
         limit, bound, one, many = SIZES[kind]
         count = about.get(limit)
@@ -56,10 +58,19 @@ def validation_message(errors: Sequence[FieldError], model: Any = None) -> tuple
     return f"{name} is {_json_value(first.get('input'))}; give {' or '.join(wants)}.", field
 
 
-def unknown_field(name: str, known: Sequence[str]) -> str:
-    """A sentence about a field that nobody knows, with those that are known and the nearest of them."""
-    alike = nearest_names(name.rpartition(".")[2], known)
+def unknown_field(name: str, known: Sequence[str], hint: str = "") -> str:
+    """A sentence about a field that nobody knows, with those that are known, and which of them may be meant: the
+    nearest, else as `hint` says."""
+    alike = nearest_names(name.rpartition(".")[2], known) or f" {hint}".rstrip()
     return f"{name} is not a known field; use one of {', '.join(known)}.{alike}"
+
+
+def _missing_beside(unknown: FieldError, errors: Sequence[FieldError]) -> str:
+    """The one required field that is missing where an unknown one was given: probably that one was meant."""
+    missing = [
+        each["loc"][-1] for each in errors if each["type"] == "missing" and each["loc"][:-1] == unknown["loc"][:-1]
+    ]
+    return f"Did you mean {missing[0]!r}?" if len(missing) == 1 else ""
 
 
 def _json_value(value: Any) -> str:

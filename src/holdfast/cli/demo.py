@@ -26,6 +26,12 @@ DEMO_SESSIONS = (
 DEMO_QUESTIONS = ("Where does Mara live?", "What is Mara allergic to?", "What is her blood type?")
 REFERENCE_DATE = "2025-03-21T09:00:00Z"
 CONTEXT_QUERY, MAX_CONTEXT_TOKENS = "plan a dinner for Mara", 70
+TRY_COMMANDS = (
+    'holdfast remember "I like tea" -p demo',
+    'holdfast recall "What do I like?" -p demo',
+    "holdfast forget --profile-data -p demo",
+)
+"""In a profile of their own, which the last one deletes: the user's memories are left alone."""
 MAX_WIDTH_CHARS = 92
 
 
@@ -135,7 +141,8 @@ def _print_demo(play: DemoRun) -> None:
     for line in play.context.text.splitlines():
         _add_row(page, "", line, "dim" if line.startswith("#") else "")
     page.add_row()
-    _add_row(page, "try it", 'holdfast remember "I like tea" && holdfast recall "What do I like?"', "bold")
+    for lead, command in zip(("try it", "", "then"), TRY_COMMANDS, strict=True):
+        _add_row(page, lead, command, "bold")
     with console.capture() as drawn:
         console.print(page)
     print("\n".join(line.rstrip() for line in drawn.get().splitlines()))

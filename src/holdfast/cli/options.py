@@ -100,8 +100,8 @@ Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")
 
 T = TypeVar("T")
 FIND_IDS_HERE = (
-    "`holdfast list` and `holdfast search` show ids. --profile NAME looks in another profile; . is that of the project "
-    "in this folder."
+    "Give an id; `holdfast list` and `holdfast search` show ids. --profile NAME looks in another profile; . is that of "
+    "the project in this folder."
 )
 MAX_NAMED_KINDS = 20
 """How many kinds a warning names. Chosen by hand; not measured."""
@@ -184,10 +184,16 @@ class CommandTarget:
 
     @contextmanager
     def _errors_of_ids(self) -> Iterator[None]:
-        """Report an unknown id with the name of the profile and the commands that show ids."""
+        """Report an unknown id with the name of the profile and the commands that show ids, and one that was never
+        written to as such."""
         try:
             yield
         except NotFound as unknown:
+            if unknown.field in ("namespace", "profile"):
+                raise NotFound(
+                    f"Nothing is stored in profile {self.profile!r} of namespace {self.namespace!r} yet.",
+                    field=unknown.field, fix="The first write creates it; `holdfast profiles` lists the existing ones.",
+                ) from None  # fmt: skip
             if unknown.fix != FIND_IDS:
                 raise
             message = str(unknown).removesuffix(FIND_IDS).strip().replace("this profile", f"profile {self.profile!r}")

@@ -38,9 +38,16 @@ def parse_conversation(data: bytes, format: str, source: str) -> ParsedConversat
     text = _decode_utf8(data, source)
     if format not in FORMATS:
         raise InvalidInput(f"format is {quoted_value(format)}; use one of {', '.join(FORMATS)}.", field="format")
-    if format == "auto":
+    guessed = format == "auto"
+    if guessed:
         format = _guess_format(text, source)
-    found = {"json": _from_json, "jsonl": _from_json_lines, "text": _from_transcript}[format](text, source)
+    parse = {"json": _from_json, "jsonl": _from_json_lines, "text": _from_transcript}[format]
+    try:
+        found = parse(text, source)
+    except InvalidInput as wrong:
+        if not guessed or wrong.fix is not None or wrong.field != "file":
+            raise
+        raise InvalidInput(str(wrong), field="file", fix="If it is a conversation in text: --format text.") from None
     if not found.messages:
         raise InvalidInput(f"{source} has no messages.", field="messages")
     return found
@@ -72,10 +79,10 @@ def _decode_utf8(data: bytes, source: str) -> str:
 
 def _guess_format(text: str, source: str) -> str:
     start = text.lstrip()
-    if not start.startswith(("{", "[")):
-        return "text"
     if source.endswith((".jsonl", ".ndjson")):
         return "jsonl"
+    if not start.startswith(("{", "[")):
+        return "json" if source.endswith(".json") else "text"
     if _is_json(start):
         return "json"
     if start.startswith("{") and _is_json(start.splitlines()[0]):

@@ -38,6 +38,10 @@ UPGRADE_FIX = "Upgrade Holdfast: in a newer checkout of it, run: pip install ."
 """Not by its name: the package index has another project under it."""
 MAX_NEAREST = 3
 """How many names an error proposes. Chosen by hand; not measured."""
+MIN_LIKENESS, MIN_SHORT_LIKENESS = 0.6, 0.75
+"""How like a name must be to be proposed, by difflib's ratio; more for one of up to two letters, which is
+alike to most names that have both ("id" and "kind"). Chosen by hand; not measured."""
+MAX_SHORT_NAME = 2
 FIND_IDS = "Give an id; list (with a key, or without) and search show the ids of memories."
 """The `fix` of an error about an unknown id."""
 
@@ -186,5 +190,6 @@ def nearest_names(given: str, names: Iterable[str]) -> str:
     """A sentence with the names most like the given one, after a space; empty where none is alike."""
     from difflib import get_close_matches
 
-    alike = get_close_matches(given, list(names), MAX_NEAREST)
+    least = MIN_SHORT_LIKENESS if len(given) <= MAX_SHORT_NAME else MIN_LIKENESS
+    alike = get_close_matches(given, list(names), MAX_NEAREST, least)
     return f" Did you mean {' or '.join(map(repr, alike))}?" if alike else ""

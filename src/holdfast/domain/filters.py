@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, get_args
 
 from holdfast.domain import limits
-from holdfast.domain.errors import InvalidInput, quoted_value
+from holdfast.domain.errors import InvalidInput, nearest_names, quoted_value
 from holdfast.domain.timestamps import parse_moment
 from holdfast.domain.types import (
     All,
@@ -36,15 +36,25 @@ LIST_FIELDS = ("keywords", "sources")
 """Lists of texts. An empty one counts as absent."""
 TIME_FIELDS = ("time", "created_at", "updated_at", "occurred_at", "expires_at")
 NUMBER_FIELDS = ("version",)
+FIELDS = (*TEXT_FIELDS, *LIST_FIELDS, *TIME_FIELDS, *NUMBER_FIELDS)
 OPS: tuple[str, ...] = get_args(Op)
 ORDERED = ("gt", "gte", "lt", "lte")
 SUBSTRING = ("prefix", "contains", "icontains")
+CONDITIONS = ("kind", "key", "key_prefix", "session_id", "agent", "since", "until", "filter")
+"""The conditions that a verb takes as arguments."""
+OTHER_ARGUMENTS = (
+    "query", "limit", "min_relevance", "reference_date", "as_of", "order", "exclude_session", "thinking_level",
+    "response_length", "tokens", "summaries", "cursor", "superseded", "expired", "total", "by", "dry_run",
+)  # fmt: skip
+"""What else the verbs with conditions take, for proposals in errors."""
 GROUPS: dict[str, type[All | Either]] = {"and": All, "all": All, "or": Either, "any": Either}
 """Name of a list of conditions → what joins them; `all` and `any` are other names of `and` and `or`."""
 
 
 def parse_filter(filter: object = None, **shorthand: object) -> Where | None:
     """Parse a filter dict and shorthands (kind=, key=, key_prefix=, session_id=, agent=, since=…) into a Where."""
+    for name in shorthand:
+        _check_argument(name)
     tests = [_named(name, _shorthand, name, value) for name, value in shorthand.items() if value is not None]
     if filter is not None:
         tests.append(_clause(filter, depth=0))
@@ -76,6 +86,17 @@ def passes(where: Where | None, item: Item) -> bool:
             return not passes(part, item)
         case Test(field, op, value):
             return any(holds_for(op, each, value) for each in _values(item, field))
+
+
+def _check_argument(name: str) -> None:
+    """Refuse a keyword that no verb takes, in terms of a call: its caller gave no filter."""
+    if name in (*CONDITIONS, *FIELDS, "session") or name.startswith("metadata."):
+        return
+    alike = nearest_names(name, [each for each in (*CONDITIONS, *OTHER_ARGUMENTS) if each != name])
+    raise InvalidInput(
+        f"{quoted_value(name)} is not an argument of this call.{alike}", field=name,
+        fix=f"Conditions are {', '.join(CONDITIONS)}.",
+    )  # fmt: skip
 
 
 def _shorthand(name: str, value: object) -> Where:
@@ -198,7 +219,7 @@ def _text(field: str, op: object, value: str) -> str:
 
 
 def _known(field: str) -> None:
-    if field in (*TEXT_FIELDS, *LIST_FIELDS, *TIME_FIELDS, *NUMBER_FIELDS):
+    if field in FIELDS:
         return
     path = field.removeprefix("metadata.")
     if (
@@ -207,7 +228,7 @@ def _known(field: str) -> None:
         or not all(path.split("."))
         or any(c in path for c in '"\\\0')
     ):
-        known = ", ".join((*TEXT_FIELDS, *LIST_FIELDS, *TIME_FIELDS, *NUMBER_FIELDS, "metadata.<name>"))
+        known = ", ".join((*FIELDS, "metadata.<name>"))
         raise InvalidInput(f"filter: {quoted_value(field)} is not a field; use one of {known}.", field="filter")
 
 

@@ -273,7 +273,8 @@ class Stats:
     unembedded: int
     bytes: int
     said_on: dict[str, int] = field(default_factory=dict)
-    """Day (UTC, such as 2026-11-16) → number of messages stored on it."""
+    """Day (UTC, such as 2026-11-16) → number of messages said on it: by their timestamps, or else by when they
+    were stored."""
     written_on: dict[str, int] = field(default_factory=dict)
     """Day → number of memories written on it, including superseded ones."""
 

@@ -185,8 +185,7 @@ class Draft:
     occurred_until: datetime | None = None
     confidence: float = 1.0
     rule: str = ""
-    contested: str | None = None
-    """The key that the draft lost, because other writers took it first at every attempt."""
+    contested: str | None = None  # the key that the draft lost: other writers took it first at every attempt
     tentative: bool = False  # too slight to be kept ("no more spinach for us") unless it ends a memory
 
 
@@ -206,12 +205,9 @@ class Part:
     start: int
     stop: int
     words: tuple[str, ...] = ()
-    embed: bool = True
-    """Whether it gets a vector; tasks do not."""
-    tokens: bytes = b""
-    """Its distinct static token ids: see text/static_vectors.py."""
-    asks: bool = False
-    """Whether its item is a question; questions seldom contain answers."""
+    embed: bool = True  # whether it gets a vector; tasks do not
+    tokens: bytes = b""  # its distinct static token ids: see text/static_vectors.py
+    asks: bool = False  # whether its item is a question; questions seldom contain answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +334,7 @@ class Deferral:
 @dataclass(frozen=True, slots=True)
 class Forgotten:
     """The result of a forget: ids of the memories and messages removed, and of the messages shortened; `X@2` for a
-    version of a memory that stays."""
+    version of a memory that stays. False in a condition when there was nothing to forget."""
 
     memories: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
@@ -350,6 +346,9 @@ class Forgotten:
     """Id of a memory that was not named, and goes as well → why."""
     restored: tuple[str, ...] = field(default=(), compare=False)
     """References of the memories that are current again, because only what was removed had ended them."""
+
+    def __bool__(self) -> bool:
+        return bool(self.memories or self.messages or self.shortened)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,9 +95,20 @@ def _rank(memory: Memory) -> int:
 def _line(memory: Memory) -> str:
     """The memory as one line; empty when its first sentence does not fit."""
     text = whole_sentences(memory.content)
-    when = f" ({iso_text(memory.occurred_at)[:10]})" if memory.occurred_at is not None else ""
+    at = memory.occurred_at
+    when = f" ({iso_text(at)[:10]})" if at is not None and not _is_dated(text, at) else ""
     brought = f" ({BROUGHT_BY[memory.trust]})" if memory.trust in SECOND_HAND_TRUST else ""
     return f"- {text}{when}{brought}" if text else ""
+
+
+_CLOSING_BRACKET = re.compile(r"\(([^()]*)\)[.!?]?$")
+
+
+def _is_dated(text: str, at: datetime) -> bool:
+    """Whether a statement has its date already: in the brackets at its end, as extraction writes it, or in figures."""
+    closing = _CLOSING_BRACKET.search(text)
+    in_brackets = closing is not None and re.search(rf"\b{at.year}\b", closing[1]) is not None
+    return in_brackets or iso_text(at)[:10] in text
 
 
 MAX_LINE_CHARS = 400

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from holdfast.domain.filters import memory_time
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.results import Facets, MessagePage
 from holdfast.domain.timestamps import from_micros, to_micros
@@ -64,8 +63,9 @@ async def count_by_reading(
     cursor: str | None = None
     while True:
         page = await store.scan(where, now=now, limit=READ_AT_ONCE, cursor=cursor, superseded=superseded, as_of=as_of)
-        named = sorted({source for memory in page for source in memory.sources}) if "person" in by else []
-        said = {item.id: item.speaker for item in await store.get(named) if isinstance(item, Message)}
+        needed = "person" in by or "month" in by
+        named = sorted({source for memory in page for source in memory.sources}) if needed else []
+        said = {item.id: item for item in await store.get(named) if isinstance(item, Message)}
         rows += [(*(_raw(facet, memory, said) for facet in by), 1) for memory in page]
         cursor = page.cursor
         if cursor is None:
@@ -85,13 +85,19 @@ async def read_messages(
             return MessagePage(tuple(found), cursor)
 
 
-def _raw(facet: Facet, memory: Memory, said: dict[str, str | None]) -> Any:
+def month_moment(memory: Memory, said: Iterable[Message]) -> datetime:
+    """By when a memory is counted: when it happened, else when the first of these messages was said."""
+    return memory.occurred_at or min((message.said_at for message in said), default=memory.created_at)
+
+
+def _raw(facet: Facet, memory: Memory, said: dict[str, Message]) -> Any:
+    sources = [said[source] for source in memory.sources if source in said]
     match facet:
         case "month":
-            return to_micros(memory_time(memory))
+            return to_micros(month_moment(memory, sources))
         case "tag":
             return json.dumps(memory.metadata.get(TAGS))
         case "person":
-            return json.dumps([said.get(source) for source in memory.sources])
+            return json.dumps([message.speaker for message in sources])
         case _:
             return getattr(memory, facet)

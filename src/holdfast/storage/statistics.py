@@ -8,7 +8,12 @@ from collections.abc import Iterable
 from holdfast.domain.results import Stats
 from holdfast.domain.timestamps import day_of
 
-MESSAGE_GROUPS = "state, failures > 0, created_at / 86400000000"
+DAYS_BEFORE_1970 = 1_000_000
+"""More than a date can be before 1970. Added before a division, which SQL rounds towards zero."""
+MESSAGE_GROUPS = (
+    f"state, failures > 0, (coalesce(said_at, created_at) + {DAYS_BEFORE_1970 * 86_400_000_000}) / 86400000000 "
+    f"- {DAYS_BEFORE_1970}"
+)
 MEMORY_GROUPS = "kind, superseded_by IS NULL, updated_at / 86400000000"
 """What both SQL backends group the rows of `message` and of `memory` by."""
 

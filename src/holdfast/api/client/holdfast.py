@@ -179,11 +179,9 @@ def _raise_error(answer: httpx.Response) -> None:
         return
     try:
         told = orjson.loads(answer.content)["error"]
-        code, message, field = told["code"], told["message"], told["field"]
+        code, message, field, fix = told["code"], told["message"], told["field"], told.get("fix")
     except (ValueError, KeyError, TypeError):
         raise HoldfastError(f"The server answered {answer.status_code}: {answer.text[:200]}") from None
     if code == TooMany.code:
         raise TooMany(message, int(answer.headers.get("retry-after", "1")))
-    wrong = ERRORS.get(code, HoldfastError)(message, field=field)
-    wrong.fix = told.get("fix")
-    raise wrong
+    raise ERRORS.get(code, HoldfastError)(message, field=field, fix=fix)

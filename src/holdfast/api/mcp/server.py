@@ -28,10 +28,11 @@ from mcp.shared.subscriptions import (
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 
 from holdfast import __version__
+from holdfast.api.mcp.protocol_errors import name_fault
 from holdfast.api.mcp.shared_profiles import NOTHING, Shared
 from holdfast.api.mcp.tools import NAMED, TOOLS, ToolPlace, tool_schema, validate_arguments
 from holdfast.domain import tracing
-from holdfast.domain.errors import Forbidden, HoldfastError, NotFound
+from holdfast.domain.errors import FIND_IDS, Forbidden, HoldfastError, NotFound
 from holdfast.domain.identifiers import LAST_EVENT
 from holdfast.domain.ports.profile import AsyncProfile
 from holdfast.domain.records import Event
@@ -47,6 +48,8 @@ HEARTBEAT_SECONDS = 30.0
 BURST_SECONDS = 0.2
 """Changes within this time of the first are sent as one notification."""
 MAX_AGENT_CHARACTERS = 50
+FIND_IDS_HERE = "Give an id; list_memories and search show the ids of memories."
+"""FIND_IDS in the names of the tools."""
 
 
 async def _always() -> bool:
@@ -85,7 +88,7 @@ GuestOf = Callable[[Any], Guest]
 def server(guest_of: GuestOf) -> Server[Any]:
     """Build the MCP server; `guest_of` returns the caller for a request's context."""
     host = _Host(guest_of)
-    return Server(
+    made: Server[Any] = Server(
         "holdfast",
         version=__version__,
         title="Holdfast",
@@ -102,6 +105,8 @@ def server(guest_of: GuestOf) -> Server[Any]:
         on_subscriptions_listen=host.listen,
         get_tool_input_schema=_input,  # otherwise each call would list all tools
     )
+    made.middleware.append(name_fault)
+    return made
 
 
 class _Host:
@@ -340,7 +345,8 @@ def _call_tool(uri: str | None = None) -> Iterator[None]:
 
 
 def _error_result(wrong: HoldfastError) -> types.CallToolResult:
-    told = {"error": {"code": wrong.code, "message": str(wrong), "field": wrong.field, "retryable": wrong.retryable}}
+    message = str(wrong).replace(FIND_IDS, FIND_IDS_HERE)
+    told = {"error": {"code": wrong.code, "message": message, "field": wrong.field, "retryable": wrong.retryable}}
     return types.CallToolResult(content=[_text(told)], is_error=True)
 
 

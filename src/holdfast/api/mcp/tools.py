@@ -92,7 +92,8 @@ async def _recall(place: ToolPlace, given: Query) -> dict[str, Any]:
     cited = {each.hit for each in answer.citations}  # without an answer there are no sources
     sources = [hit for hit in answer.hits if hit.id in cited] or answer.hits[: len(cited)]
     nearest = [_item(hit) for hit in answer.nearest]
-    return {"answer": answer.answer, "sources": [_item(hit) for hit in sources], "nearest": nearest}
+    told = {"answer": answer.answer, "sources": [_item(hit) for hit in sources], "nearest": nearest}
+    return told | {"confidence": round(answer.confidence, 2)}
 
 
 async def _search(place: ToolPlace, given: SearchArguments) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from holdfast.api.client.request import UNWRITTEN_HEADER
 from holdfast.api.rest import route_lookup
 from holdfast.api.rest.auth import NoSuchPath
 from holdfast.api.rest.json_response import Json
@@ -91,8 +92,11 @@ async def error_response(request: Request, wrong: Exception) -> Json:
         code = NO_NAMESPACE
     after = wrong.after if isinstance(wrong, TooMany) else SECONDS_TO_WAIT
     headers = {"retry-after": str(after)} if status in (429, 503) else None
-    meant = route_lookup.route_meant(request) if isinstance(wrong, NotFound) and wrong.field == "id" else None
-    return failure_response(request, status, code, wrong.code, str(wrong), wrong.field, headers, meant or wrong.fix)
+    by_hand = UNWRITTEN_HEADER not in request.headers  # a Python program names a method, not a route
+    missing_id = isinstance(wrong, NotFound) and wrong.field == "id"
+    meant = route_lookup.route_meant(request) if missing_id and by_hand else None
+    message = str(wrong) if meant is None else _without_fix(str(wrong), wrong.fix)
+    return failure_response(request, status, code, wrong.code, message, wrong.field, headers, meant or wrong.fix)
 
 
 def blamed_field(request: Request, wrong: Exception) -> Json:
@@ -154,6 +158,11 @@ def _pointer(field: str) -> str:
     return "/" + "/".join([CONTRACT_NAMES.get(first, first), *rest])
 
 
+def _without_fix(message: str, fix: str | None) -> str:
+    """What was wrong; what to do has a field of its own."""
+    return message if fix is None else message.removesuffix(fix).rstrip()
+
+
 def failure_response(
     request: Request,
     status: int,
@@ -170,7 +179,8 @@ def failure_response(
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     if not request.url.path.startswith(PREFIX):
-        return Json({"error": {"code": name, "message": message, "field": field, "fix": fix}}, status, headers)
+        said = _without_fix(message, fix)
+        return Json({"error": {"code": name, "message": said, "field": field, "fix": fix}}, status, headers)
     wrong: dict[str, Any] = {"code": code, "message": "Authentication error" if status == 401 else message}
     if field is not None:
         wrong["source"] = {"pointer": _pointer(field)}

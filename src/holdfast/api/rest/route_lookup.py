@@ -14,6 +14,8 @@ from holdfast.domain.errors import InvalidInput
 STRICT = "/v1/"
 """Unknown query parameters are rejected under this prefix; elsewhere clients of other APIs may send extra ones."""
 MAX_NAMED = 8
+USUAL_PATHS = {"memories": "To write a memory: POST remember. To list memories: POST memories/list."}
+"""The last step of a path that callers try, because other services have it → what to use here."""
 _KNOWN: dict[Any, tuple[str, ...]] = {}
 
 
@@ -59,7 +61,8 @@ def routes_below(request: Request) -> str | None:
         same = all(a == b or a.startswith("{") for a, b in zip(its, steps, strict=False))
         if len(its) == len(steps) + 1 and same and its[len(steps) - 1] == steps[-1]:
             found += [f"{method} {'/'.join(its[-2:])}" for method in sorted(route.methods or ()) if method != "HEAD"]
-    return f"Known paths: {', '.join(found[:MAX_NAMED])}." if found else None
+    below = f"Known paths: {', '.join(found[:MAX_NAMED])}." if found else None
+    return " ".join(filter(None, (USUAL_PATHS.get(steps[-1]) if found else None, below))) or None
 
 
 def _matching(request: Request) -> Iterator[Route]:

@@ -10,6 +10,7 @@ from holdfast.cli.options import (
     DryRun,
     Filter,
     Id,
+    IdOrKey,
     Kind,
     Lifetime,
     Limit,
@@ -125,14 +126,21 @@ def split(
 
 def mark(
     target: CommandTarget,
-    id: Id,
+    id: IdOrKey,
     wrong: Annotated[bool | None, Option("--wrong/--right", help="Whether the memory is wrong or right.")] = None,
 ) -> CommandResult:
-    """Mark a memory as right or wrong. A wrong one is retired."""
-    if wrong is None:
-        raise InvalidInput("Is the memory right or wrong?", field="wrong", fix="Add --right or --wrong.")
+    """Mark a memory as right or wrong.
+
+    A wrong one is retired: it answers nothing until its review, and what it had superseded is true again. To correct
+    its text: edit. To erase it: forget.
+    """
     with target.open_profile() as profile:
-        return _edit_result(target, profile.mark(id, right=not wrong))
+        if wrong is None:
+            content = one_line(found_by_id_or_key(profile, id, profile.get).content)
+            raise InvalidInput(
+                f"Is {quoted_value(content)} right or wrong?", field="wrong", fix="Add --right or --wrong."
+            )
+        return _edit_result(target, found_by_id_or_key(profile, id, lambda each: profile.mark(each, right=not wrong)))
 
 
 def review(

@@ -63,6 +63,8 @@ def forget(
 
     on_terminal = sys.stdin.isatty() and not target.as_json
     with target.open_profile(kinds=kind) as profile:
+        if id is not None:
+            profile.get(id, expired=True)  # no key does in place of an id: what is forgotten is gone for good
         gone = run(profile, True)
         entries = _forgotten_entries(profile, gone)
         if dry_run:

@@ -72,7 +72,8 @@ def messages(
         )
         for message in page
     ) or (Remark("No messages."),)
-    return CommandResult(page, (*blocks, *views.next_page_hint(page.cursor)))
+    document = {"messages": page.items, "cursor": page.cursor}
+    return CommandResult(document, (*blocks, *views.next_page_hint(page.cursor)))
 
 
 def jobs(target: CommandTarget, limit: Limit = 20, cursor: Cursor = None) -> CommandResult:
@@ -86,7 +87,7 @@ def jobs(target: CommandTarget, limit: Limit = 20, cursor: Cursor = None) -> Com
     blocks: tuple[Block, ...] = (
         (Table(rows, ("job", "created", "state", "done", "failed")),) if rows else (Remark("No jobs."),)
     )
-    return CommandResult(page, (*blocks, *views.next_page_hint(page.cursor)))
+    return CommandResult({"jobs": page.items, "cursor": page.cursor}, (*blocks, *views.next_page_hint(page.cursor)))
 
 
 def add_to(app: Commands) -> None:

@@ -46,6 +46,7 @@ def mcp(
 async def _serve_stdio(data: str | None, namespace: str, profile: str, others: list[str]) -> None:
     from mcp.server.stdio import stdio_server
 
+    from holdfast.api.mcp.protocol_errors import AnsweringStream
     from holdfast.api.mcp.server import Guest, server
     from holdfast.api.mcp.shared_profiles import Shared
     from holdfast.domain.results import Origin
@@ -67,7 +68,8 @@ async def _serve_stdio(data: str | None, namespace: str, profile: str, others: l
         )  # fmt: skip
         mcp_server = server(lambda ctx: guest)
         async with stdio_server() as (incoming, outgoing):
-            await mcp_server.run(incoming, outgoing, mcp_server.create_initialization_options())
+            messages = AnsweringStream(incoming, outgoing)
+            await mcp_server.run(messages, outgoing, mcp_server.create_initialization_options())
 
 
 def _profile_getter(namespace: str, name: str) -> Callable[[Any], Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from holdfast.cli.options import (
@@ -27,10 +29,14 @@ from holdfast.cli.output.progress import stop_spinner
 from holdfast.cli.output.render import Block, CommandResult, Markdown, Remark
 from holdfast.cli.parameters import Argument, Commands, Option
 from holdfast.cli.transcript import parse_json
-from holdfast.domain.errors import InvalidInput
+from holdfast.domain.errors import InvalidInput, NotFound
+from holdfast.domain.types import Message
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.domain.types import Memory, Order, SearchOrder
+    from holdfast.service.sync import Profile
 
 Query = Annotated[str, Argument(metavar="QUERY", help="What to look for.")]
 Session = Annotated[str | None, Option("--session", metavar="ID", help="Only this session.")]
@@ -208,9 +214,22 @@ def list_memories(
             order=cast("Order", order),
             total=total,
         )
-    blocks: tuple[Block, ...] = views.memory_blocks(page.items, explain=explain) or (Remark("No memories."),)
+        said = {} if target.as_json else _said_at(profile, page.items)
+    blocks: tuple[Block, ...] = views.memory_blocks(page.items, explain=explain, said=said) or (Remark("No memories."),)
     counted = (Remark(f"{views.count(page.total, 'memory')} in all."),) if page.total is not None else ()
-    return CommandResult(page, (*blocks, *counted, *views.next_page_hint(page.cursor)))
+    document = {"memories": page.items, "cursor": page.cursor, "total": page.total}
+    return CommandResult(document, (*blocks, *counted, *views.next_page_hint(page.cursor)))
+
+
+def _said_at(profile: Profile, memories: Iterable[Memory]) -> dict[str, datetime]:
+    """When the first message of each memory was said, by the message's id."""
+    said = {}
+    for source in dict.fromkeys(memory.sources[0] for memory in memories if memory.sources):
+        with suppress(NotFound):  # forgotten since
+            message = profile.get(source)
+            if isinstance(message, Message):
+                said[source] = message.said_at
+    return said
 
 
 def get(

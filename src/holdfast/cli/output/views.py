@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from holdfast.cli.output.render import INTERNAL_FIELDS, Block, Entry, Remark, Table, one_line
@@ -114,12 +115,16 @@ def _event_text(at: datetime) -> str:
     return f"{'happens' if at > now() else 'happened'} {day_text(at)}"
 
 
-def item_dates(item: Memory | Message) -> str:
-    """The date of an item, and what it is the date of."""
+def item_dates(item: Memory | Message, said: datetime | None = None) -> str:
+    """The dates of an item, and what they are the dates of; `said` is when a memory's message was said."""
     if isinstance(item, Message):
         return f"said {day_text(item.said_at)}"
-    written = f"written {day_text(item.updated_at)}"
-    return f"{_event_text(item.occurred_at)} · {written}" if item.occurred_at else written
+    written = day_text(item.updated_at)
+    return _joined_parts(
+        _event_text(item.occurred_at) if item.occurred_at else None,
+        f"said {day_text(said)}" if said is not None and day_text(said) != written else None,
+        f"written {written}",
+    )
 
 
 def document_reference(hit: Hit) -> str | None:
@@ -164,13 +169,22 @@ def answer_blocks(found: Answer, *, explain: bool = False) -> tuple[Block, ...]:
     return (found.answer, Remark(""), *hit_blocks(cited, explain=explain))
 
 
-def memory_blocks(found: Iterable[Memory], *, explain: bool = False) -> tuple[Block, ...]:
-    return tuple(Entry(memory.content, memory_details(memory, explain=explain), "•") for memory in found)
+def memory_blocks(
+    found: Iterable[Memory], *, explain: bool = False, said: Mapping[str, datetime] = MappingProxyType({})
+) -> tuple[Block, ...]:
+    """Memories with their details; `said` has when messages that they are based on were said, by their ids."""
+    return tuple(Entry(memory.content, _memory_details(memory, explain, said), "•") for memory in found)
 
 
-def memory_details(memory: Memory, *, explain: bool = False) -> str:
+def _memory_details(memory: Memory, explain: bool, said: Mapping[str, datetime]) -> str:
+    first = next((said[source] for source in memory.sources if source in said), None)
     return _joined_parts(
-        memory.kind, memory.key, item_dates(memory), _making_text(memory) if explain else None, memory.id
+        memory.kind,
+        None if memory.current else f"{_version_state(memory)}, version {memory.version}",
+        memory.key,
+        item_dates(memory, first),
+        _making_text(memory) if explain else None,
+        memory.id if memory.current else memory.ref,
     )
 
 

@@ -48,6 +48,7 @@ from holdfast.ingest.remember import (
     refuse_retired,
     with_schema_version,
 )
+from holdfast.lifecycle.curation.restored import restored_memories
 from holdfast.lifecycle.retention import PINNED_FIELD
 from holdfast.lifecycle.summaries import summaries_without
 from holdfast.text import passages
@@ -70,6 +71,8 @@ class Replacement:
     new: tuple[Memory, ...]
     old: tuple[Memory, ...]
     parts: tuple[Part, ...]
+    restores: bool = False
+    """Whether the new ones say what was said before the old ones, whose marks they do not get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +154,8 @@ class Curator:
         return await self.write([step], "split")
 
     async def mark(self, id: str, right: bool, *, reviewed: bool = False, counts: bool = True) -> Edited:
-        """Mark a memory as right or wrong once more, within the limit. A wrong mark retires it until its review, and a
-        right one brings it back."""
+        """Mark a memory as right or wrong once more, within the limit. A wrong mark retires it until its review, and
+        brings back what it had superseded when a message was digested; a right one brings it back."""
         if (done := await self._repeated()) is not None:
             return done
         (head,) = await self.heads([id], least=1)
@@ -160,6 +163,11 @@ class Curator:
         if head.retired and judged[1].marks >= 0:
             await self._place_is_free(head, {head.id}, fix="Mark that one wrong first, or merge the two.")
         steps = await self._summary_replacements([judged])
+        if head.current and judged[1].marks < 0:
+            steps += [
+                Replacement((each.memory,), each.replaced, passages.index_parts(each.memory), restores=True)
+                for each in await restored_memories(self.store, head, self.now)
+            ]
         return await self.write(steps, "mark" if counts else "review", [judged])
 
     async def revise_where(self, where: Where, change: Mapping[str, Any]) -> Edited:
@@ -195,10 +203,15 @@ class Curator:
         self, steps: Sequence[Replacement], verb: str, judged: Sequence[tuple[Memory, Judged]] = ()
     ) -> Edited:
         """Write all replacements and marks in one change, with the edit that can undo it."""
-        renewed = {old.ref for step in steps for old in step.old}
+        renewed = {old.ref for step in steps if not step.restores for old in step.old}
+        replaced = {old.ref for step in steps for old in step.old}
         marked = [(old, each) for old, each in judged if old.ref not in renewed]
         aside = {each.memory: each for _, each in judged}
-        made = [_with_judgement(memory, step.old, aside) for step in steps for memory in step.new]
+        made = [
+            memory if step.restores else _with_judgement(memory, step.old, aside)
+            for step in steps
+            for memory in step.new
+        ]
         changed = [(old, each) for old, each in marked if _marks_and_review(old) != (each.marks, each.reviewed_at)]
         now_marked = tuple(old.with_marks(each.marks, each.reviewed_at) for old, each in marked)
         edit = Edit(
@@ -211,7 +224,8 @@ class Curator:
                 memories=tuple(made), parts=tuple(part for step in steps for part in step.parts),
                 vectors=await self._carried(steps),
                 supersede=tuple(Supersede(old.ref, step.new[0].ref) for step in steps for old in step.old),
-                judged=tuple(each for _, each in changed), current=tuple(old.ref for old, _ in changed),
+                judged=tuple(each for _, each in changed),
+                current=tuple(old.ref for old, _ in changed if old.ref not in replaced),
                 edit=None if nothing else edit, once=None if self.once is None else replace(self.once, answer=edit.id),
             )  # fmt: skip
             try:

@@ -52,8 +52,18 @@ def _chosen_edits(log: Sequence[Edit], id: str | None, steps: int) -> tuple[Edit
     if not isinstance(steps, int) or isinstance(steps, bool) or not 1 <= steps <= MAX_EDITS:
         raise InvalidInput(f"steps is {quoted_value(steps)}; give 1 to {MAX_EDITS}.", field="steps")
     if len(log) < steps:
-        raise NotFound(f"There are {len(log)} changes that could be undone, not {steps}.", field="steps")
+        raise _too_few(len(log), steps)
     return tuple(log[:steps])
+
+
+def _too_few(changes: int, steps: int) -> NotFound:
+    if not changes:
+        return NotFound(
+            "There is nothing to undo in this profile.", field="steps",
+            fix="A remember, edit, merge, split, mark, review or audit fix can be undone; ingest and forget cannot.",
+        )  # fmt: skip
+    can = "is 1 change" if changes == 1 else f"are {changes} changes"
+    return NotFound(f"There {can} that can be undone, not {steps}.", field="steps", fix=f"Give at most {changes}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,7 @@ class MemoryStore:
             set_aside=len(self._state.aside),
             unembedded=len(await self.unembedded_parts(model, 2**31)),
             bytes=0,
-            said_on=counts_by_day(each.created_at for each in self._messages()),
+            said_on=counts_by_day(each.said_at for each in self._messages()),
             written_on=counts_by_day(each.updated_at for each in self._memories()),
         )
 

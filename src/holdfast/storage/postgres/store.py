@@ -371,7 +371,9 @@ _FACET_VALUES = {
     "kind": "memory.kind",
     "key": "memory.key",
     "agent": "memory.agent",
-    "month": "coalesce(memory.occurred_at, memory.created_at)",
+    "month": "coalesce(memory.occurred_at, (SELECT min(coalesce(message.said_at, message.created_at)) FROM source "
+    "JOIN message ON message.id = source.message AND message.profile = source.profile "
+    "WHERE source.profile = memory.profile AND source.memory = memory.n), memory.created_at)",
     "tag": f"(memory.metadata -> '{TAGS}')::text",
     "person": "(SELECT json_agg(DISTINCT message.speaker)::text FROM source JOIN message ON "
     "message.id = source.message AND message.profile = source.profile "

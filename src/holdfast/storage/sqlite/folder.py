@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from holdfast.domain.errors import Busy, Damaged, InvalidInput, NotFound
+from holdfast.domain.errors import Busy, Damaged, InvalidInput, NotFound, StorageError
 from holdfast.storage.keyring import load_master_key
 from holdfast.storage.sqlite.connection import translate_errors
 from holdfast.storage.sqlite.server_address import LOCK_FILE
@@ -58,7 +58,13 @@ def _make_private_folder(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise InvalidInput(f"{path} is a file, not a data folder.", field="data", fix="Name a folder.")
     if not path.exists():
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except (FileNotFoundError, NotADirectoryError) as wrong:
+            raise StorageError(
+                f"The data folder {path} cannot be created: {wrong.strerror}.",
+                fix="Name a folder where one can be created.",
+            ) from wrong
         path.chmod(0o700)
 
 

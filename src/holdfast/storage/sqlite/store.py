@@ -308,7 +308,8 @@ _FACET_VALUES = {
     "kind": "memory.kind",
     "key": "memory.key",
     "agent": "memory.agent",
-    "month": "coalesce(memory.occurred_at, memory.created_at)",
+    "month": "coalesce(memory.occurred_at, (SELECT min(coalesce(message.said_at, message.created_at)) FROM source "
+    "JOIN message ON message.id = source.message WHERE source.memory = memory.n), memory.created_at)",
     "tag": f"memory.metadata -> '$.{TAGS}'",
     "person": "(SELECT json_group_array(DISTINCT message.speaker) FROM source JOIN message "
     "ON message.id = source.message WHERE source.memory = memory.n AND message.speaker IS NOT NULL)",

@@ -172,7 +172,7 @@ class AgentStore:
             set_aside=sum(message.aside for message in said),
             unembedded=len(await self.unembedded_parts(model, 2**31)),
             bytes=sum(len(text.encode()) for text in (*(m.content for m in said), *(m.content for m in every))),
-            said_on=counts_by_day(each.created_at for each in said),
+            said_on=counts_by_day(each.said_at for each in said),
             written_on=counts_by_day(each.updated_at for each in every),
         )  # fmt: skip
 

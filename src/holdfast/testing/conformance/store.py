@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -85,10 +85,12 @@ class StoreContract(MessagesContract,
     async def test_counts_go_by_day(self, store: Store) -> None:
         said, old, new = message("hello"), memory("x", key="k"), memory("y", key="k", n=1, version=2)
         new = replace(new, updated_at=AT + timedelta(days=1))
-        await store.apply(written(said, old))
+        days = (datetime(1969, 12, 31, 12, tzinfo=UTC), AT - timedelta(days=400))
+        await store.apply(written(said, old, *(message(f"from {day}", timestamp=day) for day in days)))
         await store.apply(written(new, supersede=(Supersede(old.ref, new.ref),)))
         stats = await store.stats(MODEL)
-        assert (stats.said_on, stats.written_on) == ({"2025-03-04": 1}, {"2025-03-04": 1, "2025-03-05": 1})
+        assert stats.said_on == {"1969-12-31": 1, "2024-01-29": 1, "2025-03-04": 1}, "not the days of arrival"
+        assert stats.written_on == {"2025-03-04": 1, "2025-03-05": 1}
 
     async def test_a_change_is_made_whole_or_not_at_all(self, store: Store) -> None:
         await store.apply(written(memory("x", key="k")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import Depends, Header, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
@@ -59,6 +59,7 @@ class IngestBody(Body):
 
 
 class RememberBody(Body):
+    hints: ClassVar[dict[str, str]] = dict.fromkeys(("text", "memory", "message"), "Did you mean 'content'?")
     content: str | None = None
     """The text of the memory; not needed when `value` is given."""
     kind: str | None = None
@@ -179,6 +180,7 @@ class RedigestBody(Body):
 class ForgetBody(NarrowedBody):
     """Give one of: `source` (the id of a memory or message), `person`, or conditions that must all hold."""
 
+    hints: ClassVar[dict[str, str]] = {"id": "Give the id of a memory or message as 'source', or DELETE memories/{id}."}
     source: str | None = None
     """The id of a memory or message."""
     person: str | None = None

@@ -51,7 +51,8 @@ class ProfileCuration(Protocol):
         """Mark a memory as right or wrong. A right mark raises its rank in search a little; at most five count.
 
         A wrong mark retires it: it leaves search, lists and answers, stays in its history, and waits for a review. The
-        same statement does not come back from the same words. A right mark brings it back; AlreadyExists names the
+        same statement does not come back from the same words; what it had superseded when its message was digested
+        does. A right mark brings it back; AlreadyExists names the
         memory that has its key or its text by now.
         """
         ...

@@ -101,7 +101,8 @@ class ProfileMemories(Protocol):
         """Count the memories that `list` would list by kind, key, person, agent, tag and month; `limit` values of each.
 
         A person is who said it: a named speaker of the messages that a memory is based on. Tags are `metadata.tags`.
-        The month is that of `occurred_at`, else of `created_at`, in UTC.
+        The month is that of `occurred_at`, else of the first message that the memory is based on, else of `created_at`,
+        in UTC.
         """
         ...
 
