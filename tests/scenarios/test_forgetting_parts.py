@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from holdfast import AsyncHoldfast
+from holdfast.domain.identifiers import remainder_id
 from holdfast.domain.types import Change, Draft, Memory, Supersede
-from holdfast.ingest.reconcile.remainder import remainder_id
 from holdfast.storage.sqlite.vault import SqliteVault
 from holdfast.testing import HashingEmbedder, ScriptedExtractor
 
@@ -69,7 +69,13 @@ async def family(tmp_path: Path) -> AsyncIterator[Family]:
         memories = await told(ana, *script)
         whole, ender = only(memories, "works nights"), only(memories, "off nights")
         content = f'The user said: "{REST}"'
-        rest = replace(whole, id=remainder_id(whole, content), content=content, summary=content, keywords=())
+        rest = replace(
+            whole,
+            id=remainder_id(whole.created_at, whole.draft_id, content),
+            content=content,
+            summary=content,
+            keywords=(),
+        )
         store = await holdfast.runtime.vault.open("app", "ana", create=False)
         again = replace(ender, id="01ENDERENDERENDERENDERENDE", content="Callum has left nights.")
         change = Change(memories=(again, rest), supersede=(Supersede(whole.ref, again.ref),), forget=(ender.ref,))

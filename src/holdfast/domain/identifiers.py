@@ -154,6 +154,12 @@ def memory_id(at: datetime, *content: str) -> str:
     return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
 
 
+def remainder_id(at: datetime, draft_id: str, content: str) -> str:
+    """The id of what stays true of a memory, made at this time with this id. It names that memory, so that both are
+    found from one another."""
+    return memory_id(at, draft_id, content)
+
+
 def version_reference(id: str, version: int) -> str:
     return f"{id}@{version}"
 

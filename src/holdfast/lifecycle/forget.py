@@ -32,7 +32,6 @@ from holdfast.domain.types import (
 from holdfast.lifecycle.versions import find_restored, load_versions
 from holdfast.storage.inventory import every_message
 from holdfast.storage.summary_cover import find_covering_summaries
-from holdfast.text.passages import index_parts
 
 NAMING_FIELDS = ("content", "summary", "kind", "key", "value", "metadata", "keywords", "queries", "session_id")
 """Fields of a memory that may name a person."""
@@ -204,6 +203,8 @@ async def forget_items(
 ) -> Forgotten:
     """Forget these items and the summaries that cover them in one change, with the sessions `asked_in` and `people`.
     `left` is what stays of memories that go; `reasons` tells why they do, by reference."""
+    from holdfast.text.passages import index_parts  # loads numpy, which a sweep with nothing to forget needs not
+
     ids = list(dict.fromkeys([*ids, *await find_covering_summaries(store, ids, ids)]))
     change = Change(
         memories=tuple(left), parts=tuple(part for memory in left for part in index_parts(memory)), forget=tuple(ids),

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from holdfast.domain import identifiers
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import Memory, Supersede, Test
 from holdfast.domain.visibility import unexpired_versions
-from holdfast.ingest.reconcile.remainder import is_remainder
 
 
 async def load_history(store: Store, id: str, *, now: datetime | None = None) -> list[Memory]:
@@ -152,3 +152,9 @@ def _older_ones(memory: Memory, linked: Sequence[Memory]) -> list[Memory]:
 
 def _unexpired(versions: list[Memory], now: datetime | None) -> list[Memory]:
     return versions if now is None else unexpired_versions(versions, now)
+
+
+def is_remainder(memory: Memory, head: Memory) -> bool:
+    """Whether a version is what stayed true of another memory when a part of that ended."""
+    made = identifiers.remainder_id(head.created_at, head.draft_id, memory.content)
+    return memory.version == 1 and memory.draft_id == made

@@ -42,21 +42,11 @@ def remaining_memories(
     return [_remaining_memory(head, content, now, undated=undated) for content in _remainders(head, gone, texts)]
 
 
-def remainder_id(head: Memory, content: str) -> str:
-    """The id of what stays true of a memory. It names that memory, so that both are found from one another."""
-    return identifiers.memory_id(head.created_at, head.draft_id, content)
-
-
-def is_remainder(memory: Memory, head: Memory) -> bool:
-    """Whether a version is what stayed true of another memory when a part of that ended."""
-    return memory.version == 1 and memory.draft_id == remainder_id(head, memory.content)
-
-
 def _remaining_memory(head: Memory, content: str, now: datetime, *, undated: bool) -> Memory:
     lost = _stems(head.content) - _stems(content)
     return replace(
         head,
-        id=remainder_id(head, content),
+        id=identifiers.remainder_id(head.created_at, head.draft_id, content),
         origin=None,
         content=content,
         summary=content[:80],
