@@ -13,7 +13,7 @@ from holdfast.domain.types import Change, Memory, Test
 from holdfast.ingest.reconcile.changed_values import changes_date, without_changed_values, without_member
 from holdfast.text import statement_parts
 from holdfast.text.content_words import content_words
-from holdfast.text.faithfulness import is_proved
+from holdfast.text.faithfulness import is_proved, quotation
 from holdfast.text.statement_parts import Span
 
 
@@ -92,8 +92,17 @@ def _remainders(head: Memory, gone: Sequence[Span], texts: Mapping[str, str]) ->
     if content is not None and (not cited or is_proved(content, cited, [name])):
         return [content]
     runs = statement_parts.remaining_runs(head.content, gone) if cited else []
-    quoted = [f'{author} said: "{run}"' for run in runs]
-    return [each for each in quoted if is_proved(each, cited, [name])]
+    found = (_quoted(author, run, cited) for run in runs)
+    return [each for each in found if is_proved(each, cited, [name])]
+
+
+def _quoted(author: str, run: str, cited: Sequence[str]) -> str:
+    """The run as a quotation, in the words of its author: "renew their passport" was "renew my passport"."""
+    plain = f'{author} said: "{run}"'
+    if any(run in text for text in cited):
+        return plain
+    own = (quotation(author, run, text, text, exact=True) for text in cited)
+    return next((each for each in own if _stems(each) - _stems(author) >= _stems(run)), plain)
 
 
 async def without_known_remainders(store: Store, change: Change) -> Change:

@@ -187,7 +187,8 @@ _AUTHOR_FIRST = re.compile(
 )
 _SOMEBODY = re.compile(
     rf"\b(?:he|she|they|him|her|his|them|their|we|us|our|both|everybody|everyone|{_KIN_WORD}|children|parents|family)\b|"
-    r"(?<!^)(?<![.!?] )\b(?-i:[A-ZÀ-Þ])[a-zà-ÿ]+",
+    r"(?<!^)(?<![.!?] )(?<!\bin )(?<!\bat )(?<!\bnear )(?<!\bfrom )(?<!\bto )(?<!\bof )(?<!\ba )(?<!\ban )\b"
+    r"(?-i:[A-ZÀ-Þ])[a-zà-ÿ]+",
     re.I,
 )
 _ASKS_YES_OR_NO = re.compile(r"\W*(?:is|does|has|did|was|can|will)\b", re.I)

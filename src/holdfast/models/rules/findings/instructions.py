@@ -177,6 +177,9 @@ def _slug(head: str) -> str | None:
     return topic_key(" ".join(words[:3])) if len(words) >= 2 else None
 
 
+_ANOTHER_TASK = re.compile(r",? (?:and|then) (?:then |also |to )?(?=\w)|, (?:to )?(?=\w)")
+
+
 def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[RuleFinding]:
     """The tasks in a clause; each of a list is one: "todo: call the bank, return the books"."""
     if (several := task_list(_TO_DO.sub("todo: ", clause))) and not (dates and _NEED_OF_DAYS.match(clause)):
@@ -189,7 +192,10 @@ def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     ):
         return []
     frame, confidence = _task_frame(m, author, bool(dates))
-    return [_task(f"{frame} {{}}", m["what"].strip(), author, confidence, dates)]
+    parts = _ANOTHER_TASK.split(m["what"].strip())
+    if not frame.endswith(" to") or not all(is_chore(part) for part in parts):
+        parts = [m["what"].strip()]
+    return [_task(f"{frame} {{}}", part, author, confidence, dates) for part in parts]
 
 
 def _listed_task(of: TaskList, what: str, author: Subject, dates: list[Window]) -> RuleFinding:

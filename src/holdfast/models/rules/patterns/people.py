@@ -18,6 +18,7 @@ _LIVES = (
     r"have been living|has been living) "
 )
 _MOVES = r"(?:have |has )?(?:moved|relocated)(?: back| away| over| house)?(?: from (?-i:[A-Z]\w+(?: [A-Z]\w+)?))? "
+_JOINED = r"(?:have |has )?(?:just |recently )?joined "
 
 ROWS = (
     fact_row(
@@ -101,8 +102,23 @@ ROWS = (
     fact_row(
         "employer",
         r"(?:have |has )?(?:am now at|(?:started|began)(?: a (?:new )?(?:job|position|role))?(?: working)? "
-        r"(?:at|for|with)|joined|got (?:a|the) (?:new )?(?:job|position|role) (?:at|with)|got hired (?:at|by)) "
-        + PROPER_NAME,
+        r"(?:at|for|with)|got (?:a|the) (?:new )?(?:job|position|role) (?:at|with)|got hired (?:at|by)) " + PROPER_NAME,
+        "employer",
+        0.82,
+        _WORK,
+        content="{S} {works} at {V}",
+    ),
+    fact_row(
+        "employer",
+        rf"{_JOINED}(?={EMPLOYER}){PROPER_NAME}",
+        "employer",
+        0.82,
+        _WORK,
+        content="{S} {works} at {V}",
+    ),
+    fact_row(
+        "employer",
+        rf"{_JOINED}{PROPER_NAME}(?= as (?:an? |the |their )?[a-z])",
         "employer",
         0.82,
         _WORK,
