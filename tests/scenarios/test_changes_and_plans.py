@@ -41,6 +41,14 @@ def current(profile: Profile) -> list[str]:
         ("the worker runs Celery on python 3.10", "we upgraded to python 3.12", ["Celery"], "3.10"),
         ("the broker is rabbitmq 3 on port 5672", "we're on rabbitmq 4 now", ["5672"], "rabbitmq 3"),
         ("I share a workshop with Tine and Marek", "Marek left the workshop", ["Tine"], "and Marek"),
+        (
+            "I go to the gym Monday, Wednesday and Friday.",
+            "Skipping Wednesdays from now on.",
+            ["and Friday"],
+            "Wednesday ",
+        ),
+        ("I have a cat, a dog and a parrot.", "The cat died.", ["a dog and a parrot"], "has a cat"),
+        ("I swim on Mondays and walk my dog on Fridays.", "Stopped swimming on Mondays.", ["walk my dog"], "swims"),
         ("I rent a garden with Lotte, Daan and Pim", "Daan quit the garden", ["Lotte", "Pim"], "Lotte, Daan"),
     ],
 )
@@ -134,3 +142,26 @@ def test_yes_is_said_and_a_beginning_is_counted_from_the_day_it_was_told(told: T
     assert profile.recall("Is my uncle vegetarian?").answer.startswith("Yes: ")
     asked = profile.recall("How long have I been learning Welsh?", reference_date="2026-08-10T12:00:00Z")
     assert asked.answer.startswith("6 months: ")
+
+
+def test_each_chore_of_a_sentence_is_a_task(told: Told) -> None:
+    profile = told("I need to call Anna, wash my car and buy compost.", "I called Anna.")
+    assert profile.recall("What do I still have to do?").answer == (
+        "The user needs to wash their car. The user needs to buy compost."
+    )
+
+
+@pytest.mark.parametrize("joined", ["I've joined PureGym.", "just joined Duolingo Max"])
+def test_who_joins_a_club_does_not_work_there(told: Told, joined: str) -> None:
+    assert "The user works at Barclays." in current(told("I work at Barclays.", joined))
+
+
+def test_who_joins_a_firm_in_a_role_works_there(told: Told) -> None:
+    assert "The user works at Siemens." in current(told("I work at Barclays.", "I joined Siemens as a developer"))
+
+
+def test_what_is_still_to_come_is_not_done(told: Told) -> None:
+    found = told("The new till goes live on the 24th of april").recall(
+        "Is the new till live?", reference_date="2026-04-10T12:00:00Z"
+    )
+    assert found.answer.startswith("No: ")

@@ -17,6 +17,10 @@ TOLD = (
     ("2026-03-20", "put basil in the greenhouse too"),
     ("2026-03-21", "Leo is allergic to peanuts and eggs"),
     ("2026-03-25", "Leo's doctor says the egg allergy is gone!"),
+    ("2026-03-26", "The berth costs £168 a month."),
+    ("2026-03-27", "The landlords say that the berth goes up by £14 a month from May."),
+    ("2026-03-28", "Brother-in-law Tim repairs sewing machines. Ceri says a new lens is 30 extra"),
+    ("2026-03-29", "mum's coming to stay 27 april till 2 may"),
 )
 
 
@@ -51,3 +55,20 @@ def test_a_message_of_which_a_part_ended_is_not_quoted_with_others(profile: Loca
     found = profile.recall("What is Leo allergic to?", reference_date="2026-04-01T12:00:00Z")
     assert "peanuts" in found.answer
     assert "eggs" not in found.answer
+
+
+def test_an_amount_is_added_to_what_it_rose_by_since(profile: LocalProfile) -> None:
+    found = profile.recall("What do I pay for the berth now?", reference_date="2026-06-01T12:00:00Z")
+    assert found.answer.startswith("£182: ")
+    assert "£168" in found.answer
+    assert "£14" in found.answer
+    assert len(found.citations) == 2
+
+
+def test_a_mere_change_is_no_amount(profile: LocalProfile) -> None:
+    assert profile.recall("How much is my new lens?", reference_date="2026-06-01T12:00:00Z").answer == ""
+
+
+def test_how_long_a_stay_of_two_days_lasts(profile: LocalProfile) -> None:
+    found = profile.recall("How long is mum staying?", reference_date="2026-04-01T12:00:00Z")
+    assert found.answer.startswith("6 days: ")

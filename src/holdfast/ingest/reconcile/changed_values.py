@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from holdfast.text import tokens
 from holdfast.text.faithfulness import LEFT_OUT
+from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.similarity import UNSPECIFIC_STEMS
 from holdfast.text.statement_parts import Span, framed_span, part_spans
@@ -29,6 +30,7 @@ _BEFORE = re.compile(
     rf"(?P<cut>(?:\b(?P<prep>{_PREPOSITION}) )?(?:(?:the|an?|my|our|their|her|his|every|each) )?(?P<label>[\w.]+ )?)$",
     re.I,
 )
+_WEEKDAY = re.compile(A_FULL_WEEKDAY, re.I)
 _BETWEEN = re.compile(r"(?:,? (?:and|or|to) |, | ?[–-] ?| )(?:on |at )?", re.I)
 _CLOSED = re.compile(rf"$|[.,;!\")]| (?:{_PREPOSITION}|and|but|so|because|where|which|when|now)\b", re.I)
 _ARTICLE = re.compile(r"\b(?:the|an?|my|our|their|her|his) $", re.I)
@@ -52,6 +54,18 @@ _DROPPED = re.compile(
     re.I,
 )
 """A thing that is no longer one of several."""
+_LOST = re.compile(
+    r"\b(?:the|my|our) (?P<what>[a-z][\w-]+) (?:has |have )?(?:just )?"
+    r"(?:died|passed away|ran away|is gone|was sold|was stolen)\b",
+    re.I,
+)
+_DAY_DROPPED = re.compile(
+    r"\b(?:skip(?:ping|ped)?|no longer|no more|not|stopped|dropp(?:ed|ing)|cancel(?:led|ed|ling)|never|gave up|"
+    r"giving up)\b"
+    rf"(?: [\w'’]+){{0,4}}? (?P<what>{A_FULL_WEEKDAY})s?\b",
+    re.I,
+)
+"""A thing, an animal or a day that is no longer one of several."""
 _NUMERIC = {NUMBER, AMOUNT}
 
 
@@ -230,13 +244,17 @@ def without_member(old: str, new: str) -> str | None:
     """The old statement without the one of several people or things that, as the new one says, is no longer among them;
     None when it is about nothing else, or counts them."""
     new = ASIDE.sub("", new)
-    gone = _LEFT.search(new) or _DROPPED.search(new)
+    gone = _LEFT.search(new) or _DAY_DROPPED.search(new) or _DROPPED.search(new) or _LOST.search(new)
     thing = gone["what"] if gone is not None else ""
     if not thing or any(value.type in _NUMERIC for value in values(ASIDE.sub("", old))):
         return None
-    member = rf"(?:(?:the|an?|my|our|their) )?{re.escape(thing)}(?!['’\w-])(?! [A-ZÀ-Þ])"
-    first = re.compile(rf"(?<=\w ){member}(?:, (?:and )?| and | & )(?=\w)")
-    later = re.compile(rf"(?:, (?:and )?| and | & ){member}(?=$|[.,;!\"]| (?:and|or|{_PREPOSITION})\b)")
+    is_day = _WEEKDAY.fullmatch(thing) is not None
+    member = rf"(?:(?:the|an?|my|our|their) )?{re.escape(thing)}{'s?' if is_day else ''}(?!['’\w-])(?! (?-i:[A-ZÀ-Þ]))"
+    after, before = (rf"(?={A_FULL_WEEKDAY}s?\b)", r"(?:(?<=day)|(?<=days))") if is_day else (r"(?=\w)", "")
+    first = re.compile(rf"(?<=\w ){member}(?:, (?:and )?| and | & ){after}", re.I if is_day else 0)
+    later = re.compile(
+        rf"{before}(?:, (?:and )?| and | & ){member}(?=$|[.,;!\"]| (?:and|or|{_PREPOSITION})\b)", re.I if is_day else 0
+    )
     found = later.search(old) or first.search(old)
     if found is None:
         return None

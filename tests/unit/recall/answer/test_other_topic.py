@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from holdfast.recall.answer.denial import is_off_topic
+from holdfast.recall.answer.denial import is_of_another_person, is_off_topic
 from holdfast.recall.question.analysis import analysed_question
 
 AT = datetime(2026, 6, 1, tzinfo=UTC)
@@ -27,6 +27,12 @@ AT = datetime(2026, 6, 1, tzinfo=UTC)
         ("What's my flight number?", "The user's flight is at 18:55."),
         ("What's my student number?", "The user lives in a student house."),
         ("How many kids do I have?", "14 kids in the end"),
+        ("Which editor do we use?", "we use uv not pip"),
+        ("Which auth library do we use?", "we use uv not pip"),
+        ("What is my blood type?", "ramipril for my blood pressure"),
+        ("Who covers for Dan?", "I'm away, Dan covers for me"),
+        ("Who does the laundry?", "Ana does the dishes, Ben does the bins"),
+        ("How much was the hotel in Osaka?", "booked the hotel in asakusa, 14,000 a night"),
     ],
 )
 def test_another_topic(question: str, statement: str) -> None:
@@ -51,7 +57,41 @@ def test_another_topic(question: str, statement: str) -> None:
         ("Where is my dentist?", "my dentist is in Main Street"),
         ("How tall is Eli?", "Eli is 1,12 m now"),
         ("What's my flight number?", "we come with LH576, arriving 9:15"),
+        ("Which package manager do we use?", "we use uv not pip"),
+        ("Which cache do we use?", "session cache is redis 7"),
+        ("What is my blood type?", "I'm O negative"),
+        ("Who covers for me?", "I'm away, Dan covers for me"),
+        ("Who does the dishes?", "Ana does the dishes, Ben does the bins"),
+        ("How much was the hotel in Osaka?", "the Osaka one, a hotel in Namba, was 9,000"),
     ],
 )
 def test_the_same_topic(question: str, statement: str) -> None:
     assert not is_off_topic(analysed_question(question, AT), statement)
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("Does Petra smoke?", "The user gave up smoking on new year's day (1 January 2026)."),
+        ("Which allergies does my dad have?", "I'm allergic to penicillin"),
+        ("Where does my sister live?", "The user lives in Leeds."),
+        ("What city is Kate in?", "I live in Leeds"),
+        ("Does Nia have ADHD?", "our son Idris has ADHD and his sister Nia is coeliac"),
+    ],
+)
+def test_what_one_tells_of_themselves_says_nothing_of_another(question: str, statement: str) -> None:
+    assert is_of_another_person(question, statement)
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("Does Idris have ADHD?", "our son Idris has ADHD and his sister Nia is coeliac"),
+        ("Does Petra smoke?", "I saw Petra smoke"),
+        ("Where does my sister live?", "I went to see her in Leeds"),
+        ("Where do I live?", "I live in Leeds"),
+        ("Does Rafa have access?", "new guy Rafa starts in June, he gets access"),
+    ],
+)
+def test_what_is_told_of_that_person(question: str, statement: str) -> None:
+    assert not is_of_another_person(question, statement)
