@@ -165,3 +165,23 @@ def test_what_is_still_to_come_is_not_done(told: Told) -> None:
         "Is the new till live?", reference_date="2026-04-10T12:00:00Z"
     )
     assert found.answer.startswith("No: ")
+
+
+def test_a_count_with_what_came_and_went_since(told: Told) -> None:
+    profile = told("We have 40 ewes.", "Bought 6 more ewes today.", "Lost 2 ewes in the flood.")
+    assert profile.recall("How many ewes do we have?").answer.startswith("44: ")
+    assert not profile.recall("How many ewes did I buy?").answer.startswith("4")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("can you remember my locker is 14", "The user's locker is 14."),
+        (
+            "Please write in large plain sentences without lists",
+            "The user asks: write in large plain sentences without lists.",
+        ),
+    ],
+)
+def test_what_is_asked_politely_is_kept(told: Told, text: str, kept: str) -> None:
+    assert kept in current(told(text))

@@ -28,7 +28,7 @@ hand."""
 _WORDS = {word: n for n, word in enumerate(ONE_TO_NINETEEN, 1)} | {word: 10 * n for n, word in enumerate(TENS, 2)}
 _FIGURE = (
     r"(?:[$€£]?(?:\d{1,3}(?:[,.]\d{3})+|\d+(?:\.\d+)?)(?: ?k\b| ?thousand\b)?|"
-    rf"(?:{'|'.join(_WORDS)})(?= (?:euros|pounds|quid|dollars|bucks|francs)\b))"
+    rf"(?:{'|'.join(_WORDS)})(?= (?:euros|pounds|quid|dollars|bucks|francs|more|extra)\b))"
 )
 _AMOUNT = re.compile(rf"(?<![\w.,:]){_FIGURE}(?![\w:]|[.,]\d)", re.I)
 _CURRENCY = (
@@ -41,6 +41,12 @@ _CHANGE = re.compile(
     rf"|(?<![\w.,:])(?P<amount>{_FIGURE}){_CURRENCY}(?: an? \w+| each(?: time)?| per \w+)? "
     r"(?:more|extra|on top|dearer|additional|(?P<less>less|off|cheaper))\b"
     rf"|\b(?:another|an extra|an additional|extra) (?P<added>{_FIGURE}){_CURRENCY}(?![\w:])",
+    re.I,
+)
+_COUNT_FALLS = re.compile(rf"\b(?:lost|sold|gave away|culled|returned|threw out) (?P<by>{_FIGURE}) (?=[a-z])", re.I)
+_ASKS_COUNT = re.compile(
+    r"\bhow many (?!(?:days?|nights?|weeks?|months?|years?|hours?|minutes?|times)\b)[\w' -]+? (?:do|does|are|is|have|has)\b"
+    r"(?!.*\b(?:bought|sold|lost|added|bring|get)\b)",
     re.I,
 )
 _NAMES_BOTH = re.compile(r"\bfrom\b[^.]*\d[^.]*\bto\b|\b(?:so|makes|making|now|total(?:ling)?|=) [$€£]?\d", re.I)
@@ -102,8 +108,11 @@ async def with_later_changes(
     return f"{_sign(told[0])}{_written(total)}: {quoted}", ReadHits("span", spans, max(base.chance, found.chance))
 
 
-def amount_change(sentence: str) -> float | None:
-    """By how much an amount changes that the sentence does not name; None where it names it, or tells no change."""
+def amount_change(sentence: str, *, counted: bool = False) -> float | None:
+    """By how much an amount, or a count, changes that the sentence does not name; None where it names it, or tells no
+    change."""
+    if counted and (fewer := _COUNT_FALLS.search(sentence)):
+        return -_number(fewer["by"])
     m = _CHANGE.search(sentence)
     if m is None or _NAMES_BOTH.search(sentence):
         return None
@@ -120,11 +129,16 @@ def is_mere_change(question: Question, found: ReadHits) -> bool:
     """Whether an amount is asked for, and the found words tell only what it changed by."""
     if not _asks_amount(question) or len({span.hit.id for span in found.spans}) != 1:
         return False
-    return amount_change(found.spans[0].sentence) is not None
+    return amount_change(found.spans[0].sentence, counted=_asks_count(question)) is not None
 
 
 def _asks_amount(question: Question) -> bool:
-    return bool(_ASKS_AMOUNT.search(question.text)) and not _ASKS_CHANGE.search(question.text)
+    asked = _ASKS_AMOUNT.search(question.text) or _asks_count(question)
+    return bool(asked) and not _ASKS_CHANGE.search(question.text)
+
+
+def _asks_count(question: Question) -> bool:
+    return _ASKS_COUNT.search(question.text) is not None
 
 
 def _topic(question: Question) -> set[str]:
@@ -142,7 +156,7 @@ async def _changes(
     found: dict[str, AmountChange] = {}
     for hit, at in zip(messages, await said_at(searcher.store, messages), strict=True):
         for sentence in _sentences(hit.content):
-            by = amount_change(sentence)
+            by = amount_change(sentence, counted=_asks_count(question))
             is_asked = (span is not None and sentence in span.sentence) or bool(
                 asked & set(tokens.question_words(sentence))
             )

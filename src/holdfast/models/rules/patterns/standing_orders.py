@@ -93,6 +93,8 @@ _GENERAL_WAY = re.compile(
     r"|put (?:all|new|every) [^,.]{2,40} (?:in|into|under) "
     r"|write (?:docstrings|comments|changelog entries|commit messages|type hints|migrations) "
     r"|(?:ask|check with|warn|tell)(?: me| us)? before \w+ing\b"
+    r"|(?:write|answer|reply|respond|talk|speak)(?: to me| me)? (?:only |just )?(?:in|with|without|using) (?:\w+ ){0,3}"
+    r"(?:sentences?|words?|lists?|bullets?|bullet points|paragraphs?|emojis?|tables|jargon|language|english|capitals)\b"
     r"|(?:answer|reply|respond|explain)(?: me| us)? (?:briefly|concisely|shortly|formally|informally|directly)$)",
     re.I,
 )

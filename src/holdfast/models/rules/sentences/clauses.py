@@ -51,8 +51,13 @@ _QUESTION_START = re.compile(
     r"they|he|she|it)|doesn't|wanna|what's|whats|where's|wheres|who's|whos|how's|hows)\b",
     re.I,
 )
+_ASKED_TO_REMEMBER = (
+    r"(?:can|could|will|would) you (?:please |also )*(?:remember|note(?: down)?|save|keep in mind|write down)"
+    r"(?: (?:this|these|that|the following))?(?: for me)?(?! (?:what|when|where|who|how|if|why|which)\b)"
+)
 _NO_QUESTION = re.compile(
-    r"(?:do not|do (?:please|always|never|keep)|when (?:i|we|you|it|the|anyone|someone|people|he|she|they)\b|will "
+    rf"(?:{_ASKED_TO_REMEMBER}|do not|do (?:please|always|never|keep)|"
+    r"when (?:i|we|you|it|the|anyone|someone|people|he|she|they)\b|will "
     r"be|have a (?:nice|good)|"
     r"(?:who|what|when|where|which|how)ever)\b",
     re.I,
@@ -92,7 +97,7 @@ _ATTRIBUTED_STATEMENT = re.compile(
     re.I,
 )
 _LEADING_FILLER = re.compile(
-    r"(?:(?:oh|omg|please be advised that|(?:please|kindly) note(?: that)?|well|yeah|yes|yep|yup|"
+    rf"(?:(?:{_ASKED_TO_REMEMBER}|oh|omg|please be advised that|(?:please|kindly) note(?: that)?|well|yeah|yes|yep|yup|"
     r"now that(?!['’]s)|(?:done|perfect|correct|affirmative|noted|no)(?=[,.;:!])|"
     r"nope|nah|ok|okay|hi|hello|hey|hey there|hi there|so|and|"
     r"but|also|btw|by the way|fyi|anyway|"
