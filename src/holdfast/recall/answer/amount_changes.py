@@ -45,7 +45,8 @@ _CHANGE = re.compile(
 )
 _COUNT_FALLS = re.compile(rf"\b(?:lost|sold|gave away|culled|returned|threw out) (?P<by>{_FIGURE}) (?=[a-z])", re.I)
 _ASKS_COUNT = re.compile(
-    r"\bhow many (?!(?:days?|nights?|weeks?|months?|years?|hours?|minutes?|times)\b)[\w' -]+? (?:do|does|are|is|have|has)\b"
+    r"\bhow many (?!(?:days?|nights?|weeks?|months?|years?|hours?|minutes?|times)\b)"
+    r"[\w' -]+? (?:do|does|are|is|have|has)\b"
     r"(?!.*\b(?:bought|sold|lost|added|bring|get)\b)",
     re.I,
 )

@@ -222,6 +222,9 @@ def without_quoted_speech(sentence: str) -> str:
     return _QUOTATION.sub(lambda m: "…" if re.search(r"\b(?:I|I'm|we|my|you)\b", m[1]) else m[1], sentence)
 
 
+_RETRACTED = re.compile(r"\b(?:i|we) said\b.+\b(?:i|we) (?:actually |really )?meant\b", re.I)
+
+
 def clauses(sentence: str) -> list[str]:
     """The clauses that a sentence asserts; a clause without a subject takes that of the clause before it. A list of
     tasks is one clause."""
@@ -230,6 +233,8 @@ def clauses(sentence: str) -> list[str]:
         return [told.rstrip(" .!…,;:")]
     if len(sentence) > MAX_SENTENCE_CHARACTERS or _QUESTION_TAG.search(sentence):
         return []
+    if _RETRACTED.search(told):  # the half that was meant does not stand without the half that was said
+        return [told.rstrip(" .!…,;:")]
     main, of_named = _without_relative_clauses(without_quoted_speech(told))
     parts = [without_leading_fillers(p) for p in _CLAUSE_BORDER.split(main) if p and p.strip()]
     if is_question(sentence) and parts:

@@ -27,6 +27,12 @@ _CORRECTION = re.compile(
 )
 _NOT_BUT = re.compile(r"(?:it's |it is )?not (?P<old>[^,;.?!]{1,50}?),? but (?P<new>[^,;.?!]{1,50})$", re.I)
 _I_MEANT = re.compile(r"(?:i|we) meant (?P<new>[^,;.?!]{1,60}?)(?:,? not (?P<old>[^,;.?!]{1,60}))?$", re.I)
+_I_SAID_BUT_MEANT = re.compile(
+    rf"(?:(?:{RETRACTIONS}|no)[\s,.!]*)*(?:i|we) said (?P<old>[^,;.?!]{{1,40}}?)(?: before| earlier| first)?,? "
+    r"(?:but )?"
+    r"(?:i|we) (?:actually |really )?meant (?P<new>[^,;.?!]{1,60}?)$",
+    re.I,
+)
 _ITS_NOT = re.compile(r"(?:it's|it is|that's) (?P<new>[^,;.?!]{1,40}?),? not (?P<old>[^,;.?!]{1,40})$", re.I)
 _SENTENCE_WORD = re.compile(
     r"\b(?:i|we|you|is|are|was|were|have|has|do|don't|can|will|would|about|to|for the|that|it|"
@@ -55,7 +61,13 @@ def joined_corrections(parts: list[str]) -> list[str]:
 def corrected_finding(text: str, earlier: RuleFinding, message: Message) -> RuleFinding | None:
     """The earlier finding with its value replaced; None when the text does not correct it."""
     text = re.sub(r"^((?:oh |ah )?(?:wait|no|oops|sorry)(?: no)?)\. ", r"\1, ", text).strip(" .!")
-    m = _NOT_BUT.match(text) or _ITS_NOT.match(text) or _I_MEANT.match(text) or _CORRECTION.match(text)
+    m = (
+        _I_SAID_BUT_MEANT.match(text)
+        or _NOT_BUT.match(text)
+        or _ITS_NOT.match(text)
+        or _I_MEANT.match(text)
+        or _CORRECTION.match(text)
+    )
     if not m:
         return None
     new, old = m["new"].strip(), (m["old"] or "").strip()
