@@ -185,3 +185,14 @@ def test_a_count_with_what_came_and_went_since(told: Told) -> None:
 )
 def test_what_is_asked_politely_is_kept(told: Told, text: str, kept: str) -> None:
     assert kept in current(told(text))
+
+
+def test_an_open_task_is_not_done(told: Told) -> None:
+    profile = told("need to: book Mabel's dentist, order name labels")
+    assert profile.recall("Have I booked Mabel's dentist?").answer == "No: The user needs to book Mabel's dentist."
+
+
+def test_the_day_that_something_was_moved_from(told: Told) -> None:
+    profile = told("the launch of Heron is moved from 14 April to 21 April")
+    answers = [profile.recall(f"When {each}?").answer for each in ("was the launch originally", "is the launch")]
+    assert [answer[:8] for answer in answers] == ["14 April", "21 April"]

@@ -69,7 +69,7 @@ def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpa
     if wanted.what == "count":
         return _count(spans)
     span = spans[0]
-    when = _in_tense(question, span, time_of(span))
+    when = _first_plan(question, span) or _in_tense(question, span, time_of(span))
     if wanted.what == "when":
         return _dated(question, span, when)
     if when is None:
@@ -157,6 +157,18 @@ def known_day(span: FoundSpan, drawn: Sequence[Memory]) -> str:
         if at is not None and at.day == when.start.day and at.date() != when.start.date():
             return f"{written_date(at)}: {memory.content}"
     return ""
+
+
+_ASKS_FIRST_PLAN = re.compile(
+    r"\boriginal(?:ly)?\b|\binitial(?:ly)?\b|\b(?:first|once) (?:meant|planned|supposed|scheduled|due|set)\b", re.I
+)
+
+
+def _first_plan(question: Question, span: FoundSpan) -> Window | None:
+    """The day that something was moved from, where the question asks for that: "moved from 14 April to 21 April"."""
+    if not _ASKS_FIRST_PLAN.search(question.text):
+        return None
+    return next((each for each in windows(span.sentence, span.at) if each.denied), None)
 
 
 def _in_tense(question: Question, span: FoundSpan, when: Window | None) -> Window | None:

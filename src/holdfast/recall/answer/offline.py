@@ -9,11 +9,13 @@ user's own statements do (ranking/trust.py), and what a document or a tool says 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Answer, Citation, Hit
+from holdfast.domain.types import Memory
 from holdfast.recall.answer.agenda import agenda_answer
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.best_statement import best_statement_answer
@@ -60,6 +62,8 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
         return listed
     if not hits:
         return Answer("", (), ())
+    if (undone := await _open_task(searcher, question, hits[:MAX_STATED])) is not None:
+        return Answer(f"No: {undone.content}", (Citation(undone.id, undone.content),), hits, TOPIC_CONFIDENCE)
     if wanted is not None and wanted.b and (both := await compared_answer(searcher, question, wanted, hits)):
         return both
     read = await _read(searcher, question, seen, hits)
@@ -85,6 +89,22 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
     if confidence < MIN_SUPPORT:
         return Answer("", (), hits, confidence)
     return await best_statement_answer(searcher, question, seen[:limit], hits, confidence)
+
+
+_ASKS_IF_DONE = re.compile(r"\W*(?:(?:have|did) (?:i|we)|has (?:the user|anybody|anyone|somebody|someone))\b", re.I)
+
+
+async def _open_task(searcher: Searcher, question: Question, hits: Sequence[Hit]) -> Memory | Hit | None:
+    """The open task that has all words of a question whether something was done: "Have I booked the dentist?"."""
+    if not _ASKS_IF_DONE.match(question.text):
+        return None
+    asked = set(tokens.question_words(_ASKS_IF_DONE.sub("", question.text)))
+    drawn = await searcher.store.resting_on([hit.message_id for hit in hits if hit.message_id is not None])
+    tasks: list[Memory | Hit] = [
+        *(hit for hit in hits if hit.kind == "task" and hit.assessment.sound),
+        *(memory for memory in drawn if memory.kind == "task" and memory.current),
+    ]
+    return next((each for each in tasks if asked and asked <= set(tokens.question_words(each.content))), None)
 
 
 async def _kin_answer(searcher: Searcher, question: Question, hits: tuple[Hit, ...], limit: int) -> Answer | None:
