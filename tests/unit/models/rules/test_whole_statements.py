@@ -28,6 +28,7 @@ def contents(*texts: str) -> list[str]:
         ),
         ("Budget is now 18,000, by marital agreement", "Budget is now 18,000, by marital agreement."),
         ("moved in! Lithonia is so quiet", "Lithonia is so quiet."),
+        ("Dr Lim was very clear on the diet", "Dr Lim was very clear on the diet."),
         ("my mother in law Doreen is a saint", "The user's mother in law Doreen is a saint."),
         (
             "Daniela's husband Luc-André does it, he's a translator, 0.18 a word",

@@ -45,7 +45,7 @@ _IN_LAW = re.compile(r"\b\w+-in-law\b", re.I)
 _NAME_HAS = re.compile(r"\b([A-ZÀ-Þ][a-zà-ÿ]+) has (got|been|moved|left|quit)\b")
 _HAS = re.compile(r"\b(has|have) (an? \w+|\w+ (?:kids|children|dogs|cats))\b")
 _ADVERB_AFTER_VERB = re.compile(
-    r"(?:\b|['’])(?P<verb>am|is|are|have|m|s|re|ve) "
+    r"(?:\b|['’])(?P<verb>am|is|are|was|were|have|m|s|re|ve) "
     r"(?P<adverbs>(?:(?:now|both|all|officially|so|very|quite|severely|mildly|deathly|happily|finally) )+)"
     r"(?P<next>[\w'’.,-]*\w)",
     re.I,
@@ -109,7 +109,7 @@ def with_own_words(content: str, said: str) -> str:
     content = _HAS.sub(lambda m: f"{m[1]} got {m[2]}" if is_said(f"got {m[2]}") else m[0], content)
     content = _NAME_HAS.sub(lambda m: f"{m[1]}'s {m[2]}" if is_said(f"{m[1]}'s {m[2]}") else m[0], content)
     for m in _ADVERB_AFTER_VERB.finditer(said):
-        verb = "has|have" if m["verb"].lower() in ("have", "ve") else "is|are"
+        verb = {"have": "has|have", "ve": "has|have", "was": "was", "were": "was|were"}.get(m["verb"].lower(), "is|are")
         place = re.compile(rf"\b(?:{verb}) (?={re.escape(m['next'])}(?!\w))", re.I)
         if not is_said(f"{m['verb']} {m['next']}") and len(place.findall(content)) == 1:
             content = place.sub(rf"\g<0>{m['adverbs'].lower()}", content)
