@@ -34,8 +34,8 @@ _AMOUNT = re.compile(rf"(?<![\w.,:]){_FIGURE}(?![\w:]|[.,]\d)", re.I)
 _CURRENCY = (
     r"(?: ?(?:€|£|\$|euros?|eur|pounds?|quid|dollars?|bucks|francs?|kronor|kroner|kr|zł|zloty|chf|usd|gbp)(?!\w))?"
 )
-_RISES = r"up|rises?|rose|risen|raise[sd]?|increas\w+"
-_FALLS = r"down|drop(?:s|ped)?|falls?|fell|fallen|reduc\w+|cut"
+_RISES = r"up(?:ped|ping)?|rises?|rose|risen|rais(?:e[sd]?|ing)|increas\w+|bump(?:ed|ing)"
+_FALLS = r"down|drop(?:s|ped)?|falls?|fell|fallen|reduc\w+|cut(?:ting)?|lower(?:ed|s|ing)"
 _CHANGE = re.compile(
     rf"\b(?:{_RISES}|(?P<falls>{_FALLS}))\b[\w ]{{0,20}}? by (?P<by>that\b|{_FIGURE})"
     rf"|(?<![\w.,:])(?P<amount>{_FIGURE}){_CURRENCY}(?: an? \w+| each(?: time)?| per \w+)? "
@@ -81,8 +81,8 @@ async def with_later_changes(
     or the amount before is not told. Where nothing was found, a change may be why."""
     if not _asks_amount(question):
         return None
-    span = found.spans[0] if found.spans else None
-    if span is not None and not is_mere_change(question, found):
+    span = next((each for each in found.spans if _is_change(question, each)), None)
+    if found.spans and span is None:
         return None
     changes = await _changes(searcher, question, seen, span)
     if not changes:
@@ -128,9 +128,11 @@ def amount_change(sentence: str, *, counted: bool = False) -> float | None:
 
 def is_mere_change(question: Question, found: ReadHits) -> bool:
     """Whether an amount is asked for, and the found words tell only what it changed by."""
-    if not _asks_amount(question) or len({span.hit.id for span in found.spans}) != 1:
-        return False
-    return amount_change(found.spans[0].sentence, counted=_asks_count(question)) is not None
+    return _asks_amount(question) and bool(found.spans) and all(_is_change(question, span) for span in found.spans)
+
+
+def _is_change(question: Question, span: FoundSpan) -> bool:
+    return amount_change(span.sentence, counted=_asks_count(question)) is not None
 
 
 def _asks_amount(question: Question) -> bool:
