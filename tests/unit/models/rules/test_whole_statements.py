@@ -34,6 +34,7 @@ def contents(*texts: str) -> list[str]:
             "Daniela's husband Luc-André does it, he's a translator, 0.18 a word",
             "The user said: \"Daniela's husband Luc-André does it, he's a translator, 0.18 a word\"",
         ),
+        ("my sister Anne-Marie is visiting us in june", "The user's sister is called Anne-Marie."),
         ("1) they lost my suitcase, the green one. 2) the boiler is dead", "The boiler is dead."),
         (
             "I'm allergic to penicillin, comes up in hives",

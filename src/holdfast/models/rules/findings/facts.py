@@ -18,6 +18,7 @@ from holdfast.models.rules.patterns import habits, people, possessions
 from holdfast.models.rules.patterns.row import FactRow
 from holdfast.models.rules.patterns.vocabulary import CANONICAL, TECHNOLOGY
 from holdfast.models.rules.people.participants import Participants
+from holdfast.models.rules.people.pronouns import GIVEN_NAME
 from holdfast.models.rules.people.third_person import (
     REGULAR_VERBS,
     Subject,
@@ -115,7 +116,7 @@ def fact_findings(clause: str, participants: Participants, dates: list[Window], 
 
 _INTRODUCTION = re.compile(
     rf"\b(?:my|our) (?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))}),? "
-    rf"(?-i:(?P<name>[A-Z][a-zà-ÿ]+))",
+    rf"(?-i:(?P<name>{GIVEN_NAME}))",
     re.I,
 )
 
