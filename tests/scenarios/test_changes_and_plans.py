@@ -196,3 +196,16 @@ def test_the_day_that_something_was_moved_from(told: Told) -> None:
     profile = told("the launch of Heron is moved from 14 April to 21 April")
     answers = [profile.recall(f"When {each}?").answer for each in ("was the launch originally", "is the launch")]
     assert [answer[:8] for answer in answers] == ["14 April", "21 April"]
+
+
+def test_a_name_does_not_end_with_a_hobby(told: Told) -> None:
+    held = current(told("My brother Sam plays the cello.", "Sam no longer plays the cello."))
+    assert "The user's brother is called Sam." in held
+
+
+def test_chores_after_a_call_are_tasks_too(told: Told) -> None:
+    profile = told("I need to buy milk, call the plumber and renew my passport.")
+    assert len(profile.list(kind="task")) == 3
+    found = profile.recall("Did I buy milk?")
+    assert found.answer == "No: The user needs to buy milk."
+    assert found.citations[0].hit in {hit.id for hit in found.hits}

@@ -7,6 +7,7 @@ reader, where there is one, then reads the message once, together with the most 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -64,6 +65,12 @@ current and 3,223, 3,211 and 3,169 that hold are known."""
 DECISION_WEIGHTS = np.array([0.34, 0.37, -1.12])
 """The weights of the reader's log-odds, the log-odds before reading and a constant, fitted on these lives. Twenty more
 features of the message, the statement and the other candidates added nothing."""
+_IS_CALLED = re.compile(r"[^,;]{3,50}(?:['’]s name is| is called) [A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ][\w'’-]+)?\.?")
+_OF_NAME_OR_COUPLE = re.compile(
+    r"\b(?:names?|named|renamed|called|calls|not|new|instead|ex|single|divorc\w+|separat\w+|split|broke up|break up|"
+    r"dumped|married|engaged|replac\w+|took over|successor|quit|left|leaving|retired|fired|died|passed away)\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +137,13 @@ def ranked_candidates(text: str, tellings: Sequence[Telling]) -> list[RankedCand
 
 
 def _speaks_of_others(text: str, known: ComparedStatement) -> bool:
-    """Whether the message cannot end the statement: it names other products, or leaves the task to be done."""
-    return name_other_products(text, known.text) or (known.kind == "task" and leaves_undone(text, known.text))
+    """Whether the message cannot end the statement: it names other products, leaves the task to be done, or says
+    nothing of a name or of a couple, where the statement only tells what somebody is called."""
+    return (
+        name_other_products(text, known.text)
+        or (known.kind == "task" and leaves_undone(text, known.text))
+        or (_IS_CALLED.fullmatch(known.text) is not None and not _OF_NAME_OR_COUPLE.search(text))
+    )
 
 
 def _message_log_odds(text: str, tellings: Sequence[Telling]) -> dict[str, float]:

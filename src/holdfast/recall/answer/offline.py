@@ -63,7 +63,9 @@ async def offline_answer(searcher: Searcher, question: Question, limit: int) -> 
     if not hits:
         return Answer("", (), ())
     if (undone := await _open_task(searcher, question, hits[:MAX_STATED])) is not None:
-        return Answer(f"No: {undone.content}", (Citation(undone.id, undone.content),), hits, TOPIC_CONFIDENCE)
+        task = undone if isinstance(undone, Hit) else hit_of(undone)
+        others = (hit for hit in hits if hit.id != task.id)
+        return Answer(f"No: {task.content}", (Citation(task.id, task.content),), (task, *others), TOPIC_CONFIDENCE)
     if wanted is not None and wanted.b and (both := await compared_answer(searcher, question, wanted, hits)):
         return both
     read = await _read(searcher, question, seen, hits)

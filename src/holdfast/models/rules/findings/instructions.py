@@ -8,7 +8,7 @@ from holdfast.domain.identifiers import topic_key
 from holdfast.models.rules.findings.finding import RuleFinding, as_sentence, with_absolute_dates
 from holdfast.models.rules.patterns.vocabulary import IMPERATIVES, split_words
 from holdfast.models.rules.people.third_person import Subject, third_person_text
-from holdfast.models.rules.sentences.task_lists import TaskList, is_chore, task_list
+from holdfast.models.rules.sentences.task_lists import TaskList, chores, is_chore, task_list
 from holdfast.text.dates import Window, meant_window
 from holdfast.text.lexicon.geography import LANGUAGES
 
@@ -177,9 +177,6 @@ def _slug(head: str) -> str | None:
     return topic_key(" ".join(words[:3])) if len(words) >= 2 else None
 
 
-_ANOTHER_TASK = re.compile(r",? (?:and|then) (?:then |also |to )?(?=\w)|, (?:to )?(?=\w)")
-
-
 def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[RuleFinding]:
     """The tasks in a clause; each of a list is one: "todo: call the bank, return the books"."""
     if (several := task_list(_TO_DO.sub("todo: ", clause))) and not (dates and _NEED_OF_DAYS.match(clause)):
@@ -192,9 +189,8 @@ def task_findings(clause: str, author: Subject, dates: list[Window]) -> list[Rul
     ):
         return []
     frame, confidence = _task_frame(m, author, bool(dates))
-    parts = _ANOTHER_TASK.split(m["what"].strip())
-    if not frame.endswith(" to") or not all(is_chore(part) for part in parts):
-        parts = [m["what"].strip()]
+    what = m["what"].strip()
+    parts = chores(what) if frame.endswith(" to") else [what]
     return [_task(f"{frame} {{}}", part, author, confidence, dates) for part in parts]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from holdfast.models.rules.people.pronouns import RELATION
-from holdfast.models.rules.sentences.task_lists import task_list, with_lists_in_lines
+from holdfast.models.rules.sentences.task_lists import names_chores, task_list, with_lists_in_lines
 from holdfast.text.lexicon.sentences import ABBREVIATION, BUT_OF_ANOTHER_CLAUSE, ENDS, NUMBER_ABBREVIATION
 
 MAX_MESSAGE_CHARACTERS = 12_000
@@ -229,7 +229,7 @@ def clauses(sentence: str) -> list[str]:
     """The clauses that a sentence asserts; a clause without a subject takes that of the clause before it. A list of
     tasks is one clause."""
     told = without_leading_fillers(sentence)
-    if len(sentence) <= MAX_SENTENCE_CHARACTERS and "?" not in sentence and task_list(told):
+    if len(sentence) <= MAX_SENTENCE_CHARACTERS and "?" not in sentence and (task_list(told) or names_chores(told)):
         return [told.rstrip(" .!…,;:")]
     if len(sentence) > MAX_SENTENCE_CHARACTERS or _QUESTION_TAG.search(sentence):
         return []

@@ -47,6 +47,12 @@ _ABOUT_FIRST = re.compile(r"^(?:for|before|by) [^:;,.!?]{2,30}? (?=(?:i|we) )", 
 _TODAY = re.compile(r"(?:tomorrow|today|tonight|(?:this|next|over the) \w+|(?:before|after|until) .+)", re.I)
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+", re.I)
 _VERSION_LIST = re.compile(rf"(?:{_VERSION.pattern}) (?:list|tasks|plan)|(?:list|tasks|plan) for {_VERSION.pattern}")
+_ANOTHER_CHORE = re.compile(r",? (?:and|then) (?:then |also |to )?(?=\w)|, (?:to )?(?=\w)")
+_HAS_TO_DO = re.compile(
+    r"(?:i|we)(?:['’]ve| have)? (?:also |still |really )*(?:need to|have to|has to|must|should|gotta|got to|ought to) "
+    r"(?P<what>.+?)[.!]*$",
+    re.I,
+)
 _BORDER = re.compile(r",? and (?=[a-z]+ ?)|[,;] ?(?![^()]*\))|,? (?:&|\+) ")
 _NUMBER = re.compile(r"\s+\(?\d{1,2}[.)]\s+(?=\S)")
 _BULLET = re.compile(r"\s*(?:(?:[-*•–+]|\(?\d{1,2}[.)])\s+)?(?P<box>\[[ xX✓]?\]\s*)?(?P<item>\S.*?)\s*$")
@@ -126,6 +132,18 @@ def is_chore(item: str) -> bool:
         return True
     first = _FIRST_WORD.match(item)
     return first is not None and first["word"].lower() in CHORES and not _VERB_TAKEN_FOR_NOUN.match(item)
+
+
+def chores(what: str) -> list[str]:
+    """Each of the things to do, if every one begins with what to do: "call Anna, wash the car and buy milk"."""
+    parts = _ANOTHER_CHORE.split(what)
+    return parts if all(map(is_chore, parts)) else [what]
+
+
+def names_chores(sentence: str) -> bool:
+    """Whether the author has several things to do: "I need to buy milk and call the plumber"."""
+    to_do = _HAS_TO_DO.match(sentence)
+    return to_do is not None and len(chores(to_do["what"])) > 1
 
 
 def _last_sentence(line: str) -> tuple[str, str]:
