@@ -16,6 +16,7 @@ from holdfast.text.lexicon.given_names import MEN, WOMEN
 from holdfast.text.lexicon.kinship import PETS
 from holdfast.text.lexicon.negation import SHORT_NOT
 from holdfast.text.lexicon.patterns import ASIDE
+from holdfast.text.similarity import UNSPECIFIC_STEMS
 from holdfast.text.statement_topics import names_no_such_product
 
 MAX_WORDS_AFTER_NOT = 3
@@ -173,6 +174,7 @@ def is_off_topic(question: Question, statement: str, sentence: str = "") -> bool
         or _is_reversed(question.text, sentence or statement)
         or _is_at_another_place(question.text, sentence or statement)
         or _has_no_blood_type(question.text, sentence or statement)
+        or _is_another_act(question.text, sentence or statement)
     )
 
 
@@ -242,6 +244,29 @@ def _is_at_another_place(question: str, statement: str) -> bool:
     if asked is None or asked["place"].casefold() in statement.casefold():
         return False
     return re.search(rf"\b{re.escape(asked['what'])} in (?!(?:the|a|an|my|our)\b)[\w-]+", statement, re.I) is not None
+
+
+_DID_I = re.compile(
+    r"\W*(?:did|have) (?:i|we) (?:ever |already )?(?P<verb>call|phone|ring|rung|text|e-?mail|message|contact|write to|"
+    r"written to|pay|paid|buy|bought|book|order|visit|sell|sold|been to)(?:e?d)? (?P<what>[^?]+)",
+    re.I,
+)
+_CALLS = re.compile(r"\b(?:call|phon|ring|rang|rung|spoke|talk)\w*", re.I)
+_WRITES = re.compile(r"\b(?:e-?mail|wrote|writ|text|messag|sent)\w*", re.I)
+
+
+def _is_another_act(question: str, statement: str) -> bool:
+    """Whether it is asked if the asker called, paid or bought somebody or something, and the statement is about another
+    one, or tells of an email where a call is asked for."""
+    asked = _DID_I.match(question)
+    if asked is None:
+        return False
+    what = set(tokens.question_words(asked["what"])) - UNSPECIFIC_STEMS
+    if what and what.isdisjoint(tokens.question_words(statement)):
+        return True
+    calls, writes = (pattern.search(statement) is not None for pattern in (_CALLS, _WRITES))
+    called, wrote = (pattern.fullmatch(asked["verb"].split()[0]) is not None for pattern in (_CALLS, _WRITES))
+    return (called and writes and not calls) or (wrote and calls and not writes)
 
 
 def _has_no_blood_type(question: str, statement: str) -> bool:

@@ -32,6 +32,9 @@ AT = datetime(2026, 6, 1, tzinfo=UTC)
         ("What is my blood type?", "ramipril for my blood pressure"),
         ("Who covers for Dan?", "I'm away, Dan covers for me"),
         ("Who does the laundry?", "Ana does the dishes, Ben does the bins"),
+        ("Did I call the plumber?", "I emailed Bob."),
+        ("Did I call Bob?", "I emailed Bob."),
+        ("Have I been to Spain?", "been to japan and georgia this year"),
         ("How much was the hotel in Osaka?", "booked the hotel in asakusa, 14,000 a night"),
     ],
 )
@@ -62,6 +65,8 @@ def test_another_topic(question: str, statement: str) -> None:
         ("What is my blood type?", "I'm O negative"),
         ("Who covers for me?", "I'm away, Dan covers for me"),
         ("Who does the dishes?", "Ana does the dishes, Ben does the bins"),
+        ("Did I call Bob?", "spoke to Bob this morning"),
+        ("Have I paid the rent?", "the rent went out on Monday"),
         ("How much was the hotel in Osaka?", "the Osaka one, a hotel in Namba, was 9,000"),
     ],
 )
