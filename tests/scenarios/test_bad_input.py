@@ -438,3 +438,9 @@ def test_a_setting_given_as_an_argument_is_named_so(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("HOLDFAST_LLM", "gpt-4")
     with pytest.raises(InvalidInput, match=r"^HOLDFAST_LLM does not name a known provider\."):
         Holdfast.open(tmp_path)
+
+
+@pytest.mark.parametrize("verb", ["get", "forget", "history"])
+def test_a_remote_call_without_an_id_says_so(verb: str) -> None:
+    with Holdfast.connect("http://127.0.0.1:9", "token") as remote, pytest.raises(InvalidInput, match="id is missing"):
+        getattr(remote.profile("app", "alice"), verb)(None)

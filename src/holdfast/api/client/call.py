@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
 from holdfast.api.client.request import header_value, quoted_segment
 from holdfast.domain import arguments, credentials, graph, records, reports, results, types, usage, visibility
+from holdfast.domain.errors import InvalidInput
 from holdfast.domain.json_codec import decode
 from holdfast.domain.records import JobPage, TracePage
 from holdfast.domain.results import MessagePage, Page
@@ -44,6 +46,8 @@ def call(
     a parameter to its name in the API.
     """
 
+    in_path = re.findall(r"\{(\w+)\}", path)
+
     async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         passed = _arguments_given(inspect.signature(method), self, args, kwargs)
         given = {**fixed, **{renamed.get(name, name): value for name, value in passed.items()}}
@@ -54,9 +58,10 @@ def call(
             for name, called in (("idempotency_key", "idempotency-key"), ("etag", "if-match"))
             if name in given
         }
-        place = path.format_map(
-            {name: quoted_segment(given.pop(name), name) for name in list(given) if f"{{{name}}}" in path}
-        )
+        for name in in_path:
+            if name not in given:
+                raise InvalidInput(f"{name} is missing.", field=name)
+        place = path.format_map({name: quoted_segment(given.pop(name), name) for name in in_path})
         in_body = verb in ("POST", "PATCH", "PUT")
         answer = await self.request(verb, place, given if in_body else None, None if in_body else given, **headers)
         result = _result_type(method)
