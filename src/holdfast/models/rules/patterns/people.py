@@ -18,8 +18,6 @@ _LIVES = (
     r"have been living|has been living) "
 )
 _MOVES = r"(?:have |has )?(?:moved|relocated)(?: back| away| over| house)?(?: from (?-i:[A-Z]\w+(?: [A-Z]\w+)?))? "
-_JOINED = r"(?:have |has )?(?:just |recently )?joined "
-
 ROWS = (
     fact_row(
         "address",
@@ -110,15 +108,8 @@ ROWS = (
     ),
     fact_row(
         "employer",
-        rf"{_JOINED}(?={EMPLOYER}){PROPER_NAME}",
-        "employer",
-        0.82,
-        _WORK,
-        content="{S} {works} at {V}",
-    ),
-    fact_row(
-        "employer",
-        rf"{_JOINED}{PROPER_NAME}(?= as (?:an? |the |their )?[a-z])",
+        r"(?:have |has )?(?:just |recently )?joined "
+        rf"(?=(?-i:{EMPLOYER})|\S+(?: \S+){{0,3}} as (?:an? |the |their )?[a-z]){PROPER_NAME}",
         "employer",
         0.82,
         _WORK,
