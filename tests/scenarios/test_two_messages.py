@@ -65,6 +65,12 @@ def test_an_amount_is_added_to_what_it_rose_by_since(profile: LocalProfile) -> N
     assert len(found.citations) == 2
 
 
+def test_a_change_that_is_still_to_come_is_quoted_and_not_added(profile: LocalProfile) -> None:
+    found = profile.recall("What do I pay for the berth?", reference_date="2026-04-10T12:00:00Z")
+    assert found.answer.startswith("£168: ")
+    assert "£14" in found.answer
+
+
 def test_a_mere_change_is_no_amount(profile: LocalProfile) -> None:
     assert profile.recall("How much is my new lens?", reference_date="2026-06-01T12:00:00Z").answer == ""
 

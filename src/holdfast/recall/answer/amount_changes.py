@@ -18,6 +18,7 @@ from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.recency import said_at
 from holdfast.recall.search import Searcher
 from holdfast.text import tokens
+from holdfast.text.dates import windows
 from holdfast.text.lexicon.numbers import ONE_TO_NINETEEN, TENS
 from holdfast.text.similarity import UNSPECIFIC_STEMS
 
@@ -102,11 +103,16 @@ async def with_later_changes(
     later = [each for each in changes if each.at >= first.at]
     if not later or len(later) > MAX_CHANGES:
         return None
-    total = _number(told[0]) + sum(each.by for each in later)
+    total = _number(told[0]) + sum(each.by for each in later if not _is_to_come(question, each))
     quotes = [(first.at, first.sentence), *((each.at, each.sentence) for each in later)]
     quoted = "; ".join(f'"{said}" ({written_day(at)})' for at, said in quotes)
     spans = (first, *(FoundSpan(each.hit, each.at, 0, len(each.hit.content)) for each in later))
     return f"{_sign(told[0])}{_written(total)}: {quoted}", ReadHits("span", spans, max(base.chance, found.chance))
+
+
+def _is_to_come(question: Question, change: AmountChange) -> bool:
+    """Whether it takes place after the time of the question: "from 1 January the rent goes up by 50", asked in May."""
+    return any(each.start > question.asked_at and not each.denied for each in windows(change.sentence, change.at))
 
 
 def amount_change(sentence: str, *, counted: bool = False) -> float | None:
@@ -137,7 +143,7 @@ def _is_change(question: Question, span: FoundSpan) -> bool:
 
 def _asks_amount(question: Question) -> bool:
     asked = _ASKS_AMOUNT.search(question.text) or _asks_count(question)
-    return bool(asked) and not _ASKS_CHANGE.search(question.text)
+    return bool(asked) and question.past_state is None and not _ASKS_CHANGE.search(question.text)
 
 
 def _asks_count(question: Question) -> bool:
