@@ -16,6 +16,7 @@ import numpy as np
 
 from holdfast.domain.ports.models import AnswerKind, AnswerSpan, ReadAnswer, ReadPassage
 from holdfast.domain.types import Floats
+from holdfast.domain.vectors import matrix_product
 from holdfast.models.answer_spans import TokenSpan, best_spans, listed_spans, possible_spans
 from holdfast.models.reader_network import ReaderNetwork
 from holdfast.text.wordpiece import WordPiece
@@ -131,10 +132,10 @@ class NetworkAnswerReader:
         state = self._network.output(ids, [0] * first + [1] * (len(ids) - first))
         learned = self._network.learned
         whole = np.concatenate([state[0], state.mean(0)])
-        inner = np.maximum(learned["k1.weight"] @ whole + learned["k1.bias"], 0)
-        spans = state @ learned["span.weight"].T + learned["span.bias"]
+        inner = np.maximum(matrix_product(learned["k1.weight"], whole) + learned["k1.bias"], 0)
+        spans = matrix_product(state, learned["span.weight"].T) + learned["span.bias"]
         spans[:first] = -1e4
-        return learned["k2.weight"] @ inner + learned["k2.bias"], spans
+        return matrix_product(learned["k2.weight"], inner) + learned["k2.bias"], spans
 
     @cached_property
     def _network(self) -> ReaderNetwork:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.domain.types import Floats
+from holdfast.domain.vectors import matrix_product
 from holdfast.models.reader_network import ReaderNetwork
 from holdfast.models.rules.judge import ReadableSentence
 from holdfast.text.statement_parts import Span, framed_span, part_spans
@@ -159,5 +160,5 @@ def _head_output(heads: dict[str, NDArray[Any]], name: str, states: Floats, feat
     """What a head makes of each state (a row) and its features."""
     scaled = ((features - heads[f"mean{of}"]) / heads[f"spread{of}"]).clip(-5, 5).astype(np.float32)
     first, last = f"{name}1", f"{name}2"
-    inner = np.hstack([states, scaled]) @ heads[f"{first}.weight"].T + heads[f"{first}.bias"]
-    return np.asarray(np.maximum(inner, 0) @ heads[f"{last}.weight"].T + heads[f"{last}.bias"])
+    inner = matrix_product(np.hstack([states, scaled]), heads[f"{first}.weight"].T) + heads[f"{first}.bias"]
+    return matrix_product(np.maximum(inner, 0), heads[f"{last}.weight"].T) + heads[f"{last}.bias"]

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.domain.types import Message
+from holdfast.domain.vectors import matrix_product
 from holdfast.text import static_vectors, tokens
 from holdfast.text.cache import cached_by_text
 from holdfast.text.lexicon import change
@@ -219,14 +220,14 @@ def tells_of_a_change(text: str) -> bool:
 def supersession_probabilities(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """The probability that the new statement supersedes each known one, from their features."""
     net = _network()
-    hidden = np.maximum((rows - net["mean"]) / net["spread"] @ net["in"] + net["in_bias"], 0)
-    return np.asarray(1 / (1 + np.exp(-(hidden @ net["out"] + net["out_bias"]))))
+    hidden = np.maximum(matrix_product((rows - net["mean"]) / net["spread"], net["in"]) + net["in_bias"], 0)
+    return np.asarray(1 / (1 + np.exp(-(matrix_product(hidden, net["out"]) + net["out_bias"]))))
 
 
 def message_log_odds(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """The logarithm of the odds that a message ends each known statement, from the features of its whole text."""
     net = _network()
-    return np.asarray(rows @ net["message"] + net["message_bias"])
+    return np.asarray(matrix_product(rows, net["message"]) + net["message_bias"])
 
 
 def features(

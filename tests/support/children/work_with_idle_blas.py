@@ -1,6 +1,7 @@
-"""Searches a conversation, and prints how many ticks of CPU time threads used that are not Python's: BLAS's own.
+"""Digests, searches and recalls with the default models, and prints how many ticks of CPU time threads used that are
+not Python's: BLAS's own.
 
-python search_with_idle_blas.py DATA CONVERSATION
+python work_with_idle_blas.py DATA CONVERSATION
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import threading
 from pathlib import Path
 
 from holdfast import Holdfast
-from holdfast.testing import ScriptedExtractor
+
+SESSIONS, QUESTIONS = 4, 12
 
 
 def foreign_ticks() -> int:
@@ -23,17 +25,18 @@ def foreign_ticks() -> int:
 
 def main(data: str, talk: str) -> None:
     told = json.loads(Path(talk).read_text())
-    with Holdfast.open(data, embedder="potion", extractor=ScriptedExtractor()) as memory:
+    with Holdfast.open(data) as memory:
         profile = memory.profile("app", "p")
-        for session in told["sessions"]:
+        before = 0
+        for n, session in enumerate(told["sessions"][:SESSIONS]):
             said = [{"role": message["role"], "content": message["content"]} for message in session["messages"]]
-            profile.ingest(said, session_id=session["id"])
-        profile.settle()
-        questions = [each["question"] for each in told["questions"]]
-        profile.search(questions[0])
-        before = foreign_ticks()
-        for question in questions:
-            profile.search(question)
+            profile.ingest(said, session_id=session["id"], wait=True)
+            if n == 0:  # the models are loaded
+                profile.recall(told["questions"][0]["question"])
+                before = foreign_ticks()
+        for each in told["questions"][:QUESTIONS]:
+            profile.search(each["question"])
+            profile.recall(each["question"])
         print(foreign_ticks() - before)
 
 
