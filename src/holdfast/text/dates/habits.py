@@ -37,6 +37,30 @@ _A_WEEK = r",?\s+(?:(?:of|in)\s+)?(?:this|next|last|the\s+(?:coming|following)|c
 _OF_ONE_WEEK, _ONE_WEEK = lazy_pattern(_A_WEEK, re.I), lazy_pattern(rf"{_A_WEEK}|,?\s+\d", re.I)
 _EACH_BEFORE = lazy_pattern(r"\b(?:every|each)\s+$", re.I)
 _PARTS_AFTER = lazy_pattern(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.I)
+_PART_OF_DAY = r"(?:\s+(?:morning|afternoon|evening|night|lunchtime))"
+_ACTIVITY = (
+    r"(?:class|course|lesson|group|club|practice|training|rehearsal|choir|session|shift|slot|run|ride|walk|swim|round|"
+    r"market|stall|meeting|standup|stand-up|sync|deploy|deployment|release|quiz|league|service|workshop|team|crew|lecture|"
+    r"seminar|tutorial)"
+)
+_OTHER_WORD = (
+    r"(?!(?:a|an|the|my|our|his|her|its|their|your|this|that|no|i|we|he|she|it|they|you|is|are|was|were|has|have|had|at|"
+    r"for|from|after|before|and|or|but|to|with|as|if|when|then|there|in|on|by)\b)[a-z][\w-]*"
+)
+_BARE_DAY = lazy_pattern(rf"{A_WEEKDAY}{_PART_OF_DAY}?", re.I)
+_NAMES_ACTIVITY = lazy_pattern(
+    rf"\b(?:the|my|our|his|her|their|your)\s+(?:new\s+|old\s+|usual\s+)?{A_WEEKDAY}{_PART_OF_DAY}?\s+"
+    rf"(?:{_OTHER_WORD}\s+)?{_ACTIVITY}(?:e?s)?\b",
+    re.I,
+)
+"""A weekday that names an activity: "the Tuesday class" is held every Tuesday."""
+_MOVED_TO = lazy_pattern(r"\b(?:mov\w+|shift\w*|switch\w*|chang\w+|now|goes|went)\b[^.;!?\n]*?\b(?:to|on)\s+$", re.I)
+_ACTIVITIES_ARE = lazy_pattern(
+    rf"\b(?:my |our |the )?(?:[\w-]+ )?(?!class\b){_ACTIVITY}e?s\s+(?:are|run)\s+(?:now\s+)?(?:on\s+)?"
+    rf"(?:{A_WEEKDAY}{_PART_OF_DAY}?(?:{_AND}|\s+))*$",
+    re.I,
+)
+"""What is said of several: "classes are Tuesday evening and Saturday morning"."""
 _MAX_BEFORE = 60
 MANY_DAYS = 3
 """So many weekdays in a row are those of every week: "dialysis saturday, monday, wednesday". Chosen by hand."""
@@ -45,6 +69,8 @@ MANY_DAYS = 3
 def is_recurring(text: str, start: int, stop: int) -> bool:
     """Whether the time written here is one of many: a yearly date or a habit of certain weekdays."""
     if recurs_yearly(text, start, stop) or _GAP_OR_EACH.match(text[start:stop]):
+        return True
+    if _is_of_activity(text, start, stop):
         return True
     if _WEEKDAYS.fullmatch(text, start, stop) is None:
         return False
@@ -58,6 +84,21 @@ def is_recurring(text: str, start: int, stop: int) -> bool:
     if (_OF_ONE_WEEK if many else _ONE_WEEK).match(after) or _ONCE.search(before):
         return False
     return many or _is_regular(text, first, last) or (days is not None and _STANDING.search(before) is not None)
+
+
+def _is_of_activity(text: str, start: int, stop: int) -> bool:
+    """Whether the weekday written here names an activity, is what such a one moved to, or when several are."""
+    if _BARE_DAY.fullmatch(text, start, stop) is None:
+        return False
+    before, after = max(0, start - _MAX_BEFORE), stop + _MAX_BEFORE
+    named = [m.span() for m in _NAMES_ACTIVITY.finditer(text, before, after)]
+    if any(first <= start < last for first, last in named):
+        return True
+    if _ONE_WEEK.match(text, stop):
+        return False
+    moved = any(last <= start and same_sentence(text, last, start) for _, last in named)
+    said = text[before:start]
+    return (moved and _MOVED_TO.search(said) is not None) or _ACTIVITIES_ARE.search(said) is not None
 
 
 def _is_regular(text: str, first: int, last: int) -> bool:

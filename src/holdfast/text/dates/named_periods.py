@@ -41,6 +41,13 @@ _DEGREES = lazy_pattern(
 )
 _WEEKLY_HABIT = lazy_pattern(r"\b(?:never|always)\b[\w\s]*$", re.I)
 """What is never or always done on a Friday is not done on one particular Friday."""
+_NAMED_AFTER_HOLIDAY = lazy_pattern(
+    r"\s+(?:markets?|part(?:y|ies)|trees?|cards?|presents?|gifts?|bonus|concerts?|plays?|shows?|jumpers?|sweaters?|"
+    r"shopping|decorations?|lights|cookies|biscuits|cakes?|puddings?|songs?|carols?|menus?|lists?|costumes?|eggs?|sales?|"
+    r"orders?|campaigns?|fairs?|budgets?|fund)\b",
+    re.I,
+)
+"""What has its name from a holiday has a day of its own: a Christmas market, an Easter egg."""
 _UNITS = word_list("week weekend month quarter year decade")
 _UNIT_SHIFT = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0}
 
@@ -84,6 +91,8 @@ def named_span(m: re.Match[str], scene: ExpressionContext) -> Span | None:
     if word in WEEKDAY_INDEX:
         return _named_weekday(m, word, scene)
     if _HABIT.search(m.string, max(0, m.start() - 8), m.start()) or (word == "good friday" and m["what"][0] == "g"):
+        return None
+    if _NAMED_AFTER_HOLIDAY.match(m.string, m.end("what")):
         return None
     return holiday_of_year(holiday_key(word), scene, "", named_year(m, scene))
 

@@ -34,6 +34,11 @@ JUNE = datetime(2026, 6, 10, 12, tzinfo=UTC)
         "I usually go swimming on Wednesday",
         "on the first Monday of every month",
         "rent is due on the 3rd of each month",
+        "the thursday class is full",
+        "hired Mirte for the Saturday morning pottery class",
+        "moved the tuesday class to thursday",
+        "we moved our Friday deploy to Monday",
+        "classes are tuesday evening and saturday morning",
     ],
 )
 def test_a_habit_has_no_day(text: str) -> None:
@@ -50,6 +55,9 @@ def test_a_habit_has_no_day(text: str) -> None:
         ("I usually swim. On Wednesday I fly to Rome", "2026-06-17", "2026-06-18"),
         ("the shop is open on Friday", "2026-06-12", "2026-06-13"),
         ("The museum is open again from Monday", "2026-06-15", "2026-06-16"),
+        ("Friday's rehearsal is off", "2026-06-12", "2026-06-13"),
+        ("lunch Friday, my class is off", "2026-06-12", "2026-06-13"),
+        ("moved the tuesday class to thursday next week", "2026-06-18", "2026-06-19"),
     ],
 )
 def test_days_of_one_week_are_no_habit(text: str, start: str, stop: str) -> None:
@@ -60,6 +68,8 @@ def test_days_of_one_week_are_no_habit(text: str, start: str, stop: str) -> None
     ("text", "start", "stop"),
     [
         ("14 December", "2026-12-14", "2026-12-15"),
+        ("the christmas market is on 12 December", "2026-12-12", "2026-12-13"),
+        ("we fly at Christmas", "2026-12-25", "2026-12-26"),
         ("The exam: 14 December", "2026-12-14", "2026-12-15"),
         ("her recital 20 May", "2026-05-20", "2026-05-21"),
         ("we'll move at the end of November", "2026-11-24", "2026-12-01"),
