@@ -414,6 +414,7 @@ def test_a_system_message_yields_instructions_only() -> None:
             "The user wants to be reminded to buy milk on Saturday (8 March 2025).",
         ),
         ("TODO: fix the login bug", "The user needs to fix the login bug."),
+        ("have to call the plumber", "The user needs to call the plumber."),
         (
             "We have to ship the release by Friday",
             "The user and others need to ship the release by Friday (7 March 2025).",
@@ -424,6 +425,17 @@ def test_a_system_message_yields_instructions_only() -> None:
 def test_what_is_to_be_done_is_a_task(text: str, content: str) -> None:
     draft = only(text)
     assert (draft.kind, draft.key, draft.content) == ("task", None, content)
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("the market is on Sunday, need to bring 60 mugs", "The user needs to bring 60 mugs."),
+        ("Wout leaves, so I need to find someone for his class", "The user needs to find someone for his class."),
+    ],
+)
+def test_what_is_to_be_done_is_a_task_beside_what_else_the_sentence_says(text: str, content: str) -> None:
+    assert (content, "task") in [(draft.content, draft.kind) for draft in drafts_from(text)]
 
 
 def test_one_sentence_may_hold_two_facts() -> None:

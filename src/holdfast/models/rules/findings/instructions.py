@@ -83,7 +83,10 @@ _ORDER_SUBJECT = re.compile(
 _NO_TASK = re.compile(
     r"(?:know|understand|be|say|admit|think|figure|decide|see|make sure|ask|get (?:a|some) "
     r"(?:idea|better|more)|find out|"
-    r"learn|consider|do (?:is|it|this|that)|have|find|keep in mind|focus|determine|choose|come up|"
+    r"learn|consider|do (?:is|it|this|that)|have|keep in mind|"
+    r"find (?!(?:someone|somebody|a|an|another|some|my|our|the|new) (?!(?:better|good|new |other )?(?:ways?|solutions?|"
+    r"balance|time|reasons?|rhythm|motivation|energy|words|answers?|right|best|middle)\b)\w)|find(?! )|"
+    r"focus|determine|choose|come up|"
     r"create|use|feel|start "
     r"by|look into|explain|want|like|work on|get (?:better|used|back into)|improve|remember|deal|"
     r"live|go through)\b",

@@ -113,7 +113,7 @@ _CLAUSE_BORDER = re.compile(
     r"whereas)\s+(?=(?:i|i'm|i've|we|we're|we've|my|our|"
     r"he|she|she's|he's)\b)|,\s+(?=(?:i|i'm|i've|we|we're|we've|my|our|she|he|please(?= \w))\b)|"
     r",\s+(?:and\s+)?(?=(?:work|live|moved|"
-    r"have)\b)|\s+and\s+(?=(?:work|live|moved to|am|love|hate|drive|speak|study)\b)|,\s+(?:so\s+|"
+    r"have|(?:(?:still|also|really) )?(?:need to|gotta|must))\b)|\s+and\s+(?=(?:work|live|moved to|am|love|hate|drive|speak|study)\b)|,\s+(?:so\s+|"
     r"and\s+|but\s+)?(?=(?:what|"
     r"where|how|(?:can|could|does|should|would) (?:you|i|we|he|she|it|they|the|this|that|my|our|any\w*|some\w*)|do you|"
     r"is there|are there|any|which|who|why)\b)|"

@@ -71,6 +71,10 @@ _DIARY_VERB = re.compile(
     re.I,
 )
 """Verbs that begin a sentence without its subject "I", as in a diary."""
+_DIARY_NEED = re.compile(
+    r"(?:still |also |really |just |now )*(?:need to|have to|must|gotta|ought to) (?!(?:be|have)\b)(?=[a-z])", re.I
+)
+"""A need without its subject: "have to call the plumber"."""
 _DIARY_PLAN = re.compile(r"starting (?:(?:a |my )?new job )?(?:at|with) (?-i:[A-Z])", re.I)
 """A plan without its subject and auxiliary: "starting at Bolt on Monday"."""
 _GREETING_NAME = re.compile(
@@ -235,7 +239,8 @@ def _findings_in_clause(
         return []
     clause = _with_subject_first(clause)
     clause = f"I am {clause[:1].lower()}{clause[1:]}" if _DIARY_PLAN.match(clause) else clause
-    clause = without_contractions(f"I {_in_lower_case(clause)}" if _DIARY_VERB.match(clause) else clause)
+    is_diary = _DIARY_VERB.match(clause) or _DIARY_NEED.match(clause)
+    clause = without_contractions(f"I {_in_lower_case(clause)}" if is_diary else clause)
     dates = windows(clause, message.said_at)
     if (turned := _with_date_last(clause, dates)) != clause:
         clause, dates = turned, windows(turned, message.said_at)
