@@ -33,7 +33,7 @@ _LAST_ASIDE = re.compile(rf"{ASIDE.pattern}\.?$")
 _HEADING = re.compile(r"(?:[\w'’.-]+[ ,]+){0,7}[\w'’-]+: ")
 _NO_ABBREVIATION = rf"{NOT_AFTER_ABBREVIATION}(?<!\bno\.)(?<!\bnr\.)(?<!\bvs\.)(?<!\bkr\.)(?<!\bca\.)"
 _BORDER = re.compile(
-    rf"[,;]\s+(?!(?:and )?{A_FULL_WEEKDAY}s?\b)(?:and |but |so |plus )?|\s+[–—-]\s+|"
+    rf"\s+\+\s+(?=\S)|[,;]\s+(?!(?:and )?{A_FULL_WEEKDAY}s?\b)(?:and |but |so |plus )?|\s+[–—-]\s+|"
     rf"(?<=\w\w[{ENDS}]){_NO_ABBREVIATION}\s+(?=\S)|"
     rf"\s+(?:and|but|plus)\s+(?!others\b|\d|{A_FULL_WEEKDAY}s?\b)(?=\S+\s+\S)",
     re.I,

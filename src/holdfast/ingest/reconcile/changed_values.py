@@ -190,7 +190,8 @@ def _cut_span(text: str, slot: _Slot) -> Span | None:
     before = _BEFORE.search(text, 0, slot.start)
     closed = _CLOSED.match(text, slot.end)
     if of := re.compile(r" of (?=\w)").match(text, slot.end):
-        return (slot.start, of.end()) if slot.type == AMOUNT else None
+        stands_alone = slot.type == AMOUNT and not (before and before["prep"])  # not "on for … tenants"
+        return (slot.start, of.end()) if stands_alone else None
     if slot.type == NAME:
         noun = re.compile(r"(?:['’]s?)?(?: [a-z]+)?").match(text, slot.end)
         end = noun.end() if noun and not closed else slot.end

@@ -55,12 +55,18 @@ _NAMES_ACTIVITY = lazy_pattern(
 )
 """A weekday that names an activity: "the Tuesday class" is held every Tuesday."""
 _MOVED_TO = lazy_pattern(r"\b(?:mov\w+|shift\w*|switch\w*|chang\w+|now|goes|went)\b[^.;!?\n]*?\b(?:to|on)\s+$", re.I)
+_ROUND_OF_DAYS = (
+    r"(?:deploy|deployment|release|bin|rubbish|trash|garbage|recycling|wash|laundry|market|match|game|rest|leg|cheat|date|"
+    r"movie|film|quiz|training|practice|delivery|collection|shopping|cleaning|library|swimming|gym|office|rota|club|pub|"
+    r"poker|pizza|taco|chore|duty|late|early) (?:day|night)"
+)
 _ACTIVITIES_ARE = lazy_pattern(
-    rf"\b(?:my |our |the )?(?:[\w-]+ )?(?!class\b){_ACTIVITY}e?s\s+(?:are|run)\s+(?:now\s+)?(?:on\s+)?"
+    rf"\b(?:(?:[\w-]+ )?(?!class\b){_ACTIVITY}e?s\s+(?:are|run)|{_ROUND_OF_DAYS}s?\s+(?:is|are))\s+"
+    rf"(?:(?:now|only|always)\s+){{0,2}}(?:on\s+)?"
     rf"(?:{A_WEEKDAY}{_PART_OF_DAY}?(?:{_AND}|\s+))*$",
     re.I,
 )
-"""What is said of several: "classes are Tuesday evening and Saturday morning"."""
+"""What is said of several: "classes are Tuesday evening and Saturday morning", "bin day is Thursday"."""
 _MAX_BEFORE = 60
 MANY_DAYS = 3
 """So many weekdays in a row are those of every week: "dialysis saturday, monday, wednesday". Chosen by hand."""

@@ -39,6 +39,8 @@ JUNE = datetime(2026, 6, 10, 12, tzinfo=UTC)
         "moved the tuesday class to thursday",
         "we moved our Friday deploy to Monday",
         "classes are tuesday evening and saturday morning",
+        "deploy day is only wednesday now",
+        "our bin day is thursday",
     ],
 )
 def test_a_habit_has_no_day(text: str) -> None:
@@ -56,6 +58,7 @@ def test_a_habit_has_no_day(text: str) -> None:
         ("the shop is open on Friday", "2026-06-12", "2026-06-13"),
         ("The museum is open again from Monday", "2026-06-15", "2026-06-16"),
         ("Friday's rehearsal is off", "2026-06-12", "2026-06-13"),
+        ("the exam day is Friday", "2026-06-12", "2026-06-13"),
         ("lunch Friday, my class is off", "2026-06-12", "2026-06-13"),
         ("moved the tuesday class to thursday next week", "2026-06-18", "2026-06-19"),
     ],

@@ -29,6 +29,8 @@ _VALUE_STATEMENT = re.compile(
 )
 _CLOCK = re.compile(rf"{A_FULL_WEEKDAY}s?\b|\d{{1,2}}(?::\d\d|h\d*| ?[ap]m)\b", re.I)
 _THING_NAME = re.compile(r"`|[A-Z]|[\w-]+[./_][\w-]+|\d")
+_LEVEL = re.compile(r"v?\d+(?:[.,]\d+){0,2}(?: ?%| percent)?(?![\w.:/-])", re.I)
+"""How far something is, not where: "prod is on 17", "the rollout is at 50%". Addresses have more figures."""
 _PLACED_THING = re.compile(
     r"(?:caches?|sessions?|tests?|deploys?|state|backups?|queues?|logs?|builds?|ci|prod|staging|database|secrets|"
     r"config|docs|"
@@ -92,6 +94,8 @@ def topic_and_value(clause: str) -> tuple[str | None, str]:
         return None, ""
     if _CLOCK.match(value):
         return f"{head}-time", value
+    if m["p"] and _LEVEL.match(value):
+        return f"{topic_key(m['k'])}-level", value
     thing = (
         _THING_NAME.match(value) or value.split()[0].lower() in TECHNOLOGY or _PLACED_THING.match(m["k"].split()[-1])
     )

@@ -56,6 +56,10 @@ _VERBS = IMPERATIVES | frozenset(
     split_words("find fix look help draft plan compare recommend page flip switch have bring come borrow")
 )
 _STATEMENT_VERBS = frozenset(split_words("is are was were has had will moved went run runs go goes out"))
+_NAMED_BY_VERB = re.compile(
+    r"\w+ (?:days?|times?|dates?|slots?|windows?|rates?|limits?|costs?|prices?) (?:is|are)\b", re.I
+)
+"""A noun that begins with a verb: "deploy day is Wednesday"."""
 _LASTING_QUESTION = re.compile(
     r"(?:can|could|would) (?:you|we|u) .*\b(?:from now on|always|never|in future|going forward)\b", re.I
 )
@@ -161,5 +165,10 @@ def order_in_question(sentence: str) -> str | None:
 
 
 def is_imperative(clause: str) -> bool:
-    first = _without_manners(clause).split(" ")
-    return first[0].lower() in _VERBS and not (len(first) > 1 and first[1] in _STATEMENT_VERBS)
+    clause = _without_manners(clause)
+    first = clause.split(" ")
+    return (
+        not _NAMED_BY_VERB.match(clause)
+        and first[0].lower() in _VERBS
+        and not (len(first) > 1 and first[1] in _STATEMENT_VERBS)
+    )
