@@ -16,16 +16,20 @@ from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 USER, BABY = "\0user", "baby"
 _NAME = r"(?-i:[A-ZÀ-Þ])[\w-]*[^\W\d_]"
 _AGE = r"(?:,? (?:who's|whos|who is|is|aged) \d+|,? \(?\d+\)?)?"
-_NAMES = rf"{_NAME}{_AGE}(?:(?:,| and|, and| &) (?:the (?:[a-z]+ ){{0,2}})?{_NAME}{_AGE})*"
+_VERB = r"(?:'s|is|was|has|had|will|lives?|works?|goes|studies|moved|got|starts?|started|wants|said|says|[a-z]{3,}ed)\b"
+_NAMES = rf"{_NAME}{_AGE}(?:(?:,| and|, and| &) (?:the (?:[a-z]+ ){{0,2}})?{_NAME}(?!\w){_AGE}(?! ?{_VERB}))*"
+"""A name with a verb of its own begins another statement: "their baby Finn, Marek is in Krakow"."""
 _OWNER = r"(?:my|our|his|her|their|the user's|[\w-]+?'s|[\w-]+s')"
 _OLD = r"(?:ex|late|former|old)\b"
 _CHAIN = rf"(?P<owner>{_OWNER}|[\w-]{{3,}}s) (?!{_OLD})(?:(?!and\b)[\w-]+ )??(?P<kin>{A_KIN_WORD})s?"
 _MORE = rf"(?P<more>(?:(?:'s|s'|s|') (?:{A_KIN_WORD})s?)*)"
 _IS = r"(?:,? \(?|,? (?:is|are|was|were)(?: called| named)? |,? (?:called|named) |: ?)"
 _TOLD = re.compile(rf"\b{_CHAIN}{_MORE}{_IS}(?P<names>{_NAMES})(?!'s? (?:{A_KIN_WORD}))", re.I)
+_AGED = r"(?:(?:grown|grown-up|adult|little|small|young|teenage|older|younger) )?"
 _BARE = re.compile(
     rf"(?:^|[.!?;,] )(?:and |so |(?P<the>the )|(?:i |we |i've |we've )?(?:got |have ))?(?:(?:{A_COMMON_NUMBER}|\d+) )?"
-    rf"(?P<kin>{A_KIN_WORD})(?:s?(?: (?:is|are)(?: called| named)?|:)|(?!s)) (?P<names>{_NAMES})",
+    rf"{_AGED}(?P<kin>{A_KIN_WORD})"
+    rf"(?:s?(?: (?:is|are)(?: called| named)?|:| [-–]|,(?= {_NAME}{_AGE}(?:,| and)))|(?!s)) (?P<names>{_NAMES})",
     re.I,
 )
 """Without an owner: "wife is Marlize", "two kids: Ruan 16, Anke 14", "granddaughter Noor"."""
@@ -38,6 +42,15 @@ _NAMED_AFTER = re.compile(
 _CHILD_BY_AGE = re.compile(
     rf"\b(?:my|our) (?:eldest|oldest|youngest|middle one|middle child|firstborn)(?: is|'s)?,? (?P<names>{_NAME})", re.I
 )
+_BOYS = re.compile(
+    rf"\b(?:my|our|have|got) (?:{A_COMMON_NUMBER}|\d+) {_AGED}(?P<what>boy|girl)s(?:,|:| [-–]| called| named|) "
+    rf"(?P<names>{_NAMES})",
+    re.I,
+)
+_EACH_CHILD = re.compile(rf"\b{_AGED}(?P<kin>{A_KIN_WORD})s?: (?P<rest>{_NAME} {_VERB}[^.!?\n]*)", re.I)
+"""With a statement about each: "two kids: Kasia lives in Dublin, Marek is in Krakow"."""
+_WITH_VERB = re.compile(rf"(?:^|[,;] (?:and )?| and )(?P<name>{_NAME}) {_VERB}")
+_PLACED = re.compile(r"\b(?:in|at|to|from|near|of) $", re.I)
 _REVERSED = re.compile(rf"\b(?P<names>{_NAME})(?: is|'s|,| \(|, who is|, who's) {_CHAIN}\b(?!'s|')", re.I)
 _BORN = re.compile(
     rf"\b(?:(?P<who>{_NAME})|my (?P<kin>{A_KIN_WORD}))(?: and (?:[\w-]+ ){{1,4}}?)?(?: just| finally)? "
@@ -97,6 +110,11 @@ def _told(text: str, known: Collection[str]) -> Iterator[Relation]:
         pronoun: Sex = "f" if (m["whose"] or m["who"]).lower() in ("her", "she") else "m"
         if kin_word(m["kin"]).sex == pronoun and not re.search(rf"\b(?:{A_KIN_WORD})s?\b", m["rest"], re.I):
             yield from _relations(USER, [m["kin"]], m["names"])
+    for m in _BOYS.finditer(text):
+        yield from _relations(USER, [{"boy": "son", "girl": "daughter"}[m["what"].lower()]], m["names"])
+    for m in _EACH_CHILD.finditer(text):
+        for each in _WITH_VERB.finditer(m["rest"]):
+            yield from _relations(USER, [m["kin"]], each["name"])
     for m in _CHILD_BY_AGE.finditer(text):
         yield from _relations(USER, ["child"], m["names"])
 
@@ -113,7 +131,9 @@ def _owners(word: str, before: str, known: Collection[str]) -> list[str]:
     if word.lower() in ("my", "our", "the user's"):
         return [USER]
     if word.lower() in ("his", "her", "their"):
-        named = [m for m in re.finditer(_NAMES, before) if names_in_list(m[0])]
+        named = [
+            m for m in re.finditer(_NAMES, before) if names_in_list(m[0]) and not _PLACED.search(before, 0, m.start())
+        ]
         return names_in_list(named[-1][0]) if named else []
     name = owner_name(word, known)
     return [name] if name else []

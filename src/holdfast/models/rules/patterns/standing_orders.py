@@ -49,6 +49,12 @@ _NAMED_MANNER = re.compile(
     r"replies|invoices|diagrams|messages) (?:against|to|into|as|in|on|with|only)\b",
     re.I,
 )
+_TOLD_END = re.compile(
+    r"^(?:\w+ )?no more\b.*\b(?:took|taken|told|said|says|since|finally|at last|thank|yay|done|finished|ended|quit|"
+    r"stopped|gave up|broke|sold|left|for (?:me|him|her|us|them|now))\b",
+    re.I,
+)
+"""What has ended, not what is asked for: "no more statins, the doctor took me off them"."""
 _BACK_REFERENCE = re.compile(r"\b(?:that|it|them|those|this|in here|there)\b", re.I)
 _PLEASE = re.compile(r"\b(?:please|pls|kindly)\b", re.I)
 _PERSONAL_SUBJECT = re.compile(r"(?:i|we|my|our|i'm|we're|he|she|they|you)\b", re.I)
@@ -141,7 +147,7 @@ def standing_order(clause: str, author: Subject, before: str = "") -> RuleFindin
     asked = is_imperative(clause) and (_LASTING_WORD.search(clause) or _CLOSING_NOT.search(clause))
     polite = _REPLY_MANNER.search(clause) and _PLEASE.search(clause) and not _PERSONAL_SUBJECT.match(clause)
     barred = _BAN.match(clause) and (_REPLY_MANNER.search(clause) or _BANNED_THING.search(clause))
-    forbidden = _PROHIBITION.match(clause) or _PERMISSION_RULE.search(clause)
+    forbidden = (_PROHIBITION.match(clause) and not _TOLD_END.search(clause)) or _PERMISSION_RULE.search(clause)
     named = _NAMED_MANNER.match(clause)
     in_project = project_order(clause)
     if (
