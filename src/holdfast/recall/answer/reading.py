@@ -17,7 +17,7 @@ from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.domain.types import Memory
 from holdfast.recall.answer.amount_changes import is_mere_change, with_later_changes
 from holdfast.recall.answer.attribution import attributed
-from holdfast.recall.answer.computed import FoundSpan, computed_text, is_still_to_come, known_day
+from holdfast.recall.answer.computed import FoundSpan, computed_text, counts_nothing, is_still_to_come, known_day
 from holdfast.recall.answer.denial import (
     is_affirmed,
     is_denied_at,
@@ -81,6 +81,12 @@ _STILL = re.compile(r"\b(?:still|any ?more)\b", re.I)
 """A question with such a word asks whether something changed, which one statement alone does not say."""
 _SHARED = re.compile(r"\b(?:our|ours|we|us)\b(?!.*\b(?:i|my)\b)", re.I)
 """How one of several asks about what is theirs together."""
+_DESCRIBED = re.compile(
+    r"\bthe (?:[\w-]+ )?[\w-]+ (?:who|whom|whose)\b"
+    r"|\bthe (?:one|person|man|woman|guy|lady) (?:that|i|we|my|with|from)\b",
+    re.I,
+)
+"""How a question asks of a person whom it describes: "the one who takes over my half of the studio"."""
 _FIRST_PERSON = re.compile(r"\b(?:i|my|i'm|i've)\b", re.I)
 
 
@@ -99,6 +105,8 @@ async def read_answer(
         return Answer("", (), hits, 0.0)
     if form != "together":
         text = _computed(question, found, drawn)
+        if not text and counts_nothing(question, found.spans):
+            return Answer("", (), hits, 0.0)
     if form == "sentence":
         text = await _told_by(searcher, question, found.spans[0].hit, text or told)
     text = text or await attributed(searcher.store, found.spans[0].hit, quoted_together(found.spans))
@@ -350,7 +358,7 @@ def _is_of_somebody_else(
             return True
     if hit.speaker is not None and (named := _ASKS_OF_NAMED.match(question.text)):
         return _speaks_of_themselves(hit.speaker, spans[0].sentence, named["who"])
-    if not target.own or target.names or target.kin:
+    if not target.own or target.names or target.kin or _DESCRIBED.search(question.text):
         return False
     if hit.speaker is not None:
         unknown = len({each.speaker for each in seen if each.role == "user"}) > 1  # who of them asks is not said

@@ -15,7 +15,8 @@ from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 
 USER, BABY = "\0user", "baby"
 _NAME = r"(?-i:[A-ZÀ-Þ])[\w-]*[^\W\d_]"
-_AGE = r"(?:,? (?:who's|whos|who is|is|aged) \d+|,? \(?\d+\)?)?"
+_YEARS = rf"(?:\d+|{A_COMMON_NUMBER})"
+_AGE = rf"(?:(?:,? (?:who's|whos|who is|is|aged)|'s) {_YEARS}\b|,? \(?\d+\)?)?"
 _NAMES = rf"{_NAME}{_AGE}(?:(?:,| and|, and| &) (?:the (?:[a-z]+ ){{0,2}})?{_NAME}{_AGE})*"
 _OWNER = r"(?:my|our|his|her|their|the user's|[\w-]+?'s|[\w-]+s')"
 _OLD = r"(?:ex|late|former|old)\b"
@@ -29,6 +30,19 @@ _BARE = re.compile(
     re.I,
 )
 """Without an owner: "wife is Marlize", "two kids: Ruan 16, Anke 14", "granddaughter Noor"."""
+_LISTED = re.compile(
+    rf"(?:^|[.!?,;] |\b(?:my|our) |\bthe (?=grand))(?:(?:i |we |i've |we've )?(?:got |have ))?(?:{_YEARS} )?"
+    r"(?P<kin>(?:grand)?(?:kids|children)|(?:grand)?sons|(?:grand)?daughters|brothers|sisters|nieces|nephews|cousins)\b"
+    rf"(?-i:[^.!?;:A-ZÀ-Þ]){{0,60}}?[,:.] (?:{_YEARS} (?:teenagers|boys|girls), )?"
+    rf"(?P<names>{_NAME}{_AGE}(?:(?:,| and|, and| &) {_NAME}{_AGE})+)",
+    re.I,
+)
+"""Named after some words more: "I mind the grandkids after school, Kasia is 9 and Olly is 6"."""
+_OFFSPRING = re.compile(
+    rf"\b(?P<owner>his|her|their|(?-i:[A-ZÀ-Þ])[\w-]+'s) (?P<what>two|three|boys?|lads?|girls?),? (?P<names>{_NAMES})",
+    re.I,
+)
+"""Children without a word for them: "Clare lives there with Neil and their two, Imogen and Rufus"."""
 _NAMED_AFTER = re.compile(
     rf"(?:^|[.!?;,] |\b(?:my|our) )(?P<kin>{A_KIN_WORD})\b(?P<rest>[^.!?]{{0,80}}[.!?,;] ?)(?:and )?"
     rf"(?:(?P<whose>her|his) name(?: is|'s|s)|(?P<who>she|he)(?: is|'s|s) called) (?P<names>{_NAME})",
@@ -61,7 +75,8 @@ _WITH_OTHER = re.compile(
     rf"(?:to|with) (?P<two>{_NAME})",
     re.I,
 )
-_SEXES: dict[str, Sex] = {"boy": "m", "son": "m", "girl": "f", "daughter": "f"}
+_AT_PLACE = re.compile(rf"\b(?:in|at|from|near) {_NAME}(?: {_NAME})*")
+_SEXES: dict[str, Sex] = {"boy": "m", "son": "m", "girl": "f", "daughter": "f", "lad": "m"}
 
 
 class Relation(NamedTuple):
@@ -97,6 +112,12 @@ def _told(text: str, known: Collection[str]) -> Iterator[Relation]:
         pronoun: Sex = "f" if (m["whose"] or m["who"]).lower() in ("her", "she") else "m"
         if kin_word(m["kin"]).sex == pronoun and not re.search(rf"\b(?:{A_KIN_WORD})s?\b", m["rest"], re.I):
             yield from _relations(USER, [m["kin"]], m["names"])
+    for m in _LISTED.finditer(text):
+        yield from _relations(USER, [singular(m["kin"])], m["names"])
+    for m in _OFFSPRING.finditer(text):
+        sex = _SEXES.get(m["what"].lower().removesuffix("s"), "")
+        for owner in _owners(m["owner"], text[: m.start()], known):
+            yield from (relation._replace(sex=sex) for relation in _relations(owner, ["child"], m["names"]))
     for m in _CHILD_BY_AGE.finditer(text):
         yield from _relations(USER, ["child"], m["names"])
 
@@ -113,7 +134,7 @@ def _owners(word: str, before: str, known: Collection[str]) -> list[str]:
     if word.lower() in ("my", "our", "the user's"):
         return [USER]
     if word.lower() in ("his", "her", "their"):
-        named = [m for m in re.finditer(_NAMES, before) if names_in_list(m[0])]
+        named = [m for m in re.finditer(_NAMES, _AT_PLACE.sub(" ", before)) if names_in_list(m[0])]
         return names_in_list(named[-1][0]) if named else []
     name = owner_name(word, known)
     return [name] if name else []

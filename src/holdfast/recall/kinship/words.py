@@ -50,7 +50,7 @@ _FARTHER: tuple[tuple[tuple[Path, ...], str, str, str], ...] = (
     ((("partner", "sibling"), ("sibling", "partner")), "sister-in-law", "brother-in-law", ""),
     ((("parent", "partner"),), "stepmother stepmum stepmom", "stepfather stepdad", ""),
 )
-_PLURALS = {"children": "child", "wives": "wife"}
+_PLURALS = {"children": "child", "grandchildren": "grandchild", "wives": "wife"}
 MARRIED, ENGAGED = frozenset(word_list("wife husband spouse")), frozenset(word_list("fiancé fiancée fiance fiancee"))
 """Words for a partner that say more than that they are one."""
 
