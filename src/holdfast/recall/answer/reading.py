@@ -15,7 +15,8 @@ from typing import Literal
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.domain.types import Memory
-from holdfast.recall.answer.amount_changes import is_mere_change, with_later_changes
+from holdfast.recall.answer.amounts.changes import is_mere_change, with_later_changes
+from holdfast.recall.answer.amounts.differences import asks_difference, difference_answer
 from holdfast.recall.answer.attribution import attributed
 from holdfast.recall.answer.computed import FoundSpan, computed_text, counts_nothing, is_still_to_come, known_day
 from holdfast.recall.answer.denial import (
@@ -25,11 +26,16 @@ from holdfast.recall.answer.denial import (
     is_of_named_person,
     is_off_topic,
 )
-from holdfast.recall.answer.differences import asks_difference, difference_answer
 from holdfast.recall.answer.ended_words import ended_spans, partly_ended
 from holdfast.recall.answer.hit_reading import NOTHING, asks_past, read_hits
 from holdfast.recall.answer.quotations import quotation, quoted_together
-from holdfast.recall.answer.second_reading import of_likeliest_messages, read_again, read_on, tells_several
+from holdfast.recall.answer.second_reading import (
+    is_one_thing,
+    of_likeliest_messages,
+    read_again,
+    read_on,
+    tells_several,
+)
 from holdfast.recall.answer.second_sureness import (
     chance_of_one,
     chance_of_several,
@@ -227,6 +233,8 @@ async def _several_answers(
     own = [hit for hit in seen if standing(hit) != SECOND_HAND]
     told = await _sound_spans(searcher, question, await read_on(searcher, reader, question, own, first))
     spans = of_likeliest_messages(told)
+    if is_one_thing(spans):
+        return NOTHING, "message"
     supported = support(question, seen, searcher.models.embedder.model)
     chance = chance_of_several(several_features(question, first, spans, supported)) if spans else 0.0
     if chance < MIN_CHANCE_ALL:

@@ -50,6 +50,7 @@ WORD_WORTH, MIN_WORTH = 9.0, -8.0
 words; and what both must come to. In lives that no network learned from, a quotation then has 1.7 messages in place of
 2, and of a hundred right ones one is lost."""
 _NAME = re.compile(r"(?<=\W)[A-ZÀ-Þ][\w'’-]+")
+_JOINED = re.compile(r"[,;/+&]|\b(?:and|or|both|all|every|to|till)\b|\S+s \S+s\b", re.I)
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 
@@ -109,6 +110,11 @@ def of_likeliest_messages(spans: Sequence[FoundSpan]) -> tuple[FoundSpan, ...]:
     best = likeliest_words(spans)
     kept = sorted(best, key=lambda id: -best[id])[:MAX_MESSAGES]
     return tuple(span for span in spans if span.hit.id in kept)
+
+
+def is_one_thing(spans: Sequence[FoundSpan]) -> bool:
+    """Whether the words are one thing, where several were asked for and told: the others are missing."""
+    return len({span.text.casefold() for span in spans}) == 1 and _JOINED.search(spans[0].text) is None
 
 
 async def _hits_about(searcher: Searcher, question: Question, names: Sequence[str]) -> list[Hit]:

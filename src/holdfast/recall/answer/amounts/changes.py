@@ -9,7 +9,7 @@ from datetime import datetime
 
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Hit
-from holdfast.recall.answer.amounts import A_FIGURE, A_NUMBER_WORD, amount_of, sign_of, written_amount
+from holdfast.recall.answer.amounts.numbers import A_FIGURE, A_NUMBER_WORD, amount_of, sign_of, written_amount
 from holdfast.recall.answer.computed import FoundSpan
 from holdfast.recall.answer.hit_reading import read_hits
 from holdfast.recall.answer.statements import sentence_span, written_day

@@ -14,8 +14,8 @@ from typing import Literal
 
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Hit
-from holdfast.recall.answer.amount_changes import as_current
-from holdfast.recall.answer.amounts import amount_of, amounts_in, sign_of, written_amount
+from holdfast.recall.answer.amounts.changes import as_current
+from holdfast.recall.answer.amounts.numbers import amount_of, amounts_in, sign_of, written_amount
 from holdfast.recall.answer.computed import FoundSpan, time_of
 from holdfast.recall.answer.hit_reading import NOTHING, read_hits
 from holdfast.recall.answer.quotations import quoted_together
