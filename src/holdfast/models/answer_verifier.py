@@ -51,7 +51,9 @@ def encoded_marks(pieces: WordPiece, marked: MarkedPassage) -> tuple[list[int], 
     that lie beyond what is read are taken to be its last ones."""
     encoded = encoded_passage(pieces, marked.passage)
     inside = [
-        n for n, (start, stop) in enumerate(encoded.words) if start < stop and start < marked.stop and stop > marked.start
+        n
+        for n, (start, stop) in enumerate(encoded.words)
+        if start < stop and start < marked.stop and stop > marked.start
     ]
     first, last = (inside[0], inside[-1]) if inside else (len(encoded.ids) - 1, len(encoded.ids) - 1)
     opening, closing = pieces.ids("["), pieces.ids("]")

@@ -24,10 +24,16 @@ from holdfast.text.dates import (
     written_date,
 )
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY
-from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
+from holdfast.text.lexicon.numbers import A_COMMON_NUMBER, ONE_TO_NINETEEN, ORDINALS, TENS
 from holdfast.text.lexicon.patterns import OMISSION
 
 _NUMBER = re.compile(rf"\b(?:\d[\d,.]*|{A_COMMON_NUMBER})\b", re.I)
+_ASKS_HOW_MANY = re.compile(r"\W*(?:and |so )?how many\b", re.I)
+_QUANTITY = re.compile(
+    rf"\d|\b(?:{'|'.join((*ONE_TO_NINETEEN, *TENS, *ORDINALS))}|an?|dozens?|hundreds?|thousands?|couple|pair|both|"
+    r"twins|triplets|halves|half|none|no|not|never|nobody|single|only|alone|all|several|few|many|and|another|more|last)\b",
+    re.I,
+)
 _BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)
 _HABIT = re.compile(rf"\b(?:{A_FULL_WEEKDAY}s|every|each)\b", re.I)
 _BEGAN = re.compile(r"\b(?:started|began|joined|took up|signed up|adopted|got engaged|got married)\b", re.I)
@@ -130,6 +136,15 @@ def _count(spans: Sequence[FoundSpan]) -> str:
     if len(texts) < 2 or any(_NUMBER.search(text) for text in texts):
         return ""
     return f"{len(texts)}: {'; '.join(texts)}"
+
+
+def counts_nothing(question: Question, spans: Sequence[FoundSpan]) -> bool:
+    """Whether a count is asked for, and the words are one thing without a number: "her keyworker is Shannon" does not
+    say how many there have been."""
+    wanted = question.computation
+    if wanted is None or wanted.what != "count" or len(spans) != 1 or not _ASKS_HOW_MANY.match(question.text):
+        return False
+    return _QUANTITY.search(spans[0].text) is None
 
 
 def time_of(span: FoundSpan) -> Window | None:

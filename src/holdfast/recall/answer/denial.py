@@ -127,8 +127,8 @@ def _is_left(question: Question, statement: str) -> bool:
     )
 
 
-_SON = re.compile(r"\b(?:grand)?sons?\b|\bnephews?\b", re.I)
-_DAUGHTER = re.compile(r"\b(?:grand)?daughters?\b|\bnieces?\b", re.I)
+_SON = re.compile(r"\b(?:grand)?sons?\b(?!['’]s)|\bnephews?\b(?!['’]s)", re.I)
+_DAUGHTER = re.compile(r"\b(?:grand)?daughters?\b(?!['’]s)|\bnieces?\b(?!['’]s)", re.I)
 _BOY = re.compile(rf"{_SON.pattern}|\bboys?\b", re.I)
 _GIRL = re.compile(rf"{_DAUGHTER.pattern}|\bgirls?\b", re.I)
 

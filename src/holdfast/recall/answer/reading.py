@@ -15,9 +15,10 @@ from typing import Literal
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Answer, Citation, Hit
 from holdfast.domain.types import Memory
-from holdfast.recall.answer.amount_changes import is_mere_change, with_later_changes
+from holdfast.recall.answer.amounts.changes import is_mere_change, with_later_changes
+from holdfast.recall.answer.amounts.differences import asks_difference, difference_answer
 from holdfast.recall.answer.attribution import attributed
-from holdfast.recall.answer.computed import FoundSpan, computed_text, is_still_to_come, known_day
+from holdfast.recall.answer.computed import FoundSpan, computed_text, counts_nothing, is_still_to_come, known_day
 from holdfast.recall.answer.denial import (
     is_affirmed,
     is_denied_at,
@@ -25,9 +26,16 @@ from holdfast.recall.answer.denial import (
     is_of_named_person,
     is_off_topic,
 )
+from holdfast.recall.answer.ended_words import ended_spans, partly_ended
 from holdfast.recall.answer.hit_reading import NOTHING, asks_past, read_hits
 from holdfast.recall.answer.quotations import quotation, quoted_together
-from holdfast.recall.answer.second_reading import of_likeliest_messages, read_again, read_on, tells_several
+from holdfast.recall.answer.second_reading import (
+    is_one_thing,
+    of_likeliest_messages,
+    read_again,
+    read_on,
+    tells_several,
+)
 from holdfast.recall.answer.second_sureness import (
     chance_of_one,
     chance_of_several,
@@ -44,7 +52,6 @@ from holdfast.recall.ranking.clauses import SELF, People, clauses_of, is_person,
 from holdfast.recall.ranking.fit import best_fits
 from holdfast.recall.ranking.trust import SECOND_HAND, addresses_agent, standing
 from holdfast.recall.search import Searcher
-from holdfast.text import tokens
 
 MIN_CHANCE = 0.6
 """How sure the reader must be of an answer. Of 540 everyday questions by other authors, 80.7 of a hundred are then
@@ -80,6 +87,12 @@ _STILL = re.compile(r"\b(?:still|any ?more)\b", re.I)
 """A question with such a word asks whether something changed, which one statement alone does not say."""
 _SHARED = re.compile(r"\b(?:our|ours|we|us)\b(?!.*\b(?:i|my)\b)", re.I)
 """How one of several asks about what is theirs together."""
+_DESCRIBED = re.compile(
+    r"\bthe (?:[\w-]+ )?[\w-]+ (?:who|whom|whose)\b"
+    r"|\bthe (?:one|person|man|woman|guy|lady) (?:that|i|we|my|with|from)\b",
+    re.I,
+)
+"""How a question asks of a person whom it describes: "the one who takes over my half of the studio"."""
 _FIRST_PERSON = re.compile(r"\b(?:i|my|i'm|i've)\b", re.I)
 
 
@@ -87,28 +100,9 @@ async def read_answer(
     searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit], hits: tuple[Hit, ...]
 ) -> Answer:
     """The answer that the reader finds in what was seen, cited; empty when it is not sure enough."""
-    everything = seen
-    if not asks_past(question):
-        seen = _present_hits(seen) or seen
-    first, chance = await _first_reading(searcher, reader, question, seen)
-    found = first
-    form: Form = "sentence"
-    kept = chance >= MIN_CHANCE and await _partly_ended(searcher, question, found.spans[:1])
-    if tells_several(question, first):
-        found, form = await _several_answers(searcher, reader, question, seen, first)
-        chance = found.chance
-    elif not kept and _is_read_again(question, found, chance):
-        found, chance, form = await _second_reading(searcher, reader, question, seen, found, chance)
-    elif chance < MIN_CHANCE:
-        found = NOTHING
-    if not found.spans and (found := await _with_attribute(searcher, reader, question, first, seen)).spans:
-        chance, form = found.chance, "sentence"
-    text = ""
-    if changed := await with_later_changes(searcher, reader, question, everything, found):
-        text, found = changed
-        chance, form = found.chance, "together"
-    elif is_mere_change(question, found):
-        found, chance = NOTHING, 0.0
+    two = await difference_answer(searcher, reader, question, seen) if asks_difference(question) else None
+    text, found, form = two or await _found_words(searcher, reader, question, seen)
+    chance = found.chance
     if not found.spans:
         return Answer("", (), hits, chance)
     drawn = await _drawn_memories(searcher, found.spans[0].hit)
@@ -117,6 +111,8 @@ async def read_answer(
         return Answer("", (), hits, 0.0)
     if form != "together":
         text = _computed(question, found, drawn)
+        if not text and counts_nothing(question, found.spans):
+            return Answer("", (), hits, 0.0)
     if form == "sentence":
         text = await _told_by(searcher, question, found.spans[0].hit, text or told)
     text = text or await attributed(searcher.store, found.spans[0].hit, quoted_together(found.spans))
@@ -124,6 +120,28 @@ async def read_answer(
     known = {hit.id for hit in hits}
     more = {span.hit.id: span.hit for span in found.spans if span.hit.id not in known}
     return Answer(text, cited, (*hits, *more.values()), chance)
+
+
+async def _found_words(
+    searcher: Searcher, reader: AnswerReader, question: Question, everything: Sequence[Hit]
+) -> tuple[str, ReadHits, Form]:
+    """What is found, with how sure that is, and how it is quoted; with a text where an amount was computed."""
+    seen = everything if asks_past(question) else _present_hits(everything) or everything
+    first, chance = await _first_reading(searcher, reader, question, seen)
+    found = replace(first, chance=chance)
+    form: Form = "sentence"
+    kept = chance >= MIN_CHANCE and await partly_ended(searcher, question, found.spans[:1])
+    if tells_several(question, first):
+        found, form = await _several_answers(searcher, reader, question, seen, first)
+    elif not kept and _is_read_again(question, found, chance):
+        found, form = await _second_reading(searcher, reader, question, seen, first, chance)
+    elif chance < MIN_CHANCE:
+        found = replace(NOTHING, chance=chance)
+    if not found.spans and (known := await _with_attribute(searcher, reader, question, first, seen)).spans:
+        found, form = known, "sentence"
+    if changed := await with_later_changes(searcher, reader, question, everything, found):
+        return *changed, "together"
+    return "", NOTHING if is_mere_change(question, found) else found, form
 
 
 async def _with_attribute(
@@ -215,6 +233,8 @@ async def _several_answers(
     own = [hit for hit in seen if standing(hit) != SECOND_HAND]
     told = await _sound_spans(searcher, question, await read_on(searcher, reader, question, own, first))
     spans = of_likeliest_messages(told)
+    if is_one_thing(spans):
+        return NOTHING, "message"
     supported = support(question, seen, searcher.models.embedder.model)
     chance = chance_of_several(several_features(question, first, spans, supported)) if spans else 0.0
     if chance < MIN_CHANCE_ALL:
@@ -225,33 +245,33 @@ async def _several_answers(
 
 async def _second_reading(
     searcher: Searcher, reader: AnswerReader, question: Question, seen: Sequence[Hit], first: ReadHits, sure: float
-) -> tuple[ReadHits, float, Form]:
-    """What both readings find, how sure it is, and how it is quoted; `sure` is the chance after the first."""
+) -> tuple[ReadHits, Form]:
+    """What both readings find, and how it is quoted; `sure` is the chance after the first."""
     supported = support(question, seen, searcher.models.embedder.model)
     again = await read_again(searcher, reader, question, seen, first, supported)
     if again is None:
-        return NOTHING, 0.0, "message"
+        return NOTHING, "message"
     least = MIN_CHANCE_SEVERAL if again.several else MIN_CHANCE_TWICE
     one, together = [await _sound_spans(searcher, question, spans) for spans in (again.one, again.together)]
-    if question.past_state is not None or await _partly_ended(searcher, question, together):
+    if question.past_state is not None or await partly_ended(searcher, question, together):
         together = ()  # messages are quoted whole; how it was at a time, the history says with its days
-    ended = await _partly_ended(searcher, question, one)
+    ended = await partly_ended(searcher, question, one)
     if ended and len(_messages([span.hit for span in one])) > 1:
         one = ()
     if one and (chance := fitting_chance(chance_of_one(again.features, again.several), one[0].hit)) >= least:
         agreed = sure >= MIN_CHANCE and one[0].hit.id == first.ranked[0].hit.id
         form: Form = "sentence" if agreed or ended else "message"
-        return ReadHits("list" if len(one) > 1 else "span", one, chance), chance, form
+        return ReadHits("list" if len(one) > 1 else "span", one, chance), form
     chance = (
         fitting_chance(chance_of_together(again.features, again.several), again.together[0].hit) if together else 0.0
     )
     if chance >= least:
-        return ReadHits("list", together, chance), chance, "together"
+        return ReadHits("list", together, chance), "together"
     if sure >= MIN_CHANCE_AGREED and first.kind == "span" and _agree(first.spans, one, MIN_AGREED_WORDS):
-        return first, sure, "sentence"
+        return replace(first, chance=sure), "sentence"
     if again.chance >= MIN_CHANCE_TWICE and not again.several and _agree(first.ranked, one, MIN_SURE_WORDS):
-        return ReadHits("span", one, again.chance), again.chance, "sentence"
-    return NOTHING, 0.0, "message"
+        return ReadHits("span", one, again.chance), "sentence"
+    return NOTHING, "message"
 
 
 def _agree(first: Sequence[FoundSpan], second: Sequence[FoundSpan], likely: float) -> bool:
@@ -261,20 +281,9 @@ def _agree(first: Sequence[FoundSpan], second: Sequence[FoundSpan], likely: floa
     return first[0].text.casefold() == second[0].text.casefold()
 
 
-async def _partly_ended(searcher: Searcher, question: Question, spans: Sequence[FoundSpan]) -> bool:
-    """Whether something that a message with the words says of what is asked no longer holds; never for a question about
-    the past."""
-    messages = {span.hit.message_id for span in spans if span.hit.message_id is not None}
-    asked = set(question.words) - {"user"}
-    if not messages or not asked or asks_past(question):
-        return False
-    ended = [memory for memory in await searcher.store.resting_on(list(messages)) if not memory.current]
-    return any(2 * len(asked & set(tokens.tokens(memory.content))) >= len(asked) for memory in ended)
-
-
 async def _sound_spans(searcher: Searcher, question: Question, spans: tuple[FoundSpan, ...]) -> tuple[FoundSpan, ...]:
     """The words that are neither denied nor ended."""
-    ended = await _ended_spans(searcher, question, spans)
+    ended = await ended_spans(searcher, question, spans)
     return tuple(span for span in spans if span not in ended and not is_denied_at(question, span))
 
 
@@ -286,14 +295,14 @@ async def _read(
         return NOTHING, 0.0
     found = await read_hits(searcher, reader, question, seen)
     denied = [span for span in found.spans if is_denied_at(question, span)]
-    ended = await _ended_spans(searcher, question, found.spans)
+    ended = await ended_spans(searcher, question, found.spans)
     sound = tuple(span for span in found.spans if span not in denied and span not in ended)
     if found.kind == "list" and sound:
         found = replace(found, spans=sound)
     elif denied or ended:
         left = _without(seen, {span.hit.id for span in denied}, {span.hit.id for span in ended})
         found = await read_hits(searcher, reader, question, left)
-        if any(is_denied_at(question, span) for span in found.spans) or await _ended_spans(
+        if any(is_denied_at(question, span) for span in found.spans) or await ended_spans(
             searcher, question, found.spans
         ):
             return NOTHING, 0.0
@@ -334,21 +343,6 @@ def _without(hits: Sequence[Hit], denied: set[str], ended: set[str]) -> list[Hit
     ]
 
 
-async def _ended_spans(searcher: Searcher, question: Question, spans: Sequence[FoundSpan]) -> list[FoundSpan]:
-    """The found words that are only in statements of their message that no longer hold; none for a question about the
-    past."""
-    messages = {span.hit.message_id for span in spans if span.hit.message_id is not None}
-    if not messages or asks_past(question):
-        return []
-    drawn = [memory for memory in await searcher.store.resting_on(list(messages)) if memory.kind != "summary"]
-    ended = []
-    for span in spans:
-        has = [m for m in drawn if span.hit.message_id in m.sources and span.text.casefold() in m.content.casefold()]
-        if has and not any(memory.current for memory in has):
-            ended.append(span)
-    return ended
-
-
 async def _drawn_memories(searcher: Searcher, hit: Hit) -> list[Memory]:
     """The current memories drawn from a message."""
     drawn = await searcher.store.resting_on([hit.message_id]) if hit.message_id is not None else []
@@ -372,7 +366,7 @@ def _is_of_somebody_else(
             return True
     if hit.speaker is not None and (named := _ASKS_OF_NAMED.match(question.text)):
         return _speaks_of_themselves(hit.speaker, spans[0].sentence, named["who"])
-    if not target.own or target.names or target.kin:
+    if not target.own or target.names or target.kin or _DESCRIBED.search(question.text):
         return False
     if hit.speaker is not None:
         unknown = len({each.speaker for each in seen if each.role == "user"}) > 1  # who of them asks is not said

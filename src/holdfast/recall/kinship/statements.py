@@ -15,7 +15,8 @@ from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 
 USER, BABY = "\0user", "baby"
 _NAME = r"(?-i:[A-ZÀ-Þ])[\w-]*[^\W\d_]"
-_AGE = r"(?:,? (?:who's|whos|who is|is|aged) \d+|,? \(?\d+\)?)?"
+_YEARS = rf"(?:\d+|{A_COMMON_NUMBER})"
+_AGE = rf"(?:(?:,? (?:who's|whos|who is|is|aged)|'s) {_YEARS}\b|,? \(?\d+\)?)?"
 _VERB = r"(?:'s|is|was|has|had|will|lives?|works?|goes|studies|moved|got|starts?|started|wants|said|says|[a-z]{3,}ed)\b"
 _NAMES = rf"{_NAME}{_AGE}(?:(?:,| and|, and| &) (?:the (?:[a-z]+ ){{0,2}})?{_NAME}(?!\w){_AGE}(?! ?{_VERB}))*"
 """A name with a verb of its own begins another statement: "their baby Finn, Marek is in Krakow"."""
@@ -33,6 +34,20 @@ _BARE = re.compile(
     re.I,
 )
 """Without an owner: "wife is Marlize", "two kids: Ruan 16, Anke 14", "granddaughter Noor"."""
+_LISTED = re.compile(
+    rf"(?:^|[.!?,;] |\b(?:my|our) |\bthe (?=grand))(?:(?:i |we |i've |we've )?(?:got |have ))?(?:{_YEARS} )?"
+    r"(?P<kin>(?:grand)?(?:kids|children)|(?:grand)?sons|(?:grand)?daughters|brothers|sisters|nieces|nephews|cousins)\b"
+    rf"(?-i:[^.!?;:A-ZÀ-Þ]){{0,60}}?[,:.] (?:{_YEARS} (?:teenagers|boys|girls), )?"
+    rf"(?P<names>{_NAME}{_AGE}(?:(?:,| and|, and| &) {_NAME}{_AGE})+)",
+    re.I,
+)
+"""Named after some words more: "I mind the grandkids after school, Kasia is 9 and Olly is 6"."""
+_OFFSPRING = re.compile(
+    rf"\b(?P<owner>my|our|his|her|their|(?-i:[A-ZÀ-Þ])[\w-]+'s) (?:(?:{_YEARS}) (?=boys|lads|girls))?"
+    rf"(?P<what>two|three|boys?|lads?|girls?),? (?P<names>{_NAMES})",
+    re.I,
+)
+"""Children without a word for them: "Clare lives there with Neil and their two, Imogen and Rufus"."""
 _NAMED_AFTER = re.compile(
     rf"(?:^|[.!?;,] |\b(?:my|our) )(?P<kin>{A_KIN_WORD})\b(?P<rest>[^.!?]{{0,80}}[.!?,;] ?)(?:and )?"
     rf"(?:(?P<whose>her|his) name(?: is|'s|s)|(?P<who>she|he)(?: is|'s|s) called) (?P<names>{_NAME})",
@@ -42,15 +57,9 @@ _NAMED_AFTER = re.compile(
 _CHILD_BY_AGE = re.compile(
     rf"\b(?:my|our) (?:eldest|oldest|youngest|middle one|middle child|firstborn)(?: is|'s)?,? (?P<names>{_NAME})", re.I
 )
-_BOYS = re.compile(
-    rf"\b(?:my|our|have|got) (?:{A_COMMON_NUMBER}|\d+) {_AGED}(?P<what>boy|girl)s(?:,|:| [-–]| called| named|) "
-    rf"(?P<names>{_NAMES})",
-    re.I,
-)
 _EACH_CHILD = re.compile(rf"\b{_AGED}(?P<kin>{A_KIN_WORD})s?: (?P<rest>{_NAME} {_VERB}[^.!?\n]*)", re.I)
 """With a statement about each: "two kids: Kasia lives in Dublin, Marek is in Krakow"."""
 _WITH_VERB = re.compile(rf"(?:^|[,;] (?:and )?| and )(?P<name>{_NAME}) {_VERB}")
-_PLACED = re.compile(r"\b(?:in|at|to|from|near|of) $", re.I)
 _REVERSED = re.compile(rf"\b(?P<names>{_NAME})(?: is|'s|,| \(|, who is|, who's) {_CHAIN}\b(?!'s|')", re.I)
 _BORN = re.compile(
     rf"\b(?:(?P<who>{_NAME})|my (?P<kin>{A_KIN_WORD}))(?: and (?:[\w-]+ ){{1,4}}?)?(?: just| finally)? "
@@ -74,7 +83,8 @@ _WITH_OTHER = re.compile(
     rf"(?:to|with) (?P<two>{_NAME})",
     re.I,
 )
-_SEXES: dict[str, Sex] = {"boy": "m", "son": "m", "girl": "f", "daughter": "f"}
+_AT_PLACE = re.compile(rf"\b(?:in|at|from|near) {_NAME}(?: {_NAME})*")
+_SEXES: dict[str, Sex] = {"boy": "m", "son": "m", "girl": "f", "daughter": "f", "lad": "m"}
 
 
 class Relation(NamedTuple):
@@ -110,11 +120,15 @@ def _told(text: str, known: Collection[str]) -> Iterator[Relation]:
         pronoun: Sex = "f" if (m["whose"] or m["who"]).lower() in ("her", "she") else "m"
         if kin_word(m["kin"]).sex == pronoun and not re.search(rf"\b(?:{A_KIN_WORD})s?\b", m["rest"], re.I):
             yield from _relations(USER, [m["kin"]], m["names"])
-    for m in _BOYS.finditer(text):
-        yield from _relations(USER, [{"boy": "son", "girl": "daughter"}[m["what"].lower()]], m["names"])
     for m in _EACH_CHILD.finditer(text):
         for each in _WITH_VERB.finditer(m["rest"]):
             yield from _relations(USER, [m["kin"]], each["name"])
+    for m in _LISTED.finditer(text):
+        yield from _relations(USER, [singular(m["kin"])], m["names"])
+    for m in _OFFSPRING.finditer(text):
+        sex = _SEXES.get(m["what"].lower().removesuffix("s"), "")
+        for owner in _owners(m["owner"], text[: m.start()], known):
+            yield from (relation._replace(sex=sex) for relation in _relations(owner, ["child"], m["names"]))
     for m in _CHILD_BY_AGE.finditer(text):
         yield from _relations(USER, ["child"], m["names"])
 
@@ -131,9 +145,7 @@ def _owners(word: str, before: str, known: Collection[str]) -> list[str]:
     if word.lower() in ("my", "our", "the user's"):
         return [USER]
     if word.lower() in ("his", "her", "their"):
-        named = [
-            m for m in re.finditer(_NAMES, before) if names_in_list(m[0]) and not _PLACED.search(before, 0, m.start())
-        ]
+        named = [m for m in re.finditer(_NAMES, _AT_PLACE.sub(" ", before)) if names_in_list(m[0])]
         return names_in_list(named[-1][0]) if named else []
     name = owner_name(word, known)
     return [name] if name else []

@@ -244,3 +244,16 @@ def test_open_tasks_and_instructions_are_listed(tmp_path: Path) -> None:
         found = ana.recall("How should you answer me?")
         assert found.answer == "Answer in one sentence."
         assert [citation.quote for citation in found.citations] == ["Answer in one sentence"]
+
+
+async def test_one_name_is_no_count() -> None:
+    told = ("2026-02-01", "her keyworker there is Shannon")
+    text, _ = await answer(ScriptedReader("Shannon"), "How many keyworkers has mum had?", told)
+    assert not text
+
+
+async def test_of_somebody_described_what_is_told_by_name_is_an_answer() -> None:
+    said = (("2026-02-01", "Oskar is a sound engineer."), ("2026-02-02", "Oskar takes over my half of the studio"))
+    question = "What's the job of the one who takes over my half of the studio?"
+    text, _ = await answer(ScriptedReader("sound engineer"), question, *said)
+    assert "sound engineer" in text

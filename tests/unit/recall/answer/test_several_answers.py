@@ -87,3 +87,9 @@ def test_a_list_of_which_nothing_is_told_is_left_empty(tmp_path: Path) -> None:
         assert all(name in told for name in ("Elin", "Marta", "Owain", "Gwen"))
         for question in ("Which cars do I own?", "Which instruments do I play?", "Which countries have I visited?"):
             assert ana.recall(question).answer == ""
+
+
+async def test_one_thing_of_several_is_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "chance_of_several", lambda features: 0.9)
+    found = await answer(ListReader(room=2), "Who works for me?", NAMES[:1])
+    assert not found.answer

@@ -43,6 +43,10 @@ def test_a_name_with_a_verb_of_its_own_is_no_member_of_a_list() -> None:
         ("kids: Ruan 16, Anke 14 and the little one Stefan, 5", (USER, "child", "stefan")),
         ("granddaughter Noor passed her swimming test", (USER, "child/child", "noor")),
         ("our eldest, Sietse, got his licence", (USER, "child", "sietse")),
+        ("I mind the grandkids after school, Kasia is 9 and Olly is 6", (USER, "child/child", "olly")),
+        ("Clare lives in Hebden Bridge with her husband Neil", ("clare", "partner", "neil")),
+        ("Clare is there with Neil and their two, Imogen, who is nine, and Rufus", ("neil", "child", "rufus")),
+        ("My son Martin is in Bristol with his boy Theo", ("martin", "child", "theo")),
         ("mum's coming on 28 march. her name's Bee, she cooks", (USER, "parent", "bee")),
     ],
 )

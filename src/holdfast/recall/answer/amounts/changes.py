@@ -9,6 +9,7 @@ from datetime import datetime
 
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Hit
+from holdfast.recall.answer.amounts.numbers import A_FIGURE, A_NUMBER_WORD, amount_of, sign_of, written_amount
 from holdfast.recall.answer.computed import FoundSpan
 from holdfast.recall.answer.hit_reading import read_hits
 from holdfast.recall.answer.statements import sentence_span, written_day
@@ -19,18 +20,13 @@ from holdfast.recall.ranking.recency import said_at
 from holdfast.recall.search import Searcher
 from holdfast.text import tokens
 from holdfast.text.dates import windows
-from holdfast.text.lexicon.numbers import ONE_TO_NINETEEN, TENS
 from holdfast.text.similarity import UNSPECIFIC_STEMS
 
 MAX_CHANGES = 4
 MIN_BASE_CHANCE, MIN_SURE_BASE_CHANCE = 0.3, 0.8
 """How sure the reader must be of the amount before: where it found a change, and where it found nothing. Chosen by
 hand."""
-_WORDS = {word: n for n, word in enumerate(ONE_TO_NINETEEN, 1)} | {word: 10 * n for n, word in enumerate(TENS, 2)}
-_FIGURE = (
-    r"(?:[$€£]?(?:\d{1,3}(?:[,.]\d{3})+|\d+(?:\.\d+)?)(?: ?k\b| ?thousand\b)?|"
-    rf"(?:{'|'.join(_WORDS)})(?= (?:euros|pounds|quid|dollars|bucks|francs|more|extra)\b))"
-)
+_FIGURE = rf"(?:{A_FIGURE}|(?:{A_NUMBER_WORD})(?= (?:euros|pounds|quid|dollars|bucks|francs|more|extra)\b))"
 _AMOUNT = re.compile(rf"(?<![\w.,:]){_FIGURE}(?![\w:]|[.,]\d)", re.I)
 _CURRENCY = (
     r"(?: ?(?:€|£|\$|euros?|eur|pounds?|quid|dollars?|bucks|francs?|kronor|kroner|kr|zł|zloty|chf|usd|gbp)(?!\w))?"
@@ -89,7 +85,7 @@ async def with_later_changes(
     if not changes:
         return None
     changing = {id for each in changes for id in (each.hit.id, *each.hit.sources)}
-    left = [_as_current(hit) for hit in seen if changing.isdisjoint((hit.id, *hit.sources))]
+    left = [as_current(hit) for hit in seen if changing.isdisjoint((hit.id, *hit.sources))]
     topic = _topic(question)
     shared = [len(topic & set(tokens.question_words(hit.content))) for hit in left]
     others = [hit for hit, count in zip(left, shared, strict=True) if count and count == max(shared)]
@@ -103,11 +99,13 @@ async def with_later_changes(
     later = [each for each in changes if each.at >= first.at]
     if not later or len(later) > MAX_CHANGES:
         return None
-    total = _number(told[0]) + sum(each.by for each in later if not _is_to_come(question, each))
+    total = amount_of(told[0]) + sum(each.by for each in later if not _is_to_come(question, each))
     quotes = [(first.at, first.sentence), *((each.at, each.sentence) for each in later)]
     quoted = "; ".join(f'"{said}" ({written_day(at)})' for at, said in quotes)
     spans = (first, *(FoundSpan(each.hit, each.at, 0, len(each.hit.content)) for each in later))
-    return f"{_sign(told[0])}{_written(total)}: {quoted}", ReadHits("span", spans, max(base.chance, found.chance))
+    return f"{sign_of(told[0])}{written_amount(total)}: {quoted}", ReadHits(
+        "span", spans, max(base.chance, found.chance)
+    )
 
 
 def _is_to_come(question: Question, change: AmountChange) -> bool:
@@ -119,7 +117,7 @@ def amount_change(sentence: str, *, counted: bool = False) -> float | None:
     """By how much an amount, or a count, changes that the sentence does not name; None where it names it, or tells no
     change."""
     if counted and (fewer := _COUNT_FALLS.search(sentence)):
-        return -_number(fewer["by"])
+        return -amount_of(fewer["by"])
     m = _CHANGE.search(sentence)
     if m is None or _NAMES_BOTH.search(sentence):
         return None
@@ -129,7 +127,7 @@ def amount_change(sentence: str, *, counted: bool = False) -> float | None:
         if len(figures) != 1:
             return None
         figure = figures[0]
-    return -_number(figure) if m["falls"] or m["less"] else _number(figure)
+    return -amount_of(figure) if m["falls"] or m["less"] else amount_of(figure)
 
 
 def is_mere_change(question: Question, found: ReadHits) -> bool:
@@ -183,22 +181,6 @@ def _sentences(text: str) -> list[str]:
     return found
 
 
-def _as_current(hit: Hit) -> Hit:
+def as_current(hit: Hit) -> Hit:
     """The hit as if nothing newer were known: the amount before a change is what is looked for."""
     return replace(hit, assessment=replace(hit.assessment, superseded=False, outdated=False, older=False))
-
-
-def _number(figure: str) -> float:
-    thousands = re.search(r"k|thousand", figure, re.I) is not None
-    plain = re.sub(r"[^\d.,]", "", figure) or str(_WORDS[figure.lower()])
-    if re.fullmatch(r"\d{1,3}(?:[,.]\d{3})+", plain):
-        plain = re.sub(r"[,.]", "", plain)
-    return float(plain) * (1000 if thousands else 1)
-
-
-def _sign(figure: str) -> str:
-    return figure[0] if figure[0] in "$€£" else ""
-
-
-def _written(number: float) -> str:
-    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.recall.answer.amount_changes import amount_change
+from holdfast.recall.answer.amounts.changes import amount_change
 
 
 @pytest.mark.parametrize(

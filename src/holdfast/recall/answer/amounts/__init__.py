@@ -1,0 +1,1 @@
+"""Amounts in answers: what they changed by, and by how much two differ."""
