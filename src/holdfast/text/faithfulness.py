@@ -19,7 +19,9 @@ from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY, MONTHS
 from holdfast.text.lexicon.sentences import BUT_OF_ANOTHER_CLAUSE
 from holdfast.text.values import AMOUNT, NAME, NUMBER, Value, values
 
-_QUOTED = re.compile(r'[^"]{1,80}? said: "(?P<said>.*)"(?P<dates>(?: \([^()]*\))*)\.?', re.S)
+_QUOTED = re.compile(
+    r'[^"]{1,80}? said(?: of (?P<of>[^":]{1,80}))?: "(?P<said>.*)"(?P<dates>(?: \([^()]*\))*)\.?', re.S
+)
 _ANSWERED = re.compile(
     r'(?:Asked|Told) "(?P<asked>.*)", [^"]{1,80}? (?:answered|agreed): "?(?P<said>.*?)"?(?P<dates>(?: \([^()]*\))*)\.?',
     re.S,
@@ -101,7 +103,7 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
     if texts and may_speak_of_another(memory, texts[-1]):
         return False
     if m := _QUOTED.fullmatch(memory):
-        return any(_is_verbatim(m["said"], text) for text in texts)
+        return any(_is_verbatim(m["said"], text) for text in texts) and _is_named(m["of"] or "", texts)
     if m := _ANSWERED.fullmatch(memory):
         return any(_is_verbatim(m["asked"], text) for text in texts) and any(
             _is_verbatim(said, text) or _is_aligned(content_words(said), text)
@@ -353,6 +355,12 @@ def _is_named_elsewhere(said: list[ContentWord], main: str, other: str) -> bool:
         _contains([word.stem for word in said[:n]], others) and _is_aligned(said[n:], main)
         for n in range(min(5, len(said)), 0, -1)
     )
+
+
+def _is_named(name: str, texts: Sequence[str]) -> bool:
+    """Whether one of the texts has the words of the name, one after another."""
+    stems = [word.stem for word in content_words(name)]
+    return any(_contains(stems, [word.stem for word in content_words(text)]) for text in texts)
 
 
 def _contains(some: list[str], stems: list[str]) -> bool:
