@@ -10,8 +10,9 @@ import pytest
 
 from holdfast.domain.types import Message
 from holdfast.models.rules import drafts
-from holdfast.text.faithfulness import is_faithful, is_well_formed
+from holdfast.text.faithfulness import is_faithful
 from holdfast.text.redaction import REDACTION_MARK
+from holdfast.text.well_formed import is_well_formed
 from holdfast.text.word_runs import stand_together
 from support.conversations import sessions
 

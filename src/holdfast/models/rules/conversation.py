@@ -228,6 +228,11 @@ def _short_reply_finding(
     return first, int(first is not None)
 
 
+def _whole_text(parts: list[str], message: Message) -> str:
+    """The sentences together: as written in another language, where they are split without their marks."""
+    return " ".join(message.content.split()) if is_foreign(message.content) else " ".join(parts)
+
+
 def _is_separate(sentence: str) -> bool:
     """Whether a sentence after a reply states something separate, with its own subject and verb."""
     own = has_subject_and_verb(sentence) or _FIRST_PERSON.match(sentence)

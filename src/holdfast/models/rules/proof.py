@@ -11,13 +11,15 @@ from holdfast.models.rules.findings.finding import RuleFinding
 from holdfast.models.rules.people.third_person import USER_NAME, with_own_words
 from holdfast.text.content_words import content_words
 from holdfast.text.elided_subject import may_speak_of_another
-from holdfast.text.faithfulness import has_words, is_proved, is_well_formed, missing_words, quotation, quoted_words
+from holdfast.text.faithfulness import has_words, is_proved, missing_words, quotation, quoted_words
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
 from holdfast.text.values import value_type, values
+from holdfast.text.well_formed import QUOTED, is_well_formed
 from holdfast.text.word_runs import stand_together
 
 _POINTS_TO_SOMEONE = re.compile(r"(?:he|she|they|it|his|her|their|its)(?:'\w+)?\b", re.I)
-_QUOTED = re.compile(r'(?P<who>.{1,80}?) said: "(?P<said>.*)"(?P<dates>(?: \([^()]*\))*)\.?', re.S)
+_THEY = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.I)
+_FIRST_PERSON = re.compile(r"\b(?:i|im|ive|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.I)
 _ANSWERED = re.compile(r'(?P<asked>(?:Asked|Told) ".*", [^"]{1,80}? answered): (?P<said>[^"]*)', re.S)
 _LAST_VERB = re.compile(r"(?:['’]s|\s+(?:is|was|has|had|are|were|have|does|did|will|can))+$")
 _ENDS = re.compile(r"\W*$|[,.]|\s(?:\(|(?:and|for|seat)\b)")
@@ -55,11 +57,21 @@ def proved_finding(finding: RuleFinding, note: SourcedFinding) -> tuple[RuleFind
     if not is_proved(finding.content, evidence.cited, evidence.names) and (more := _named_before(finding, note)):
         sources = (more, *sources)
         evidence = replace(evidence, cited=[texts[more], *evidence.cited])
-    if is_proved(finding.content, evidence.cited, evidence.names):
+    if not _hides_author(finding, note) and is_proved(finding.content, evidence.cited, evidence.names):
         for content in _wordings(finding, note, evidence):
             if evidence.has_runs(content):
                 return replace(finding, content=content), sources
     return _quoted_finding(finding, note), note.sources[-1:]
+
+
+def _hides_author(finding: RuleFinding, note: SourcedFinding) -> bool:
+    """Whether "they" is the author, whom the statement about somebody else does not name: "Ana wants ochre, they want
+    white"."""
+    content, author = finding.content, note.author.inline
+    if '"' in content or author.casefold() in content.casefold() or not _THEY.search(content):
+        return False
+    own = _quotation_of(finding, note)
+    return _FIRST_PERSON.search(own) is not None and not _THEY.search(own)
 
 
 def _named_before(finding: RuleFinding, note: SourcedFinding) -> str | None:
@@ -110,7 +122,7 @@ def _joined_wordings(finding: RuleFinding, note: SourcedFinding, cited: Sequence
 
 def _corrected_quotation(finding: RuleFinding, note: SourcedFinding, message: str) -> str | None:
     """The author's words in the message with the value that was corrected; None where it has several such values."""
-    quoted = _QUOTED.fullmatch(quotation(note.author.name, finding.content, message, message))
+    quoted = QUOTED.fullmatch(quotation(note.author.name, finding.content, message, message))
     old = [v for v in values(quoted["said"]) if v.type == value_type(finding.value)] if quoted else []
     if not quoted or len(old) != 1:
         return None
@@ -121,7 +133,7 @@ def _corrected_quotation(finding: RuleFinding, note: SourcedFinding, message: st
 
 def _reply(said: str, message: str) -> str | None:
     """The reply as it was written: its words in the message, with those that were left out."""
-    quoted = _QUOTED.fullmatch(quotation(USER_NAME, said, message, message))
+    quoted = QUOTED.fullmatch(quotation(USER_NAME, said, message, message))
     return quoted["said"] if quoted else None
 
 
@@ -143,7 +155,7 @@ def _with_marked_words(content: str, cited: Sequence[str]) -> str | None:
 
 def _said_of_someone(finding: RuleFinding, note: SourcedFinding, evidence: _Evidence) -> str | None:
     """A quotation that begins with a pronoun, with the name of whom or what it speaks of."""
-    quoted = _QUOTED.fullmatch(_quotation_of(finding, note))
+    quoted = QUOTED.fullmatch(_quotation_of(finding, note))
     if not quoted or not _POINTS_TO_SOMEONE.match(quoted["said"]) or '"' in finding.content:
         return None
     first = next(iter(content_words(quoted["said"])), None)
@@ -157,7 +169,7 @@ def _said_of_someone(finding: RuleFinding, note: SourcedFinding, evidence: _Evid
         return None
     who = name.replace(own, "their ", 1)
     end = "." if quoted["dates"] else ""
-    return f'{quoted["who"]} said of {who}: "{quoted["said"]}"{quoted["dates"]}{end}'
+    return f'{note.author.name} said of {who}: "{quoted["said"]}"{quoted["dates"]}{end}'
 
 
 def _quoted_finding(finding: RuleFinding, note: SourcedFinding) -> RuleFinding:

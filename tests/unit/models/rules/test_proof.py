@@ -60,3 +60,10 @@ def test_a_corrected_value_stands_in_quotation_marks() -> None:
 @pytest.mark.parametrize("remark", ["in case of ambulance", "great in surgery I know", "properly", "baker joke"])
 def test_a_remark_after_an_allergy_is_no_allergy(remark: str) -> None:
     assert [draft.key for draft in drafts_from(f"I am allergic to penicillin, {remark}")] == ["allergy-penicillin"]
+
+
+@pytest.mark.parametrize(
+    "said", ["Ottavia wants ochre, I want white", "Mrs Pattison follows me to Beeston on two buses"]
+)
+def test_an_author_who_is_not_named_is_quoted(said: str) -> None:
+    assert f'The user said: "{said}"' in contents(said)
