@@ -222,7 +222,7 @@ def _short_reply_finding(
         previous.role == "assistant",
     )
     if not any(_is_separate(more) for more in parts[1:]):
-        if together := short_reply_finding(previous.content, " ".join(parts), author, when, by_assistant):
+        if together := short_reply_finding(previous.content, _whole_text(parts, message), author, when, by_assistant):
             return together, len(parts)
     first = short_reply_finding(previous.content, parts[0], author, when, by_assistant)
     return first, int(first is not None)

@@ -67,3 +67,10 @@ def test_a_remark_after_an_allergy_is_no_allergy(remark: str) -> None:
 )
 def test_an_author_who_is_not_named_is_quoted(said: str) -> None:
     assert f'The user said: "{said}"' in contents(said)
+
+
+def test_a_reply_in_another_language_keeps_its_marks() -> None:
+    asked = Message("m0", "s", "assistant", "Préférez-vous un hôtel ou un appartement ?", AT)
+    said = Message("m1", "s", "user", "Un appartement, toujours. Je ne supporte pas les hôtels.", AT, position=1)
+    (draft,) = drafts([asked, said], [], least=0.1)
+    assert draft.content.endswith("answered: Un appartement, toujours. Je ne supporte pas les hôtels.")

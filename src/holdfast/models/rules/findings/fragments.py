@@ -77,15 +77,29 @@ def _joined_in_message(statements: list[ProvedStatement]) -> list[ProvedStatemen
     spans = {n: span for n, each in enumerate(statements) if _may_be_joined(each) and (span := _read_span(each))}
     found = [each for n, each in enumerate(statements) if n not in spans]
     for whole in _merged(spans.values()):
-        found += _joined([statements[n] for n, span in spans.items() if whole[0] <= span[0] < whole[1]], whole)
+        some = [statements[n] for n, span in spans.items() if whole[0] <= span[0] < whole[1]]
+        found += _joined(some, whole, _main_kind(some, whole, statements))
     return found
 
 
-def _joined(statements: list[ProvedStatement], span: tuple[int, int]) -> list[ProvedStatement]:
-    """One quotation of the span, with the likeliest statement's kind and the days of all."""
+def _main_kind(some: list[ProvedStatement], span: tuple[int, int], statements: list[ProvedStatement]) -> str:
+    """The kind of the likeliest statement that can stand alone, or of the sentence that begins the span: a fragment
+    says little. "Sold the mare. 2,400" tells of an event, though a price is a fact."""
+    whole = [each for each in some if _stands_alone(quoted_words(each.finding.content)[0])]
+    first = [each for each in statements if each.message.find(each.note.setting.sentence.strip()) == span[0]]
+    first = [each for each in first if each.finding.kind in _STATED_KINDS]
+    return _likeliest(whole or first or some).finding.kind
+
+
+def _likeliest(statements: list[ProvedStatement]) -> ProvedStatement:
+    return max(statements, key=lambda each: (not each.tentative, each.finding.confidence))
+
+
+def _joined(statements: list[ProvedStatement], span: tuple[int, int], kind: str) -> list[ProvedStatement]:
+    """One quotation of the span, with this kind and the days of all."""
     if len(statements) == 1 and _quoted_span(statements[0]) == span:
         return statements
-    best = max(statements, key=lambda each: (not each.tentative, each.finding.confidence))
+    best = _likeliest(statements)
     said = " ".join(best.message[slice(*span)].split()).strip(" ,;:-–—*•").rstrip(".").replace('"', "'")
     said = LOOSE_END.sub("", said)
     days = dict.fromkeys(day for each in statements for day in quoted_words(each.finding.content)[1])
@@ -93,7 +107,7 @@ def _joined(statements: list[ProvedStatement], span: tuple[int, int]) -> list[Pr
     if not is_well_formed(content) or redacted_text(content) != content:
         return statements
     window = best.finding.window or next((each.finding.window for each in statements if each.finding.window), None)
-    return [replace(best, finding=replace(best.finding, content=content, window=window))]
+    return [replace(best, finding=replace(best.finding, content=content, kind=kind, window=window))]
 
 
 def _may_be_joined(statement: ProvedStatement) -> bool:
