@@ -83,12 +83,13 @@ def _joined_in_message(statements: list[ProvedStatement]) -> list[ProvedStatemen
 
 
 def _main_kind(some: list[ProvedStatement], span: tuple[int, int], statements: list[ProvedStatement]) -> str:
-    """The kind of the likeliest statement that can stand alone, or of the sentence that begins the span: a fragment
-    says little. "Sold the mare. 2,400" tells of an event, though a price is a fact."""
-    whole = [each for each in some if _stands_alone(quoted_words(each.finding.content)[0])]
-    first = [each for each in statements if each.message.find(each.note.setting.sentence.strip()) == span[0]]
-    first = [each for each in first if each.finding.kind in _STATED_KINDS]
-    return _likeliest(whole or first or some).finding.kind
+    """The kind of the likeliest statement, or an event if none can stand alone and the span begins with one: "sold the
+    mare. 2,400" tells of an event, though a price is a fact."""
+    if not any(_stands_alone(quoted_words(each.finding.content)[0]) for each in some):
+        first = (each for each in statements if each.finding.kind == "event")
+        if any(each.message.find(each.note.setting.sentence.strip()) == span[0] for each in first):
+            return "event"
+    return _likeliest(some).finding.kind
 
 
 def _likeliest(statements: list[ProvedStatement]) -> ProvedStatement:
