@@ -77,30 +77,15 @@ def _joined_in_message(statements: list[ProvedStatement]) -> list[ProvedStatemen
     spans = {n: span for n, each in enumerate(statements) if _may_be_joined(each) and (span := _read_span(each))}
     found = [each for n, each in enumerate(statements) if n not in spans]
     for whole in _merged(spans.values()):
-        some = [statements[n] for n, span in spans.items() if whole[0] <= span[0] < whole[1]]
-        found += _joined(some, whole, _main_kind(some, whole, statements))
+        found += _joined([statements[n] for n, span in spans.items() if whole[0] <= span[0] < whole[1]], whole)
     return found
 
 
-def _main_kind(some: list[ProvedStatement], span: tuple[int, int], statements: list[ProvedStatement]) -> str:
-    """The kind of the likeliest statement, or an event if none can stand alone and the span begins with one: "sold the
-    mare. 2,400" tells of an event, though a price is a fact."""
-    if not any(_stands_alone(quoted_words(each.finding.content)[0]) for each in some):
-        first = (each for each in statements if each.finding.kind == "event")
-        if any(each.message.find(each.note.setting.sentence.strip()) == span[0] for each in first):
-            return "event"
-    return _likeliest(some).finding.kind
-
-
-def _likeliest(statements: list[ProvedStatement]) -> ProvedStatement:
-    return max(statements, key=lambda each: (not each.tentative, each.finding.confidence))
-
-
-def _joined(statements: list[ProvedStatement], span: tuple[int, int], kind: str) -> list[ProvedStatement]:
-    """One quotation of the span, with this kind and the days of all."""
+def _joined(statements: list[ProvedStatement], span: tuple[int, int]) -> list[ProvedStatement]:
+    """One quotation of the span, with the likeliest statement's kind and the days of all."""
     if len(statements) == 1 and _quoted_span(statements[0]) == span:
         return statements
-    best = _likeliest(statements)
+    best = max(statements, key=lambda each: (not each.tentative, each.finding.confidence))
     said = " ".join(best.message[slice(*span)].split()).strip(" ,;:-–—*•").rstrip(".").replace('"', "'")
     said = LOOSE_END.sub("", said)
     days = dict.fromkeys(day for each in statements for day in quoted_words(each.finding.content)[1])
@@ -108,7 +93,7 @@ def _joined(statements: list[ProvedStatement], span: tuple[int, int], kind: str)
     if not is_well_formed(content) or redacted_text(content) != content:
         return statements
     window = best.finding.window or next((each.finding.window for each in statements if each.finding.window), None)
-    return [replace(best, finding=replace(best.finding, content=content, kind=kind, window=window))]
+    return [replace(best, finding=replace(best.finding, content=content, window=window))]
 
 
 def _may_be_joined(statement: ProvedStatement) -> bool:

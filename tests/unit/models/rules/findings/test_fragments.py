@@ -62,9 +62,3 @@ def test_an_aside_to_the_listener_is_no_part_of_a_statement() -> None:
     assert contents("Pete is a fireman, did i ever say, at the Gorseinon station") == [
         "Pete is a fireman, at the Gorseinon station."
     ]
-
-
-def test_the_kind_is_that_of_what_happened_and_not_of_its_price() -> None:
-    made = drafts([Message("m", "s", "user", "Sold Tansy to a family in Aberystwyth yesterday. 2,400", NOW)], least=0.3)
-    (whole,) = (draft for draft in made if "2,400" in draft.content)
-    assert whole.kind == "event"
