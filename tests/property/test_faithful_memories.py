@@ -12,8 +12,8 @@ from holdfast.domain.types import Message
 from holdfast.models.rules import drafts
 from holdfast.text.faithfulness import is_faithful
 from holdfast.text.redaction import REDACTION_MARK
-from holdfast.text.well_formed import is_well_formed
-from holdfast.text.word_runs import stand_together
+from holdfast.text.wording.well_formed import is_well_formed
+from holdfast.text.wording.word_runs import stand_together
 from support.conversations import sessions
 
 SESSIONS_OF_EACH_SOURCE, SAMPLE_STEP = 2, 60

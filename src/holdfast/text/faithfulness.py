@@ -17,7 +17,7 @@ from holdfast.text.elided_subject import may_speak_of_another
 from holdfast.text.lexicon.calendar import MONTHS
 from holdfast.text.lexicon.sentences import BUT_OF_ANOTHER_CLAUSE
 from holdfast.text.values import AMOUNT, NAME, NUMBER, Value, values
-from holdfast.text.well_formed import (
+from holdfast.text.wording.well_formed import (
     ANSWERED,
     COMPUTED_DATE,
     CUT_END,

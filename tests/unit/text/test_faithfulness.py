@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.text.faithfulness import is_faithful, is_proved, quotation
-from holdfast.text.well_formed import is_well_formed
+from holdfast.text.wording.well_formed import is_well_formed
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from holdfast.text.faithfulness import is_proved
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.statement_parts import framed_span, reported_statement
 from holdfast.text.values import AMOUNT, DATE, NUMBER, Value, values
-from holdfast.text.word_runs import stand_together
+from holdfast.text.wording.word_runs import stand_together
 
 MAX_CANDIDATES = 200
 """How many of the newest memories a follow-up may refer to. Chosen by hand; not measured."""

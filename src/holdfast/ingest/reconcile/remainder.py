@@ -16,7 +16,7 @@ from holdfast.text import statement_parts
 from holdfast.text.content_words import content_words
 from holdfast.text.faithfulness import is_proved, quotation
 from holdfast.text.statement_parts import Span
-from holdfast.text.word_runs import stand_together
+from holdfast.text.wording.word_runs import stand_together
 
 _AUTHOR = re.compile(r" said(?: of [^\":]{1,80})?: ")
 

@@ -34,7 +34,7 @@ from holdfast.text import tokens
 from holdfast.text.redaction import is_only_redacted
 from holdfast.text.supersession import tells_of_a_change
 from holdfast.text.task_completion import finishes
-from holdfast.text.well_formed import is_well_formed
+from holdfast.text.wording.well_formed import is_well_formed
 
 log = logging.getLogger("holdfast")
 MIN_TENTATIVE_CONFIDENCE = 0.3

@@ -14,8 +14,8 @@ from holdfast.text.elided_subject import may_speak_of_another
 from holdfast.text.faithfulness import has_words, is_proved, missing_words, quotation, quoted_words
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
 from holdfast.text.values import value_type, values
-from holdfast.text.well_formed import QUOTED, is_well_formed
-from holdfast.text.word_runs import stand_together
+from holdfast.text.wording.well_formed import QUOTED, is_well_formed
+from holdfast.text.wording.word_runs import stand_together
 
 _POINTS_TO_SOMEONE = re.compile(r"(?:he|she|they|it|his|her|their|its)(?:'\w+)?\b", re.I)
 _THEY = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.I)

@@ -190,11 +190,9 @@ def _listed_findings(row: FactRow, m: re.Match[str], subject: Subject, rest: str
 
 
 def _listed_items(text: str) -> list[str]:
-    """The items of a list. A comma stands between items only where "and" follows: "penicillin, in case of ambulance"
-    lists one."""
+    """The items of a list; a comma stands between two only where "and" follows: "nuts, in case of ambulance" is one."""
     last = max((border.end() for border in _LAST_AND.finditer(text)), default=0)
-    listed = text[:last] + text[last:].split(",")[0]
-    return [item for item in _AND.split(listed) if item.strip()]
+    return [item for item in _AND.split(text[:last] + text[last:].split(",")[0]) if item.strip()]
 
 
 def _named_findings(subject: Subject, several: str, names: list[str]) -> list[RuleFinding]:

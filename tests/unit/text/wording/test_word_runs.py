@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.text.word_runs import stand_together
+from holdfast.text.wording.word_runs import stand_together
 
 
 @pytest.mark.parametrize(
