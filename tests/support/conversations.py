@@ -18,21 +18,29 @@ from support.paths import ROOT
 DATA = ROOT / "evals" / "data"
 
 
-def sessions() -> Iterator[list[Message]]:
-    """The sessions of the lives, the annotated conversations, the talks and the long conversations. The lives that are
-    held back are left out: nobody reads them."""
+def sessions() -> Iterator[tuple[str, list[Message]]]:
+    """The sessions of the lives, the annotated conversations, the talks, the long conversations and the personas, each
+    with the name of its source. Those that are held back are left out: nobody reads them."""
     for path in sorted((DATA / "lives").glob("*.txt")):
-        if path.stem != "held":
-            yield from _lives(path.read_text("utf-8"), path.name)
+        if not path.stem.startswith("held"):
+            yield from ((path.stem, talk) for talk in _lives(path.read_text("utf-8"), path.name))
     for path in sorted((DATA / "extraction").glob("t[ru]*.json")):
         for case in json.loads(path.read_text("utf-8"))["cases"]:
-            yield from _case(case["messages"])
+            yield from ((path.stem, talk) for talk in _case(case["messages"]))
     for case in talk_cases():
-        yield from _case(case["messages"])
+        yield from ((case["id"].rpartition("-")[0], talk) for talk in _case(case["messages"]))
     for path in sorted((DATA / "conversations").glob("*.json")):
         for session in json.loads(path.read_text("utf-8"))["sessions"]:
             at = datetime.fromisoformat(session["date"])
-            yield [_message(each["id"], each, at) for each in session["messages"]]
+            yield path.stem, [_message(each["id"], each, at) for each in session["messages"]]
+    for path in sorted((DATA / "personas").glob("*.json")):
+        persona = json.loads(path.read_text("utf-8"))
+        for session in persona["sessions"] if persona["half"] == "read" else ():
+            yield path.stem, [_spoken(n, each) for n, each in enumerate(session["messages"])]
+
+
+def _spoken(n: int, each: dict[str, Any]) -> Message:
+    return _message(str(n), each, datetime.fromisoformat(each["timestamp"]))
 
 
 def _lives(text: str, name: str) -> Iterator[list[Message]]:

@@ -14,18 +14,20 @@ from collections.abc import Iterable, Sequence
 
 from holdfast.text.content_words import QUALIFIERS, TEMPLATE_WORDS, ContentWord, content_words
 from holdfast.text.elided_subject import may_speak_of_another
-from holdfast.text.lexicon import word_list
-from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY, MONTHS
+from holdfast.text.lexicon.calendar import MONTHS
 from holdfast.text.lexicon.sentences import BUT_OF_ANOTHER_CLAUSE
 from holdfast.text.values import AMOUNT, NAME, NUMBER, Value, values
-
-_QUOTED = re.compile(r'[^"]{1,80}? said: "(?P<said>.*)"(?P<dates>(?: \([^()]*\))*)\.?', re.S)
-_ANSWERED = re.compile(
-    r'(?:Asked|Told) "(?P<asked>.*)", [^"]{1,80}? (?:answered|agreed): "?(?P<said>.*?)"?(?P<dates>(?: \([^()]*\))*)\.?',
-    re.S,
+from holdfast.text.wording.well_formed import (
+    ANSWERED,
+    COMPUTED_DATE,
+    CUT_END,
+    LOOSE_END,
+    QUOTED,
+    REFERENCE,
+    is_balanced,
+    is_well_formed,
 )
-_COMPUTED_DATE = re.compile(rf" \((?:[^()]*\b(?:{'|'.join(MONTHS)}|{A_FULL_WEEKDAY}|(?:19|20)\d\d)\b[^()]*)\)", re.I)
-_REFERENCE = re.compile(r' \(of: "(?P<of>[^"]*)"\)')
+
 _NUMERIC_DATE = re.compile(r"(?<![\w/.-])(\d{1,2})[-/](\d{1,2})[-/](\d{4})(?![-/.]?\w)")
 _WRITTEN_DATE = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})\b", re.I)
 _ENDING = re.compile(
@@ -38,60 +40,11 @@ _CORRECTING = re.compile(
     r"\b(?:sorry|wait|no|nope|actually|i mean|i meant|meant|correction|oops|whoops|not|scratch)\b", re.I
 )
 _PRONOUN = re.compile(r"\b(?:he|she|they|it|his|her|hers|him|them|their|its|this|that|those|these|one)\b", re.I)
-_BROKEN = re.compile(
-    r"\b(?:needs?|wants?|asks?|has|have|reminded) to (?:for|of|at|the|and|an?|in|on|with|their|they)\b|"
-    r"\b(?:is|are|was|were) (?:[\w'-]+ ){1,2}(?:is|are|was|were|has|have)\b(?! (?:called|named))|"
-    r"\b(?:is|are|was|were) (?:day|week|weekend|month|year) |"
-    r"^(?:The user|\w+), (?:that'?s|which|who|when|and)\b|\bsaid of (?:the|an?|it|that)\s*:|"
-    r"\b(?!(?:had|that|very|so|really|bye|no|ha|is)\b)([^\W\d_]{2,}) \1\b",
-    re.I,
-)
-_CUT_END = re.compile(
-    r"(?<!what )\b(?:because|and|or|but|of|the|an?|with|to|for|cos|so|my|our|their|than|from|into|if)"
-    r"[.\"”]*(?: \([^()]*\))*\.?$",
-    re.I,
-)
-_UNFINISHED = re.compile(r"\b(?:wanted|wants|want|going|meant|needs|need|tried|hoping) to\W*$", re.I)
-LOOSE_END = re.compile(r"(?:,? (?:so|and|but|because|cos|or))+$")
-"""Words at the end of a quotation that began something else."""
-_SMILEY = re.compile(r"[:;=]['-]?[()]+|(?:^|[\n\"])\s*(?:\d{1,2}|[a-zA-Z])\)(?= )")
-_SUBJECT_VERB = re.compile(r"The user (?!and others\b)(?P<verb>[\w']+)")
-_PLAIN_VERBS = frozenset(
-    word_list(
-        "said asks has is was does did will would can can't cannot won't must should went bought got met came saw "
-        "took made gave left began ate flew drove ran won lost spent told found broke built wrote read held sold "
-        "became quit fell felt sent grew paid rode swam taught thought threw wore chose caught cut hit put set hurt "
-        "hung had were forgot drank slept spoke stood woke fought let led shot sang brought kept didn't doesn't isn't "
-        "wasn't hasn't never no are have need work live are"
-    )
-)
-
-
-LEFT_OUT = "…"
-"""Stands between words for others of the clause, which no longer hold."""
 
 
 def is_proved(memory: str, cited: Sequence[str], names: Iterable[str] = ()) -> bool:
     """Whether the memory says what its cited messages say, in well-formed English. `names` are the speakers' names."""
     return is_well_formed(memory) and is_faithful(memory, cited, names)
-
-
-def is_well_formed(memory: str) -> bool:
-    """Whether brackets and quotation marks pair, nothing ends in the middle, and no verb is missing or double."""
-    if not _is_balanced(memory):
-        return False
-    if quoted := _QUOTED.fullmatch(memory) or _ANSWERED.fullmatch(memory):
-        return not quoted["said"].startswith(LEFT_OUT) and not _UNFINISHED.search(quoted["said"])
-    if memory.count('"') % 2 or _CUT_END.search(memory):
-        return False
-    plain = _REFERENCE.sub("", _COMPUTED_DATE.sub("", memory))
-    plain = plain.replace(f" {LEFT_OUT} ", " ")
-    if _BROKEN.search(plain) or LEFT_OUT in plain:
-        return False
-    if m := _SUBJECT_VERB.match(plain):
-        verb = m["verb"].lower()
-        return verb.endswith(("s", "ed")) or verb in _PLAIN_VERBS
-    return True
 
 
 def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) -> bool:
@@ -100,15 +53,15 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
     memory = _plain(memory)
     if texts and may_speak_of_another(memory, texts[-1]):
         return False
-    if m := _QUOTED.fullmatch(memory):
-        return any(_is_verbatim(m["said"], text) for text in texts)
-    if m := _ANSWERED.fullmatch(memory):
+    if m := QUOTED.fullmatch(memory):
+        return any(_is_verbatim(m["said"], text) for text in texts) and _is_named(m["of"] or "", texts)
+    if m := ANSWERED.fullmatch(memory):
         return any(_is_verbatim(m["asked"], text) for text in texts) and any(
             _is_verbatim(said, text) or _is_aligned(content_words(said), text)
             for text in texts
-            for said in (m["said"], _COMPUTED_DATE.sub("", m["said"]))
+            for said in (m["said"], COMPUTED_DATE.sub("", m["said"]))
         )
-    if m := _REFERENCE.search(memory):
+    if m := REFERENCE.search(memory):
         if not any(_is_verbatim(m["of"], text) for text in texts):
             return False
         memory = memory[: m.start()] + memory[m.end() :]
@@ -119,7 +72,7 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
     if len(texts) > 1:
         memory = _without_computed_dates(memory, texts)
     own = {stem for name in names for stem in (each.stem for each in content_words(name))}
-    words = content_words(_COMPUTED_DATE.sub("", memory))
+    words = content_words(COMPUTED_DATE.sub("", memory))
     said = [word for word in words if word.stem not in own]
     texts = [_with_written_dates(text, memory) for text in texts]
     if any(_is_aligned(each, text, negated=ended) for text in texts for each in (said, words)):
@@ -135,14 +88,14 @@ def is_faithful(memory: str, cited: Sequence[str], names: Iterable[str] = ()) ->
 def missing_words(memory: str, cited: Sequence[str], names: Iterable[str] = ()) -> set[str]:
     """The stems of the memory's content words that no cited message has."""
     known = {word.stem for text in (*cited, *names) for word in content_words(_plain(text))} | TEMPLATE_WORDS
-    return {word.stem for word in content_words(_COMPUTED_DATE.sub("", _plain(memory)))} - known - QUALIFIERS
+    return {word.stem for word in content_words(COMPUTED_DATE.sub("", _plain(memory)))} - known - QUALIFIERS
 
 
 def quoted_words(memory: str) -> tuple[str, list[str]]:
     """What the memory quotes, or else all its words, and its computed dates, each in its brackets."""
-    quoted = _QUOTED.fullmatch(_plain(memory))
-    said = quoted["said"] if quoted else _COMPUTED_DATE.sub("", memory)
-    return said, _COMPUTED_DATE.findall(memory)
+    quoted = QUOTED.fullmatch(_plain(memory))
+    said = quoted["said"] if quoted else COMPUTED_DATE.sub("", memory)
+    return said, COMPUTED_DATE.findall(memory)
 
 
 def has_words(text: str, stems: Iterable[str]) -> bool:
@@ -159,7 +112,7 @@ def quotation(author: str, memory: str, sentence: str, message: str, *, exact: b
     said = LOOSE_END.sub("", said)
     if not is_well_formed(f'{author} said: "{said}"'):
         said = re.sub(r"\s*[()]\s*", " ", said).strip()
-    dates = "".join(dict.fromkeys(_COMPUTED_DATE.findall(memory)))
+    dates = "".join(dict.fromkeys(COMPUTED_DATE.findall(memory)))
     return f'{author} said: "{said}"{dates}' + ("." if dates else "")
 
 
@@ -173,7 +126,7 @@ _CLAUSE_BORDER = re.compile(
 
 def _word_span(memory: str, message: str) -> tuple[int, int]:
     """The shortest span of the message that has all words of the memory which it has at all, with whole values."""
-    said = re.sub(r'^[^"]{1,80}? said: "|"\W*$', "", _COMPUTED_DATE.sub("", memory))
+    said = re.sub(r'^[^"]{1,80}? said: "|"\W*$', "", COMPUTED_DATE.sub("", memory))
     wanted = {word.stem for word in content_words(said)} - TEMPLATE_WORDS
     there = [word for word in content_words(message) if word.stem in wanted]
     wanted &= {word.stem for word in there}
@@ -197,7 +150,7 @@ def _clause_span(memory: str, sentence: str, message: str) -> tuple[int, int]:
     """The span in the message of the clauses that share words with the memory."""
     start = message.find(sentence)
     start, end = (start, start + len(sentence)) if start >= 0 else (0, len(message))
-    stems = {word.stem for word in content_words(_COMPUTED_DATE.sub("", memory))}
+    stems = {word.stem for word in content_words(COMPUTED_DATE.sub("", memory))}
     there = [word for word in content_words(message[start:end]) if word.stem in stems - TEMPLATE_WORDS]
     if not there:
         return start, end
@@ -211,19 +164,14 @@ def _clause_span(memory: str, sentence: str, message: str) -> tuple[int, int]:
     begin = max((stop for _, stop in borders if stop <= first), default=start)
     finish = min((at for at, _ in borders if at >= last), default=end)
     clause = message[begin:finish]
-    if len(clause.split()) < 3 or _CUT_END.search(clause.rstrip(" ,")) or not _is_balanced(clause):
+    if len(clause.split()) < 3 or CUT_END.search(clause.rstrip(" ,")) or not is_balanced(clause):
         begin, finish = start, end
     for value in spans:
         if value.start < begin < value.end:
             begin = value.start
         if value.start < finish < value.end:
             finish = value.end
-    return (begin, finish) if _is_balanced(message[begin:finish]) else (0, len(message))
-
-
-def _is_balanced(text: str) -> bool:
-    bare = _SMILEY.sub("", text)
-    return bare.count("(") == bare.count(")")
+    return (begin, finish) if is_balanced(message[begin:finish]) else (0, len(message))
 
 
 def _plain(text: str) -> str:
@@ -237,7 +185,7 @@ def _is_verbatim(said: str, text: str) -> bool:
     if not said or at < 0:
         return False
     end = at + len(said)
-    if _CUT_END.search(said) and not re.match(r"\W*(?:$|[.!?…)])", text[end:]):
+    if CUT_END.search(said) and not re.match(r"\W*(?:$|[.!?…)])", text[end:]):
         return False
     return not any(
         (value.start < at < value.end and text[at - 1] != " ") or (value.start < end < value.end and value.type != NAME)
@@ -353,6 +301,12 @@ def _is_named_elsewhere(said: list[ContentWord], main: str, other: str) -> bool:
         _contains([word.stem for word in said[:n]], others) and _is_aligned(said[n:], main)
         for n in range(min(5, len(said)), 0, -1)
     )
+
+
+def _is_named(name: str, texts: Sequence[str]) -> bool:
+    """Whether one of the texts has the words of the name, one after another."""
+    stems = [word.stem for word in content_words(name)]
+    return any(_contains(stems, [word.stem for word in content_words(text)]) for text in texts)
 
 
 def _contains(some: list[str], stems: list[str]) -> bool:

@@ -149,7 +149,7 @@ def reported_statement(content: str) -> str:
     if not m:
         return content
     who = "the" + m["who"][3:] if m["who"].startswith("The user") else m["who"]
-    return f"According to {who}: {m['said']}."
+    return f"According to {who}: {m['said'].rstrip(' .,;')}."
 
 
 def _body_span(content: str) -> Span:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.text.faithfulness import is_faithful, is_proved, is_well_formed, quotation
+from holdfast.text.faithfulness import is_faithful, is_proved, quotation
+from holdfast.text.wording.well_formed import is_well_formed
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,9 @@ def test_what_no_message_proves(memory: str, said: str) -> None:
         "The user said of the: 8 cores.",
         "The user blue the wall.",
         "… it is 55 now.",
+        "According to the user: … were called Expected Toulouse.",
+        "The user deleted accounts get purged after 7 days.",
+        "The user controlled drugs cupboard keys are with the site lead.",
     ],
 )
 def test_broken_english(memory: str) -> None:
@@ -59,6 +63,19 @@ def test_broken_english(memory: str) -> None:
 
 
 BIRTHDAY, MOVE = "Jonas's birthday is on the 6th of May", "Jonas moved to Basel last week"
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        "The user asked to go up to five days.",
+        "The user changed job because it was that or die.",
+        "The user moved what was in the basement.",
+        "The user opened it and it is 8 hours of work.",
+    ],
+)
+def test_plain_english(memory: str) -> None:
+    assert is_well_formed(memory)
 
 
 def test_words_of_two_messages_are_no_memory() -> None:

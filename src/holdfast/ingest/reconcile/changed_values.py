@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.text import tokens
-from holdfast.text.faithfulness import LEFT_OUT
 from holdfast.text.lexicon.calendar import A_FULL_WEEKDAY
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.similarity import UNSPECIFIC_STEMS
 from holdfast.text.statement_parts import Span, framed_span, part_spans
 from holdfast.text.values import AMOUNT, DATE, NAME, NUMBER, TIME, Value, values
+from holdfast.text.wording.well_formed import LEFT_OUT
 
 _PREPOSITION = "on|at|in|by|from|to|for|around|about|with|until|till|behind|near|under|via|over|during|as|every|each"
 _OVER = re.compile(

@@ -21,6 +21,7 @@ from holdfast.text.faithfulness import is_proved
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.statement_parts import framed_span, reported_statement
 from holdfast.text.values import AMOUNT, DATE, NUMBER, Value, values
+from holdfast.text.wording.word_runs import stand_together
 
 MAX_CANDIDATES = 200
 """How many of the newest memories a follow-up may refer to. Chosen by hand; not measured."""
@@ -132,10 +133,11 @@ def _with_value(draft: Draft, memory: Memory, new: Value, old: Value, texts: Map
         if moved is None and not (_same_type(value, old) and _number_of(value) == _number_of(old)):
             continue
         said = written_date(moved) if moved is not None else _in_place_of(value, new)
-        changed = content[: value.start] + said + content[value.end :]
-        changed = reported_statement(changed)
         sources = (memory.sources[-1], draft.sources[-1])
-        if not is_proved(changed, [texts[source] for source in sources if source in texts]):
+        cited = [texts[source] for source in sources if source in texts]
+        wordings = (content[: value.start] + each + content[value.end :] for each in (said, f'"{said}"'))
+        changed = next((each for each in map(reported_statement, wordings) if _is_proved(each, cited)), None)
+        if changed is None:
             continue
         kept = replace(
             draft, content=changed, summary=changed[:80], kind=memory.kind, key=memory.key, sources=sources,
@@ -143,6 +145,10 @@ def _with_value(draft: Draft, memory: Memory, new: Value, old: Value, texts: Map
         )  # fmt: skip
         return kept if moved is None else replace(kept, occurred_at=moved, occurred_until=moved + timedelta(1))
     return None
+
+
+def _is_proved(content: str, cited: Sequence[str]) -> bool:
+    return is_proved(content, cited) and stand_together(content, cited)
 
 
 def _in_place_of(old: Value, new: Value) -> str:

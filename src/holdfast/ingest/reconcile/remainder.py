@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,6 +16,9 @@ from holdfast.text import statement_parts
 from holdfast.text.content_words import content_words
 from holdfast.text.faithfulness import is_proved, quotation
 from holdfast.text.statement_parts import Span
+from holdfast.text.wording.word_runs import stand_together
+
+_AUTHOR = re.compile(r" said(?: of [^\":]{1,80})?: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,11 @@ def _without_changes(head: Memory, ended: Sequence[PartialEnding], texts: Mappin
         content = left
     content = statement_parts.reported_statement(content)
     cited = [texts[source] for source in head.sources if source in texts]
-    return content if is_proved(content, cited, [head.content.split(" said: ")[0]]) else None
+    return content if _is_proved_together(content, cited, _AUTHOR.split(head.content)[0]) else None
+
+
+def _is_proved_together(content: str, cited: Sequence[str], author: str) -> bool:
+    return is_proved(content, cited, [author]) and stand_together(content, cited, names=[author])
 
 
 def _has_changed(content: str, left: str, part: Span) -> bool:
@@ -86,10 +94,10 @@ def _remainders(head: Memory, gone: Sequence[Span], texts: Mapping[str, str]) ->
     """What remains of a memory: one statement where its sources prove it, or else a quotation of each run of parts that
     stay."""
     cited = [texts[source] for source in head.sources if source in texts]
-    name = head.content.split(" said: ")[0]
-    author = name if " said: " in head.content else "The user"
+    name = _AUTHOR.split(head.content)[0]
+    author = name if _AUTHOR.search(head.content) else "The user"
     content = statement_parts.without_parts(head.content, gone)
-    if content is not None and (not cited or is_proved(content, cited, [name])):
+    if content is not None and (not cited or _is_proved_together(content, cited, name)):
         return [content]
     runs = statement_parts.remaining_runs(head.content, gone) if cited else []
     found = (_quoted(author, run, cited) for run in runs)

@@ -17,7 +17,7 @@ from holdfast.models.rules.judge import SentenceContext
 from holdfast.models.rules.patterns.other_languages import english_dates, foreign_finding, foreign_sentences, is_foreign
 from holdfast.models.rules.patterns.salience import has_subject_and_verb, points_back
 from holdfast.models.rules.people.participants import Participants
-from holdfast.models.rules.people.third_person import Subject, author_subject, with_own_words
+from holdfast.models.rules.people.third_person import Subject, author_subject
 from holdfast.models.rules.sentences.clauses import MAX_SENTENCE_CHARACTERS, sentences
 from holdfast.models.rules.sentences.corrections import (
     answer_statement,
@@ -30,8 +30,6 @@ from holdfast.models.rules.sentences.rule_dispatch import findings_in_clause, fi
 from holdfast.models.rules.sentences.short_replies import short_reply_finding
 from holdfast.text.cache import cached_by_text
 from holdfast.text.dates import day_first, windows, written_date
-from holdfast.text.elided_subject import may_speak_of_another
-from holdfast.text.faithfulness import has_words, is_proved, is_well_formed, missing_words, quotation
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
 from holdfast.text.values import ValueMask, mask_values, values
@@ -103,29 +101,6 @@ def _as_written(note: SourcedFinding, mask: ValueMask, written: Sequence[Message
         ),
         heard=heard,
     )
-
-
-def proved_finding(finding: RuleFinding, note: SourcedFinding) -> tuple[RuleFinding, tuple[str, ...]]:
-    """The finding and its sources, such that the sources prove its words; what cannot be proved is quoted.
-
-    A person who is only named in an earlier message makes that message a source.
-    """
-    texts = {message.id: message.content for message in note.heard}
-    sources = note.sources
-    cited = [texts[source] for source in sources if source in texts]
-    names = {message.speaker for message in note.heard if message.speaker}
-    if is_proved(finding.content, cited, names):
-        return replace(finding, content=with_own_words(finding.content, " ".join(cited))), sources
-    if is_well_formed(finding.content) and (missing := missing_words(finding.content, cited, names)):
-        for message in note.heard[-2::-1]:
-            if has_words(message.content, missing):
-                more = (message.id, *sources)
-                if is_proved(finding.content, [message.content, *cited], names):
-                    return finding, more
-    own = note.heard[-1].content if note.heard else note.setting.message
-    content = quotation(note.author.name, finding.content, note.setting.sentence, own)
-    unkeyed = replace(finding, topic=None) if may_speak_of_another(finding.content, own) else finding
-    return replace(unkeyed, content=content), sources[-1:]
 
 
 def _replaces(new: SourcedFinding, old: SourcedFinding) -> bool:
@@ -247,10 +222,15 @@ def _short_reply_finding(
         previous.role == "assistant",
     )
     if not any(_is_separate(more) for more in parts[1:]):
-        if together := short_reply_finding(previous.content, " ".join(parts), author, when, by_assistant):
+        if together := short_reply_finding(previous.content, _whole_text(parts, message), author, when, by_assistant):
             return together, len(parts)
     first = short_reply_finding(previous.content, parts[0], author, when, by_assistant)
     return first, int(first is not None)
+
+
+def _whole_text(parts: list[str], message: Message) -> str:
+    """The sentences together: as written in another language, where they are split without their marks."""
+    return " ".join(message.content.split()) if is_foreign(message.content) else " ".join(parts)
 
 
 def _is_separate(sentence: str) -> bool:

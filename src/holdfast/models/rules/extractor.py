@@ -11,7 +11,7 @@ from datetime import datetime
 from holdfast.domain.ports.models import Embedder
 from holdfast.domain.ports.storage import TopicKeyLoader, load_no_topic_keys
 from holdfast.domain.types import Draft, Memory, Message
-from holdfast.models.rules.conversation import SourcedFinding, proved_finding, sourced_findings
+from holdfast.models.rules.conversation import SourcedFinding, sourced_findings
 from holdfast.models.rules.findings.finding import (
     FOREIGN_CONFIDENCE_SHARE,
     MIN_CONFIDENCE,
@@ -29,11 +29,12 @@ from holdfast.models.rules.judge import (
     judged_finding,
     readable_sentence,
 )
+from holdfast.models.rules.proof import proved_finding
 from holdfast.text import tokens
-from holdfast.text.faithfulness import is_well_formed
 from holdfast.text.redaction import is_only_redacted
 from holdfast.text.supersession import tells_of_a_change
 from holdfast.text.task_completion import finishes
+from holdfast.text.wording.well_formed import is_well_formed
 
 log = logging.getLogger("holdfast")
 MIN_TENTATIVE_CONFIDENCE = 0.3

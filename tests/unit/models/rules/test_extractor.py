@@ -69,8 +69,8 @@ FACTS = [
     ("I have a peanut allergy", "allergy-peanuts", "The user has a peanut allergy."),
     ("I'm vegetarian", "diet", "The user is vegetarian."),
     ("I have asthma", "condition-asthma", "The user has asthma."),
-    ("My favorite colour is blue", "favourite-colour", "The user's favourite colour is blue."),
-    ("Dune is my favourite book", "favourite-book", "The user's favourite book is Dune."),
+    ("My favorite colour is blue", "favourite-colour", "The user's favorite colour is blue."),
+    ("Dune is my favourite book", "favourite-book", 'The user said: "Dune is my favourite book"'),
     ("I love hiking", "opinion-hiking", "The user loves hiking."),
     ("I don't like cilantro", "opinion-cilantro", "The user doesn't like cilantro."),
     ("I prefer tea over coffee", "preference-coffee-tea", "The user prefers tea over coffee."),
@@ -88,12 +88,12 @@ FACTS = [
         "choice-payments",
         "The user and others are going with Stripe for payments.",
     ),
-    ("The API runs on port 8080", "port-api", "The API is on port 8080."),
+    ("The API runs on port 8080", "port-api", 'The user said: "The API runs on port 8080"'),
     ("Our staging server is staging.example.com", "staging-server", "The staging server is staging.example.com."),
     (
         "The deadline for the report is next Friday",
         "deadline-report",
-        "The report deadline is next Friday (14 March 2025).",
+        'The user said: "The deadline for the report is next Friday" (14 March 2025).',
     ),
     ("I've been playing guitar for 3 years", None, "The user has been playing guitar for 3 years."),
     ("I go to the gym every Monday", None, "The user goes to the gym every Monday."),
@@ -244,8 +244,8 @@ def test_leaving_a_job_ends_the_employer() -> None:
     ("first", "second", "content"),
     [
         ("I live in Porto", "Actually, it's Lisbon, not Porto", "The user lives in Lisbon."),
-        ("My favourite colour is blue", "sorry, green", "The user's favourite colour is green."),
-        ("The API runs on port 8080", "no, I meant 8081", "The API is on port 8081."),
+        ("My favourite colour is blue", "sorry, green", 'The user\'s favourite colour is "green".'),
+        ("The API runs on port 8080", "no, I meant 8081", 'According to the user: The API runs on port "8081".'),
         ("My name is Jon", "I meant John, not Jon", "The user's name is John."),
     ],
 )
@@ -281,8 +281,13 @@ def test_what_was_said_before_makes_no_drafts_of_its_own() -> None:
     [
         ("Where do you live now?", "Lisbon", "home-city", "The user lives in Lisbon."),
         ("Nice! What's your name?", "Sam", "name", "The user's name is Sam."),
-        ("What's your favourite food?", "pizza", "favourite-food", "The user's favourite food is pizza."),
-        ("How old are you?", "34", "age", "The user is 34 years old."),
+        (
+            "What's your favourite food?",
+            "pizza",
+            "favourite-food",
+            'Asked "What\'s your favourite food?", the user answered: "pizza"',
+        ),
+        ("How old are you?", "34", "age", 'Asked "How old are you?", the user answered: "34"'),
         ("Do you like sushi?", "Yes", "opinion-sushi", "The user likes sushi."),
         ("Are you vegan?", "yes!", "diet", "The user is vegan."),
     ],
@@ -345,11 +350,11 @@ def test_a_name_once_introduced_stands_for_the_relation() -> None:
         ("I bought a bike two days ago", "2025-03-03", "The user bought a bike two days ago (3 March 2025)."),
         ("Met Anna yesterday", "2025-03-04", "The user met Anna yesterday (4 March 2025)."),
         ("I'm getting married on 12 June", "2025-06-12", "The user is getting married on 12 June (12 June 2025)."),
-        ("Yesterday I met Anna", "2025-03-04", "The user met Anna yesterday (4 March 2025)."),
+        ("Yesterday I met Anna", "2025-03-04", 'The user said: "Yesterday I met Anna" (4 March 2025).'),
         (
             "Last week, we went to Rome",
             "2025-02-24",
-            "The user and others went to Rome last week (week of 24 February 2025).",
+            'The user said: "Last week, we went to Rome" (week of 24 February 2025).',
         ),
         ("In May 2019 we bought a house", "2019-05-01", "The user and others bought a house in May 2019."),
         ("My flight is on 12 March 2025", "2025-03-12", "The user's flight is on 12 March 2025."),
@@ -417,7 +422,7 @@ def test_a_system_message_yields_instructions_only() -> None:
         ("have to call the plumber", "The user needs to call the plumber."),
         (
             "We have to ship the release by Friday",
-            "The user and others need to ship the release by Friday (7 March 2025).",
+            'The user said: "We have to ship the release by Friday" (7 March 2025).',
         ),
         ("don't forget to water the plants", "The user wants to be reminded to water the plants."),
     ],
@@ -683,7 +688,7 @@ def test_an_ordinary_message_is_cheap() -> None:
 def test_a_new_version_supersedes_and_another_tool_does_not() -> None:
     old, new = only("We use Postgres 15"), only("We upgraded to Postgres 17 last night")
     assert old.key == new.key == "uses-postgres"
-    assert new.content == "The user uses Postgres 17."
+    assert new.content == 'The user uses "Postgres 17".'
     assert only("We use Redis 7").key == "uses-redis"
 
 

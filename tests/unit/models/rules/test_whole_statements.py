@@ -64,7 +64,7 @@ def test_a_number_replaces_another_only_where_the_counted_word_fits() -> None:
     assert not any(
         "one kittens" in each.lower() for each in contents("two kittens left. correction one, bruno took it")
     )
-    assert "The user has three dogs." in contents("I have two dogs", "sorry, three dogs")
+    assert 'The user has "three" dogs.' in contents("I have two dogs", "sorry, three dogs")
 
 
 def test_a_phrase_with_a_number_replaces_no_plain_word() -> None:

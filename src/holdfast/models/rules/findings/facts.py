@@ -61,6 +61,7 @@ _NAMED_ONES = re.compile(
 """Several of a kind with the name of each: "two cats, Miso and Tofu"."""
 _SINGULAR = {"children": "child", "grandchildren": "grandchild", "puppies": "puppy"}
 _AND = re.compile(r",? (?:and|or|&) (?:also |to )?|, (?:to )?")
+_LAST_AND = re.compile(r"\b(?:and|or) |& ")
 _ANOTHER_ONE = re.compile(r",? and (?=(?:my|our|his|her|their)\b)|, (?=(?:my|our|his|her|their)\b)")
 _STOPPING = re.compile(
     r"(?:have |has )?(?:stopped|quit|gave up) (?P<verb>eating|working|living|drinking|using|"
@@ -175,16 +176,23 @@ _REMARK = re.compile(
 def _listed_findings(row: FactRow, m: re.Match[str], subject: Subject, rest: str) -> list[RuleFinding]:
     """A finding for each item of a list: "allergic to nuts and shellfish" is two facts."""
     said = [item for item in _AND.split(m["v"].strip()) if item.strip()]
-    items = list(takewhile(lambda item: not _REMARK.match(item), said))
+    items = list(takewhile(lambda item: not _REMARK.match(item), _listed_items(m["v"].strip())))
+    has_remark = len(said) > 1 and _REMARK.match(said[1])
     found = []
     for item in items if len(said) > 1 else ():
         alone = rest[: m.start("v")] + item
         # "allergic to peanuts, proper epipen allergic" and "very badly": the second is no item of the list
         one = None if "allergic" in item or _DEGREE.match(item) else row.pattern.match(alone)
-        text = rest[: m.end("v")] if len(items) == 1 else alone
+        text = rest[: m.end("v")] if has_remark else alone
         if one and (finding := _row_finding(row, one, subject, [], _row_content(row, one, subject, text))):
             found.append(finding)
     return found
+
+
+def _listed_items(text: str) -> list[str]:
+    """The items of a list; a comma stands between two only where "and" follows: "nuts, in case of ambulance" is one."""
+    last = max((border.end() for border in _LAST_AND.finditer(text)), default=0)
+    return [item for item in _AND.split(text[:last] + text[last:].split(",")[0]) if item.strip()]
 
 
 def _named_findings(subject: Subject, several: str, names: list[str]) -> list[RuleFinding]:

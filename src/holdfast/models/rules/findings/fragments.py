@@ -16,9 +16,10 @@ from holdfast.models.rules.conversation import SourcedFinding
 from holdfast.models.rules.findings.finding import TOPICLESS_RULES, RuleFinding
 from holdfast.models.rules.patterns.salience import points_back
 from holdfast.models.rules.patterns.vocabulary import split_words
-from holdfast.text.faithfulness import LOOSE_END, is_well_formed, quoted_words
+from holdfast.text.faithfulness import quoted_words
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE
 from holdfast.text.redaction import redacted_text
+from holdfast.text.wording.well_formed import LOOSE_END, is_well_formed
 
 MAX_JOINED_CHARACTERS = 240
 """The longest quotation that joins sentences. Chosen by hand: longer ones hold several matters, which end apart."""

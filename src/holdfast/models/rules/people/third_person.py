@@ -100,11 +100,13 @@ def without_contractions(clause: str) -> str:
 
 def with_own_words(content: str, said: str) -> str:
     """The content with the author's words where rules read plainer ones: "Kim has" for "Kim's got", "has a" for
-    "has got a", "mother-in-law" for "mother in law", "is in Rome" for "am now in Rome"."""
+    "has got a", "favorite" for "favourite", "mother-in-law" for "mother in law", "is in Rome" for "am now in Rome"."""
 
     def is_said(text: str) -> bool:
         return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", said, re.I) is not None
 
+    if is_said("favorite"):
+        content = content.replace("favourite", "favorite")
     content = _IN_LAW.sub(lambda m: m[0].replace("-", " ") if is_said(m[0].replace("-", " ")) else m[0], content)
     content = _HAS.sub(lambda m: f"{m[1]} got {m[2]}" if is_said(f"got {m[2]}") else m[0], content)
     content = _NAME_HAS.sub(lambda m: f"{m[1]}'s {m[2]}" if is_said(f"{m[1]}'s {m[2]}") else m[0], content)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-from holdfast.text.faithfulness import LOOSE_END
 from holdfast.text.lexicon.sentences import AFTER_SENTENCE, QUESTION_MARKS
+from holdfast.text.wording.well_formed import LOOSE_END
 
 _QUOTE = re.compile(r'(?P<who>.{1,80}?) said: "(?P<said>.*)"(?P<dates>(?: \([^()]*\))*)\.?', re.S)
 _QUOTED_REPLY = re.compile(
