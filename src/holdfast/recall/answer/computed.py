@@ -31,7 +31,8 @@ _NUMBER = re.compile(rf"\b(?:\d[\d,.]*|{A_COMMON_NUMBER})\b", re.I)
 _ASKS_HOW_MANY = re.compile(r"\W*(?:and |so )?how many\b", re.I)
 _QUANTITY = re.compile(
     rf"\d|\b(?:{'|'.join((*ONE_TO_NINETEEN, *TENS, *ORDINALS))}|an?|dozens?|hundreds?|thousands?|couple|pair|both|"
-    r"twins|triplets|halves|half|none|no|not|never|nobody|single|only|alone|all|several|few|many|and|another|more|last)\b",
+    r"twins|triplets|halves|half|none|no|not|never|nobody|single|only|alone|all|several|few|many|and|another|more|last|"
+    r"once|twice|thrice)\b",
     re.I,
 )
 _BARE_DAY = re.compile(r"(?:the )?\d{1,2}(?:st|nd|rd|th)", re.I)

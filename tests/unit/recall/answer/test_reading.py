@@ -252,6 +252,12 @@ async def test_one_name_is_no_count() -> None:
     assert not text
 
 
+async def test_once_and_twice_are_counts() -> None:
+    told = ("2026-02-01", "mum came over twice")
+    text, _ = await answer(ScriptedReader("twice"), "How many times has mum come over?", told)
+    assert "twice" in text
+
+
 async def test_of_somebody_described_what_is_told_by_name_is_an_answer() -> None:
     said = (("2026-02-01", "Oskar is a sound engineer."), ("2026-02-02", "Oskar takes over my half of the studio"))
     question = "What's the job of the one who takes over my half of the studio?"
