@@ -33,9 +33,11 @@ def faults(talks: Iterable[list[Message]]) -> list[str]:
     found = []
     for talk in talks:
         texts = {message.id: message.content for message in talk}
-        names = {message.speaker for message in talk if message.speaker}
+        places = {message.id: n for n, message in enumerate(talk)}
         for draft in drafts(talk):
             cited = [texts[source] for source in draft.sources]
+            heard = talk[: max(places[source] for source in draft.sources) + 1]
+            names = {message.speaker for message in heard if message.speaker}
             if REDACTION_MARK in draft.content:
                 continue
             proved = is_well_formed(draft.content) and is_faithful(draft.content, cited, names)

@@ -80,7 +80,7 @@ def test_what_rested_on_it_ends(told: str, ended: str, gone: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("told", "correction", "content"),
     [
-        ("My budget is 500 euros.", "I meant 4,500, not 500", "The user's budget is 4,500 euros."),
+        ("My budget is 500 euros.", "I meant 4,500, not 500", 'The user\'s budget is "4,500 euros".'),
         ("The flight is on 30 July.", "I was wrong, the 31st, not the 30th", "The flight is on 31 July 2026."),
     ],
 )

@@ -187,8 +187,10 @@ def _is_verbatim(said: str, text: str) -> bool:
     end = at + len(said)
     if CUT_END.search(said) and not re.match(r"\W*(?:$|[.!?…)])", text[end:]):
         return False
+    is_sentence_end = re.match(r"[.!?]\s", text[end:]) is not None
     return not any(
-        (value.start < at < value.end and text[at - 1] != " ") or (value.start < end < value.end and value.type != NAME)
+        (value.start < at < value.end and text[at - 1] != " ")
+        or (value.start < end < value.end and value.type != NAME and not is_sentence_end)
         for value in values(text)
     )
 

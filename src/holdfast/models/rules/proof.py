@@ -91,12 +91,17 @@ def _wordings(finding: RuleFinding, note: SourcedFinding, evidence: _Evidence) -
     """The finding in its author's words, in the rules' words, with its value in quotation marks, as said of someone,
     and with what another message corrects in quotation marks."""
     content = finding.content
-    yield with_own_words(content, " ".join(evidence.cited))
+    if QUOTED.fullmatch(content):
+        yield content
+        return
+    own = with_own_words(content, " ".join(evidence.cited))
+    if own != content and is_proved(own, evidence.cited, evidence.names):
+        yield own
     yield content
     if '"' in content:
         answered = _ANSWERED.fullmatch(content)
-        if answered and (own := _reply(answered["said"], evidence.cited[-1])):
-            yield f'{answered["asked"]}: "{own}"'
+        if answered and (reply := _reply(answered["said"], evidence.cited[-1])):
+            yield f'{answered["asked"]}: "{reply}"'
         return
     value = finding.value
     if finding.topic and value and _ENDS.match(content.partition(value)[2]):

@@ -74,3 +74,8 @@ def test_a_reply_in_another_language_keeps_its_marks() -> None:
     said = Message("m1", "s", "user", "Un appartement, toujours. Je ne supporte pas les hôtels.", AT, position=1)
     (draft,) = drafts([asked, said], [], least=0.1)
     assert draft.content.endswith("answered: Un appartement, toujours. Je ne supporte pas les hôtels.")
+
+
+def test_a_quotation_takes_no_word_from_another_sentence() -> None:
+    said = "april is in her account, she sent a voice note. the text was chaos, it's all in Weblate"
+    assert not any("is all in her account" in content for content in contents(said))
