@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast.domain.types import Floats
 
 if TYPE_CHECKING:
-    from holdfast.domain.ports.models import MarkedPassage, ReadAnswer, ReadPassage
+    from holdfast.domain.ports.models import ReadAnswer, ReadPassage
     from holdfast.models.answer_reader import NetworkAnswerReader
-    from holdfast.models.answer_verifier import NetworkAnswerVerifier
     from holdfast.models.question_encoder import QuestionEncoder
     from holdfast.models.rules.judge import ReadableSentence
     from holdfast.models.statement_reader import StatementReader
@@ -85,16 +84,6 @@ class ArcticEmbedder:
     async def read_answer(self, question: str, asked: date, passages: Sequence[ReadPassage]) -> ReadAnswer:
         """Implements the reader of answers: the same layers, trained to find what answers a question."""
         return await _run(_questions, lambda: self._answer_reader.read(question, asked, passages))
-
-    async def verify_answers(self, question: str, asked: date, marked: Sequence[MarkedPassage]) -> list[float]:
-        """Implements the verifier of answers: fewer layers, trained to judge the words that the reader marks."""
-        return await _run(_questions, lambda: self._verifier.log_odds(question, asked, marked))
-
-    @cached_property
-    def _verifier(self) -> NetworkAnswerVerifier:
-        from holdfast.models.answer_verifier import NetworkAnswerVerifier
-
-        return NetworkAnswerVerifier()
 
     @cached_property
     def _question_encoder(self) -> QuestionEncoder:

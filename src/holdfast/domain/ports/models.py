@@ -132,25 +132,6 @@ class AnswerReader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedPassage:
-    """A passage with words that may answer a question: their place in its text, and the text just before it."""
-
-    passage: ReadPassage
-    start: int
-    stop: int
-    before: str = ""
-
-
-@runtime_checkable
-class AnswerVerifier(Protocol):
-    """Judges whether the marked words of a passage answer a question."""
-
-    async def verify_answers(self, question: str, asked: date, marked: Sequence[MarkedPassage]) -> list[float]:
-        """For each passage, the logarithm of the odds that its marked words answer."""
-        ...
-
-
 @runtime_checkable
 class Reranker(Protocol):
     """Scores the best hits against the question again; for users who have a cross-encoder. Holdfast ships none."""
