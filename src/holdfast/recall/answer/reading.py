@@ -45,7 +45,7 @@ from holdfast.recall.answer.second_sureness import (
 from holdfast.recall.answer.support import support
 from holdfast.recall.answer.sureness import ReadHits, fitting_chance, sureness
 from holdfast.recall.hits import hit_of
-from holdfast.recall.kinship.network import tells_of_another
+from holdfast.recall.kinship.network import may_tell_of_own, own_relatives, tells_of_another
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.question.attributes import SURELY, Attribute, asked_attribute, has_attribute
 from holdfast.recall.ranking.clauses import SELF, People, clauses_of, is_person, people_in
@@ -105,6 +105,10 @@ async def read_answer(
     chance = found.chance
     if not found.spans:
         return Answer("", (), hits, chance)
+    if relative := own_relatives(question.text):
+        found = replace(found, spans=tuple(s for s in found.spans if may_tell_of_own(relative, s.hit.content)))
+        if not found.spans:
+            return Answer("", (), hits, 0.0)
     drawn = await _drawn_memories(searcher, found.spans[0].hit)
     told = quotation(found.spans, drawn)
     if is_off_topic(question, told) or _is_of_somebody_else(question, found.spans, drawn, seen):

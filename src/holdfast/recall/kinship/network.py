@@ -14,6 +14,7 @@ from holdfast.recall.kinship.words import (
     ENGAGED,
     INVERSE,
     MARRIED,
+    KinWord,
     Path,
     Sex,
     Step,
@@ -29,6 +30,18 @@ _ASKED = re.compile(
     re.I,
 )
 _OF_ONE = re.compile(rf"\bthe (?P<kin>{A_KIN_WORD})s? of (?P<name>(?-i:[A-ZÀ-Þ])[\w-]+|my (?:{A_KIN_WORD})s?)\b", re.I)
+_ASKS_OWN = re.compile(
+    rf"\W*(?:(?:who|what|which)(?:'s| is| are| were)? (?:all )?(?:my|our) (?P<kin>{A_KIN_WORD})s?"
+    r"(?:'s? names?| called| named)?"
+    rf"|(?:how many|which) (?P<counted>{A_KIN_WORD})s? (?:do|have) (?:i|we)(?: have| got)?)\W*$",
+    re.I,
+)
+_OWN_OR_NOT = re.compile(
+    rf"(?<!\bhis )(?<!\bher )(?<!\btheir )(?<!\byour )(?<!(?<!user)'s )\b(?:(?P<kin>{A_KIN_WORD})s?|"
+    r"(?P<young>boy|girl|eldest|oldest|youngest)s?)\b",
+    re.I,
+)
+_SEX_OF_CHILD: dict[str, Sex] = {"boy": "m", "girl": "f", "eldest": "", "oldest": "", "youngest": ""}
 _AGREES = {"married": MARRIED, "engaged": ENGAGED, "proposed": ENGAGED}
 
 
@@ -158,6 +171,24 @@ def tells_of_another(question: str, statement: str) -> bool:
         return False
     told = [each for each in relations_in(statement, ()) if each.path == kin_word(asked.words[0]).paths[0]]
     return bool(told) and all(each.owner != USER for each in told)
+
+
+def own_relatives(question: str) -> str:
+    """The word for the asker's own relatives, where a question only asks who or how many they are; empty for others."""
+    m = _ASKS_OWN.match(plain_text(question))
+    word = singular(m["kin"] or m["counted"]) if m is not None else ""
+    return word if word and len(kin_word(word).paths[0]) == 1 else ""
+
+
+def may_tell_of_own(word: str, statement: str) -> bool:
+    """Whether a statement has a word for such relatives of its author: not "her sister's"."""
+    meant = kin_word(word)
+    for m in _OWN_OR_NOT.finditer(plain_text(statement)):
+        told = KinWord((("child",),), _SEX_OF_CHILD[m["young"].lower()]) if m["young"] else kin_word(m["kin"])
+        if told.paths[0] == meant.paths[0] and (told.sex == meant.sex or not (told.sex and meant.sex)):
+            return True
+    named = [each for each in relations_in(statement, ()) if each.owner == USER and each.path == meant.paths[0]]
+    return any(each.sex == meant.sex or not (each.sex and meant.sex) for each in named)
 
 
 def frontier(network: KinNetwork, asked: AskedKin) -> list[str]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.domain.results import Hit
-from holdfast.recall.kinship.network import KinNetwork, asked_kin
+from holdfast.recall.kinship.network import KinNetwork, asked_kin, may_tell_of_own, own_relatives
 from holdfast.recall.kinship.statements import USER, relations_in
 
 KNOWN = {"noor", "joanne", "kasia"}
@@ -110,3 +110,26 @@ def test_the_words_of_a_question_lead_to_a_name(question: str, said: tuple[str, 
 )
 def test_somebody_else_is_not_meant(question: str, said: tuple[str, ...]) -> None:
     assert meant(question, *said) == []
+
+
+def test_a_question_after_ones_own_relatives_is_known_by_its_form() -> None:
+    assert own_relatives("Who are my sisters?") == "sister"
+    assert own_relatives("How many kids do I have?") == "kid"
+    assert own_relatives("What is my son allergic to?") == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "statement", "tells"),
+    [
+        ("sister", "my sister Ana is here", True),
+        ("sister", "Mrs Hallam is moving to her sister's in Scarborough", False),
+        ("sister", "Kofi's sister Ama", False),
+        ("brother", "best man is his brother Emeka", False),
+        ("child", "2 kids, tyler 13 n mina 6", True),
+        ("daughter", "my eldest, Sietse", True),
+        ("daughter", "my son Elias is 6", False),
+        ("wife", "Ines and I got married", True),
+    ],
+)
+def test_a_word_for_somebody_elses_relative_tells_of_none_of_ones_own(word: str, statement: str, tells: bool) -> None:
+    assert may_tell_of_own(word, statement) is tells
