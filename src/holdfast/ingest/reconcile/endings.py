@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from holdfast.ingest.reconcile.changed_values import parts_with_new_figures
 from holdfast.text import tokens
+from holdfast.text.amount_changes import changes_amount_of
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.statement_parts import Span, ended_spans, framed_span, part_spans
 from holdfast.text.statement_topics import (
@@ -137,10 +138,11 @@ def ranked_candidates(text: str, tellings: Sequence[Telling]) -> list[RankedCand
 
 
 def _speaks_of_others(text: str, known: ComparedStatement) -> bool:
-    """Whether the message cannot end the statement: it names other products, leaves the task to be done, or says
-    nothing of a name or of a couple, where the statement only tells what somebody is called."""
+    """Whether the message cannot end the statement: it names other products, only changes its amount, leaves the task
+    to be done, or says nothing of a name or of a couple, where the statement only tells what somebody is called."""
     return (
         name_other_products(text, known.text)
+        or changes_amount_of(text, known.text)
         or (known.kind == "task" and leaves_undone(text, known.text))
         or (_IS_CALLED.fullmatch(known.text) is not None and not _OF_NAME_OR_COUPLE.search(text))
     )

@@ -102,6 +102,7 @@ def _named_month(m: re.Match[str], word: str, scene: ExpressionContext) -> Span 
     before = preposition[1].lower() if preposition else ""
     unlike_words = (len(word) > 4 and word not in ("march", "april", "august")) or word == "july"
     capital = m["what"][0].isupper() and (unlike_words or before in ("from", "between", "to", "and"))
+    capital = capital or (unlike_words and before in ("from", "between"))
     year = named_year(m, scene)
     return months_of_year(MONTH_INDEX[word], 1, scene, "", year) if year or before in _FIRM or capital else None
 

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Hit
-from holdfast.recall.answer.amounts.numbers import A_FIGURE, A_NUMBER_WORD, amount_of, sign_of, written_amount
 from holdfast.recall.answer.computed import FoundSpan
 from holdfast.recall.answer.hit_reading import read_hits
 from holdfast.recall.answer.statements import sentence_span, written_day
@@ -19,6 +18,8 @@ from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.recency import said_at
 from holdfast.recall.search import Searcher
 from holdfast.text import tokens
+from holdfast.text.amount_changes import AMOUNT, amount_change
+from holdfast.text.amounts import amount_of, sign_of, written_amount
 from holdfast.text.dates import windows
 from holdfast.text.similarity import UNSPECIFIC_STEMS
 
@@ -26,28 +27,12 @@ MAX_CHANGES = 4
 MIN_BASE_CHANCE, MIN_SURE_BASE_CHANCE = 0.3, 0.8
 """How sure the reader must be of the amount before: where it found a change, and where it found nothing. Chosen by
 hand."""
-_FIGURE = rf"(?:{A_FIGURE}|(?:{A_NUMBER_WORD})(?= (?:euros|pounds|quid|dollars|bucks|francs|more|extra)\b))"
-_AMOUNT = re.compile(rf"(?<![\w.,:]){_FIGURE}(?![\w:]|[.,]\d)", re.I)
-_CURRENCY = (
-    r"(?: ?(?:€|£|\$|euros?|eur|pounds?|quid|dollars?|bucks|francs?|kronor|kroner|kr|zł|zloty|chf|usd|gbp)(?!\w))?"
-)
-_RISES = r"up(?:ped|ping)?|rises?|rose|risen|rais(?:e[sd]?|ing)|increas\w+|bump(?:ed|ing)"
-_FALLS = r"down|drop(?:s|ped)?|falls?|fell|fallen|reduc\w+|cut(?:ting)?|lower(?:ed|s|ing)"
-_CHANGE = re.compile(
-    rf"\b(?:{_RISES}|(?P<falls>{_FALLS}))\b[\w ]{{0,20}}? by (?P<by>that\b|{_FIGURE})"
-    rf"|(?<![\w.,:])(?P<amount>{_FIGURE}){_CURRENCY}(?: an? \w+| each(?: time)?| per \w+)? "
-    r"(?:more|extra|on top|dearer|additional|(?P<less>less|off|cheaper))\b"
-    rf"|\b(?:another|an extra|an additional|extra) (?P<added>{_FIGURE}){_CURRENCY}(?![\w:])",
-    re.I,
-)
-_COUNT_FALLS = re.compile(rf"\b(?:lost|sold|gave away|culled|returned|threw out) (?P<by>{_FIGURE}) (?=[a-z])", re.I)
 _ASKS_COUNT = re.compile(
     r"\bhow many (?!(?:days?|nights?|weeks?|months?|years?|hours?|minutes?|times)\b)"
     r"[\w' -]+? (?:do|does|are|is|have|has)\b"
     r"(?!.*\b(?:bought|sold|lost|added|bring|get)\b)",
     re.I,
 )
-_NAMES_BOTH = re.compile(r"\bfrom\b[^.]*\d[^.]*\bto\b|\b(?:so|makes|making|now|total(?:ling)?|=) [$€£]?\d", re.I)
 _ASKS_CHANGE = re.compile(
     r"\b(?:by how much|how much (?:more|less|extra|cheaper|dearer|higher|lower)|go(?:es|ne)? up|went up|go down|"
     r"went down|increase\w*|rise|rose|raise[ds]?|differ\w*|discount|surcharge|extra|tip)\b",
@@ -91,7 +76,7 @@ async def with_later_changes(
     others = [hit for hit, count in zip(left, shared, strict=True) if count and count == max(shared)]
     base = await read_hits(searcher, reader, question, others) if others else None
     first = base.ranked[0] if base is not None and base.ranked else None
-    told = (_AMOUNT.search(first.text) or _AMOUNT.search(first.sentence)) if first is not None else None
+    told = (AMOUNT.search(first.text) or AMOUNT.search(first.sentence)) if first is not None else None
     if base is None or first is None or told is None:
         return None
     if base.chance < (MIN_BASE_CHANCE if span is not None else MIN_SURE_BASE_CHANCE):
@@ -109,25 +94,10 @@ async def with_later_changes(
 
 
 def _is_to_come(question: Question, change: AmountChange) -> bool:
-    """Whether it takes place after the time of the question: "from 1 January the rent goes up by 50", asked in May."""
-    return any(each.start > question.asked_at and not each.denied for each in windows(change.sentence, change.at))
-
-
-def amount_change(sentence: str, *, counted: bool = False) -> float | None:
-    """By how much an amount, or a count, changes that the sentence does not name; None where it names it, or tells no
-    change."""
-    if counted and (fewer := _COUNT_FALLS.search(sentence)):
-        return -amount_of(fewer["by"])
-    m = _CHANGE.search(sentence)
-    if m is None or _NAMES_BOTH.search(sentence):
-        return None
-    figure = m["by"] or m["amount"] or m["added"]
-    if figure.lower() == "that":
-        figures = _AMOUNT.findall(sentence)
-        if len(figures) != 1:
-            return None
-        figure = figures[0]
-    return -amount_of(figure) if m["falls"] or m["less"] else amount_of(figure)
+    """Whether it takes place after the time that is asked about, which is that of the question if it names none: "from
+    1 January the rent goes up by 50", asked in May."""
+    until = max(question.asked_at, question.window[1]) if question.window is not None else question.asked_at
+    return any(each.start > until and not each.denied for each in windows(change.sentence, change.at))
 
 
 def is_mere_change(question: Question, found: ReadHits) -> bool:

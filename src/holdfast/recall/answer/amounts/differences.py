@@ -15,7 +15,6 @@ from typing import Literal
 from holdfast.domain.ports.models import AnswerReader
 from holdfast.domain.results import Hit
 from holdfast.recall.answer.amounts.changes import as_current
-from holdfast.recall.answer.amounts.numbers import amount_of, amounts_in, sign_of, written_amount
 from holdfast.recall.answer.computed import FoundSpan, time_of
 from holdfast.recall.answer.hit_reading import NOTHING, read_hits
 from holdfast.recall.answer.quotations import quoted_together
@@ -24,6 +23,7 @@ from holdfast.recall.answer.sureness import ReadHits
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.trust import SECOND_HAND, standing
 from holdfast.recall.search import Searcher
+from holdfast.text.amounts import amount_of, amounts_in, sign_of, written_amount
 
 SEVERAL = 2
 """The place of several answers among the kinds."""

@@ -12,9 +12,9 @@ from holdfast import AsyncHoldfast
 from holdfast.domain.ports.models import AnswerSpan, ReadAnswer, ReadPassage
 from holdfast.domain.timestamps import parse_moment
 from holdfast.recall.answer.amounts.differences import asks_difference
-from holdfast.recall.answer.amounts.numbers import amount_of, amounts_in
 from holdfast.recall.question.analysis import analysed_question
 from holdfast.testing import HashingEmbedder, MemoryVault, ScriptedExtractor
+from holdfast.text.amounts import amount_of, amounts_in
 
 
 class AmountReader(HashingEmbedder):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.recall.answer.amounts.changes import amount_change
+from holdfast.text.amount_changes import amount_change, changes_amount_of
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,10 @@ def test_a_change_is_read(sentence: str, by: float) -> None:
 )
 def test_what_names_the_amount_or_tells_none_is_no_change(sentence: str) -> None:
     assert amount_change(sentence) is None
+
+
+def test_a_change_of_an_amount_does_not_end_the_amount() -> None:
+    assert changes_amount_of("boat is back, the fee goes up by 200 next year", "The marina fee is 2400 zl a year.")
+    assert changes_amount_of("gym goes up 5 in january", "The user's gym is 40 a month.")
+    assert not changes_amount_of("the fee is 2600 now", "The marina fee is 2400 zl a year.")
+    assert not changes_amount_of("rent goes up by 60", "The gym is 40 a month.")
