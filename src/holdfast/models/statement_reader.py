@@ -161,4 +161,4 @@ def _head_output(heads: dict[str, NDArray[Any]], name: str, states: Floats, feat
     scaled = ((features - heads[f"mean{of}"]) / heads[f"spread{of}"]).clip(-5, 5).astype(np.float32)
     first, last = f"{name}1", f"{name}2"
     inner = matrix_product(np.hstack([states, scaled]), heads[f"{first}.weight"].T) + heads[f"{first}.bias"]
-    return matrix_product(np.maximum(inner, 0), heads[f"{last}.weight"].T) + heads[f"{last}.bias"]
+    return np.asarray(matrix_product(np.maximum(inner, 0), heads[f"{last}.weight"].T) + heads[f"{last}.bias"])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from holdfast.ingest.reconcile.changed_values import parts_with_new_figures
 from holdfast.text import tokens
-from holdfast.text.amount_changes import changes_amount_of
+from holdfast.text.amounts.changes import changes_amount_of
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.statement_parts import Span, ended_spans, framed_span, part_spans
 from holdfast.text.statement_topics import (

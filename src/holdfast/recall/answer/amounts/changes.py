@@ -18,8 +18,8 @@ from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.recency import said_at
 from holdfast.recall.search import Searcher
 from holdfast.text import tokens
-from holdfast.text.amount_changes import AMOUNT, amount_change
-from holdfast.text.amounts import amount_of, sign_of, written_amount
+from holdfast.text.amounts.changes import AMOUNT, amount_change
+from holdfast.text.amounts.numbers import amount_of, sign_of, written_amount
 from holdfast.text.dates import windows
 from holdfast.text.similarity import UNSPECIFIC_STEMS
 

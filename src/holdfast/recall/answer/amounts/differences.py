@@ -23,7 +23,7 @@ from holdfast.recall.answer.sureness import ReadHits
 from holdfast.recall.question.analysis import Question
 from holdfast.recall.ranking.trust import SECOND_HAND, standing
 from holdfast.recall.search import Searcher
-from holdfast.text.amounts import amount_of, amounts_in, sign_of, written_amount
+from holdfast.text.amounts.numbers import amount_of, amounts_in, sign_of, written_amount
 
 SEVERAL = 2
 """The place of several answers among the kinds."""

@@ -14,7 +14,7 @@ from holdfast.domain.timestamps import parse_moment
 from holdfast.recall.answer.amounts.differences import asks_difference
 from holdfast.recall.question.analysis import analysed_question
 from holdfast.testing import HashingEmbedder, MemoryVault, ScriptedExtractor
-from holdfast.text.amounts import amount_of, amounts_in
+from holdfast.text.amounts.numbers import amount_of, amounts_in
 
 
 class AmountReader(HashingEmbedder):

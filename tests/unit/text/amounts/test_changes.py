@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.text.amount_changes import amount_change, changes_amount_of
+from holdfast.text.amounts.changes import amount_change, changes_amount_of
 
 
 @pytest.mark.parametrize(

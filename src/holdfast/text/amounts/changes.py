@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holdfast.text import tokens
-from holdfast.text.amounts import A_FIGURE, A_NUMBER_WORD, amount_of
+from holdfast.text.amounts.numbers import A_FIGURE, A_NUMBER_WORD, amount_of
 from holdfast.text.lexicon.sentences import ENDS
 from holdfast.text.similarity import UNSPECIFIC_STEMS
 

@@ -1,0 +1,1 @@
+"""Amounts in a text: what they are, and what changes them."""
