@@ -111,6 +111,13 @@ def test_no_words_of_two_messages(tmp_path: Path) -> None:
     assert any(each.startswith("Jonas's birthday is on the 6th of May") for each in held)
 
 
+def test_the_planned_move_happened_in_one_word(tmp_path: Path) -> None:
+    plan = "we're moving to Portobello in august, 2 bed"
+    held = current(tmp_path, ["I live in Leith with my partner Callum"], [plan], ["moved! Biscuit loves the beach"])
+    assert "The user lives in Portobello." in held
+    assert not any("Leith" in each for each in held)
+
+
 def test_a_move_leaves_the_birthday(tmp_path: Path) -> None:
     held = current(tmp_path, ["Jonas's birthday is on the 6th of May."], ["Jonas moved to Basel last week."])
     assert any(each.startswith("Jonas's birthday is on the 6th of May") for each in held)

@@ -144,11 +144,22 @@ ARRIVED = re.compile(
     re.I,
 )
 """Words of somebody who has moved, without where to."""
-MOVED = re.compile(
-    r"(?P<who>.+?)(?: and others)? (?:have |has )?(?:finally |just )?moved(?: house| in| flat)?"
-    r"(?: (?:yesterday|today|on \w+|last \w+|this \w+|at last|finally))*(?: \([^()]*\))?[.!]?"
+_HAS_MOVED = (
+    r"(?:have |has )?(?:finally |just )?moved(?: house| in| flat)?"
+    r"(?: (?:yesterday|today|on \w+|last \w+|this \w+|at last|finally))*"
 )
-"""A memory of a move that does not say where to: the old home is over."""
+_MOVED = re.compile(rf"(?P<who>.+?)(?: and others)? {_HAS_MOVED}(?: \([^()]*\))?[.!]?")
+_SAID_MOVED = re.compile(
+    rf'(?P<who>The user) said: "(?:(?:and|so|ok|yay|finally),? )*(?:(?:we|i)(?:[\'’]ve)? )?{_HAS_MOVED}[.!]*"'
+    r"(?: \([^()]*\))?\.?",
+    re.I,
+)
+
+
+def mover(content: str) -> str:
+    """Who has moved, where a memory tells of a move without where to, so that the old home is over; otherwise empty."""
+    moved = _MOVED.fullmatch(content) or _SAID_MOVED.fullmatch(content)
+    return moved["who"] if moved else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +200,8 @@ def ends(draft: Draft, said_at: datetime, memory: Memory) -> bool:
     over = memory.occurred_until or memory.occurred_at
     if memory.kind == "event" and (over <= said_at if over is not None else not _PLANNED.search(memory.content)):
         return False
-    if memory.key in HOME_KEYS and (moved := MOVED.fullmatch(draft.content)):
-        return memory.content.startswith(moved["who"])
+    if memory.key in HOME_KEYS and (who := mover(draft.content)):
+        return memory.content.startswith(who)
     if draft.kind == memory.kind == "instruction":
         replaced = _REPLACED_TOOL.search(draft.content)
         return replaced is not None and memory.key == f"use-{replaced['tool'].casefold()}"

@@ -29,7 +29,7 @@ from holdfast.ingest.reconcile.endings import (
     read_ended,
 )
 from holdfast.text import supersession, tokens
-from holdfast.text.endings import HOME_KEYS, MOVED, ends
+from holdfast.text.endings import HOME_KEYS, ends, mover
 from holdfast.text.similarity import adds_details, restates, updates, upgrades
 from holdfast.text.task_completion import finishes, leaves_open
 
@@ -139,7 +139,7 @@ class CandidateFinder:
         known.vectors = await self._meanings(drafts, other_texts) if loose and self.compares_meanings else {}
         meanings = [known.vectors.get(draft.content) for draft in drafts]
         sayings = supersession.statement_sources(messages.values())
-        homes = await self._homes() if any(MOVED.fullmatch(draft.content) for draft in loose) else []
+        homes = await self._homes() if any(mover(draft.content) for draft in loose) else []
         tasks = await self._load_tasks() if loose else []
         new = [
             DraftContext(draft, vector, messages[draft.sources[-1]], sayings[draft.sources[-1]])

@@ -16,7 +16,7 @@ from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Memory, Message, Tes
 from holdfast.text import tokens
 from holdfast.text.content_words import QUALIFIERS, content_words
 from holdfast.text.dates import written_date
-from holdfast.text.endings import ARRIVED, MOVED
+from holdfast.text.endings import ARRIVED, mover
 from holdfast.text.faithfulness import is_proved
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.statement_parts import framed_span, reported_statement
@@ -80,8 +80,8 @@ def _may_follow_up(draft: Draft) -> bool:
 
 def _mover(content: str) -> str:
     """Who has moved, where the content says no more than that; otherwise empty."""
-    if moved := MOVED.fullmatch(content):
-        return moved["who"]
+    if who := mover(content):
+        return who
     arrived = ARRIVED.search(content) and not _UNREAL.search(content)
     return "The user" if arrived and not _OTHER_SUBJECT.match(content) else ""
 

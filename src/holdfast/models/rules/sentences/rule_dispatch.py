@@ -79,7 +79,7 @@ _DIARY_PLAN = re.compile(r"starting (?:(?:a |my )?new job )?(?:at|with) (?-i:[A-
 """A plan without its subject and auxiliary: "starting at Bolt on Monday"."""
 _GREETING_NAME = re.compile(
     r"^(?:hi|hello|hey)(?: there| all| everyone)?[\s,!.]+(?:i'm|i am) (?-i:(?P<name>[A-Z][a-z]{1,20}))"
-    r"(?=[,.!]|$| and\b)",
+    r"(?:(?P<comma>,)|(?=[.!]|$| and\b))",
     re.I,
 )
 
@@ -124,7 +124,7 @@ def _read_sentence(
 
 def _rule_findings(sentence: str, participants: Participants, message: Message, lower: bool) -> list[RuleFinding]:
     sentence = _POLITE_REMINDER.sub("", sentence).rstrip("?") if _POLITE_REMINDER.match(sentence) else sentence
-    sentence = _GREETING_NAME.sub(r"My name is \g<name>", sentence)
+    sentence = _GREETING_NAME.sub(_named_clause, sentence)
     whole = clauses(_without_date_comma(without_leading_fillers(sentence), message))
     if whole and not is_question(sentence):
         told = without_leading_fillers(sentence).rstrip(" .!")
@@ -151,6 +151,11 @@ def _rule_findings(sentence: str, participants: Participants, message: Message, 
             else f"{participants.previous_sentence} {clause}"[-300:]
         )
     return without_shared_keys(findings + unmatched) if findings else []
+
+
+def _named_clause(greeting: re.Match[str]) -> str:
+    """The name of a greeting as a clause of its own: "Hi, I'm Priya, nurse in Leith" is no name with a job in it."""
+    return f"My name is {greeting['name']}{';' if greeting['comma'] else ''}"
 
 
 def _stands_alone(clause: str) -> bool:
