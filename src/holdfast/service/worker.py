@@ -18,7 +18,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from holdfast.domain import tracing, usage
-from holdfast.domain.errors import Conflict, HoldfastError, NotFound
+from holdfast.domain.errors import Closed, Conflict, HoldfastError, NotFound
 from holdfast.domain.ports.llm_tasks import LlmTasks
 from holdfast.domain.ports.models import Embedder, Extractor, Summariser
 from holdfast.domain.ports.storage import Store, Vault
@@ -363,7 +363,7 @@ class Worker:
             await learn_all(store, BACKGROUND_BATCH_MEMORIES)
             while await sweep(store, now=self._clock()):
                 continue
-        except NotFound:
+        except (Closed, NotFound):
             return  # it was deleted meanwhile
         except Exception as failure:
             log.warning("tidying %s/%s failed: %s", *who, failure)
