@@ -404,6 +404,11 @@ def test_a_lasting_order_is_an_instruction(text: str, key: str) -> None:
     assert (draft.kind, draft.key) == ("instruction", key)
 
 
+def test_what_is_only_considered_takes_nothing_from_what_was_told_before_it() -> None:
+    assert "Gym raised to 45." in [draft.content for draft in drafts_from("gym raised to 45, thinking of quitting")]
+    assert drafts_from("Maybe we move to Leeds, maybe not") == []
+
+
 def test_the_name_of_a_greeting_is_a_statement_of_its_own() -> None:
     found = drafts_from("hey I'm Priya, nurse on nights at St Luke's, flat in Leith with my partner Callum")
     assert ("name", "The user's name is Priya.") in [(draft.key, draft.content) for draft in found]

@@ -120,7 +120,9 @@ _CLAUSE_BORDER = re.compile(
     r"is there|are there|any|which|who|why)\b)|"
     r",?\s+(?:so|and|then)\s+(?=(?:from now on|always|never|please|kindly|do please|do not|don't)\b)|"
     r",\s+(?:and\s+)?(?=(?:the |our )?[\w-]+(?: [\w-]+)? (?:is|are|will be)\b)|\s+and\s+(?=[a-z][\w-]+ (?:is|was) )|"
-    r",\s+(?=(?:page|call|ping|email|goal is|don't|dont)\b)",
+    r",\s+(?=(?:page|call|ping|email|goal is|don't|dont)\b)|"
+    r",\s+(?:and |but |so )?(?=(?:thinking (?:of|about)|considering|hoping|wondering|tempted|maybe|perhaps|probably|"
+    r"might|not sure)\b)",
     re.I,
 )
 
