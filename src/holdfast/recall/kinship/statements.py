@@ -44,7 +44,7 @@ _LISTED = re.compile(
 """Named after some words more: "I mind the grandkids after school, Kasia is 9 and Olly is 6"."""
 _OFFSPRING = re.compile(
     rf"\b(?P<owner>my|our|his|her|their|(?-i:[A-ZÀ-Þ])[\w-]+'s) (?:(?:{_YEARS}) (?=boys|lads|girls))?"
-    rf"(?P<what>two|three|boys?|lads?|girls?),? (?P<names>{_NAMES})",
+    rf"(?P<what>(?<!\bmy )(?<!\bour )(?:two|three)|boys?|lads?|girls|(?<!\bmy )girl),? (?P<names>{_NAMES})",
     re.I,
 )
 """Children without a word for them: "Clare lives there with Neil and their two, Imogen and Rufus"."""

@@ -26,7 +26,11 @@ _CHANGE = re.compile(
     re.I,
 )
 _COUNT_FALLS = re.compile(rf"\b(?:lost|sold|gave away|culled|returned|threw out) (?P<by>{_FIGURE}) (?=[a-z])", re.I)
-_NAMES_BOTH = re.compile(r"\bfrom\b[^.]*\d[^.]*\bto\b|\b(?:so|makes|making|now|total(?:ling)?|=) [$€£]?\d", re.I)
+_NAMES_BOTH = re.compile(
+    r"\bfrom\b[^.]*\d[^.]*\bto\b|\b(?:by|up|down) [$€£]?\d\S*(?: [a-z€£$]+)? to [$€£]?\d|"
+    r"\b(?:so|makes|making|now|total(?:ling)?|=) [$€£]?\d",
+    re.I,
+)
 _BORDER = re.compile(rf"(?<=[{ENDS}])\s+|,\s+|;\s+|\n+")
 _FIGURE_IN = re.compile(r"\d")
 

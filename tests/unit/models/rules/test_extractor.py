@@ -404,6 +404,11 @@ def test_a_lasting_order_is_an_instruction(text: str, key: str) -> None:
     assert (draft.kind, draft.key) == ("instruction", key)
 
 
+def test_what_has_ended_is_no_order() -> None:
+    assert {d.kind for d in drafts_from("no more statins, the doctor took me off them")} <= {"fact", "event"}
+    assert only("no more jargon in your answers, as I said").kind == "instruction"
+
+
 def test_what_is_only_considered_takes_nothing_from_what_was_told_before_it() -> None:
     assert "Gym raised to 45." in [draft.content for draft in drafts_from("gym raised to 45, thinking of quitting")]
     assert drafts_from("Maybe we move to Leeds, maybe not") == []

@@ -18,6 +18,10 @@ def told(text: str) -> set[tuple[str, str, str]]:
     return {(each.owner, "/".join(each.path), each.name) for each in relations_in(text, KNOWN)}
 
 
+def test_two_things_of_ones_own_are_no_children() -> None:
+    assert told("my two Macs are slow, our two, Alpha and Beta, too") == set()
+
+
 def test_a_name_with_a_verb_of_its_own_is_no_member_of_a_list() -> None:
     assert ("conor", "child", "marek") not in told("Kasia has Conor and their baby Finn, Marek is in Krakow")
 

@@ -32,6 +32,8 @@ def test_a_change_is_read(sentence: str, by: float) -> None:
         "the rent goes up from 900 to 950",
         "they took 15 off the bill, so 22.90",
         "prices went up to 4.50",
+        "rent went up 50 to 950",
+        "the fee rises by 60 euros to 960",
         "he was 4 minutes faster",
         "the budget goes up by that, 1,500 from her and 300 from him",
     ],

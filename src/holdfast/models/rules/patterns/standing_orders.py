@@ -147,7 +147,7 @@ def standing_order(clause: str, author: Subject, before: str = "") -> RuleFindin
     asked = is_imperative(clause) and (_LASTING_WORD.search(clause) or _CLOSING_NOT.search(clause))
     polite = _REPLY_MANNER.search(clause) and _PLEASE.search(clause) and not _PERSONAL_SUBJECT.match(clause)
     barred = _BAN.match(clause) and (_REPLY_MANNER.search(clause) or _BANNED_THING.search(clause))
-    forbidden = (_PROHIBITION.match(clause) and not _TOLD_END.search(clause)) or _PERMISSION_RULE.search(clause)
+    forbidden = (_PROHIBITION.match(clause) and not tells_end(clause)) or _PERMISSION_RULE.search(clause)
     named = _NAMED_MANNER.match(clause)
     in_project = project_order(clause)
     if (
@@ -161,6 +161,11 @@ def standing_order(clause: str, author: Subject, before: str = "") -> RuleFindin
     if in_project:
         return RuleFinding("instruction", "project-order", author, content, 0.85, object_key(clause), clause)
     return RuleFinding("instruction", "told-order", author, content, 0.7, order_key(clause), clause)
+
+
+def tells_end(clause: str) -> bool:
+    """Whether "no more …" tells what has ended, and does not ask for it."""
+    return _TOLD_END.search(clause) is not None and not _REPLY_MANNER.search(clause)
 
 
 def order_in_question(sentence: str) -> str | None:

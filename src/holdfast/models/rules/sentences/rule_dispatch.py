@@ -20,7 +20,7 @@ from holdfast.models.rules.findings.instructions import instruction_finding, sys
 from holdfast.models.rules.findings.own_words import amount_findings, clause_findings, is_promise, sentence_findings
 from holdfast.models.rules.patterns.salience import has_subject_and_verb, points_back, specific_signs
 from holdfast.models.rules.patterns.single_values import participation_topic
-from holdfast.models.rules.patterns.standing_orders import order_in_question, standing_order
+from holdfast.models.rules.patterns.standing_orders import order_in_question, standing_order, tells_end
 from holdfast.models.rules.patterns.vocabulary import split_words
 from holdfast.models.rules.people.participants import Participants, ParticipantsState
 from holdfast.models.rules.people.third_person import Subject, without_contractions
@@ -218,7 +218,8 @@ def findings_in_clause(
     found = _findings_in_clause(clause, participants, message, lower)
     gone = ending(clause)
     alone = clause.strip(" .!") == message.content.strip(" .!")  # else what is done instead stays with it
-    if gone is None or (gone.sort == CANCELLATION and not alone) or is_hypothetical(clause) or is_reported(clause):
+    kept = gone is not None and gone.sort == CANCELLATION and not alone
+    if (gone is None and not tells_end(clause)) or kept or is_hypothetical(clause) or is_reported(clause):
         return found
     found = [one for one in found if one.rule != "introduced"]
     if not found:
