@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,3 +91,20 @@ async def test_done_tasks_are_listed_when_asked_for(ana: LocalProfile) -> None:
     found = await ana.recall("Which of my tasks are done?")
     assert found.answer == "No longer open: call the chimney sweep."
     assert (await ana.recall("What is still to do?")).answer == "The user needs to book the dentist."
+
+
+async def test_each_ticket_is_closed_by_its_name(tmp_path: Path) -> None:
+    async with await AsyncHoldfast.open(tmp_path) as holdfast:
+        team = holdfast.profile("app", "team")
+        told = (
+            "bugs open: TRN-88 export times out, TRN-91 wrong vat on invoices",
+            "TRN-88 isn't fixed yet",
+            "TRN-91 fixed in 3.2. new one TRN-97: login loop on edge",
+            "new ones: TRN-98 empty login, TRN-99 logo cut off",
+            "TRN-98 and TRN-99 are fixed",
+        )
+        for n, text in enumerate(told, 1):
+            said = message_of(text, f"2026-03-0{n}") | {"speaker": "Luka"}
+            await team.ingest([said], session_id=f"s{n}", wait=True)
+        left = {memory.content for memory in (await team.list(kind="task")).items}
+        assert left == {"Luka has open: TRN-88 export times out.", "Luka has open: TRN-97: login loop on edge."}

@@ -118,6 +118,12 @@ def test_the_planned_move_happened_in_one_word(tmp_path: Path) -> None:
     assert not any("Leith" in each for each in held)
 
 
+def test_another_weekday_is_a_change(tmp_path: Path) -> None:
+    held = current(tmp_path, ["releases on tuesdays"], ["releases on wednesdays from now on"])
+    assert any("wednesdays" in each for each in held)
+    assert not any("tuesdays" in each for each in held)
+
+
 def test_a_move_leaves_the_birthday(tmp_path: Path) -> None:
     held = current(tmp_path, ["Jonas's birthday is on the 6th of May."], ["Jonas moved to Basel last week."])
     assert any(each.startswith("Jonas's birthday is on the 6th of May") for each in held)

@@ -47,3 +47,19 @@ def test_the_rest_changes_too(shop: Profile) -> None:
 def test_forgetting_the_session_takes_the_rest_with_it(shop: Profile) -> None:
     shop.forget_session("2025-10-01")
     assert not any("Ilka" in memory.content for memory in shop.list().items)
+
+
+def test_the_rest_is_said_by_its_speaker(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path) as memory:
+        team = memory.profile("app", "team")
+        told = (
+            "3.2 is out. Next is 3.3, 24 feb, with SSO and csv import",
+            "csv import moves to 3.4, Hedda is full",
+            "3.3 out yesterday, SSO works for Veldhuis",
+        )
+        for n, text in enumerate(told, 1):
+            said = {"role": "user", "speaker": "Priya", "content": text, "timestamp": f"2026-02-0{n}T10:00:00Z"}
+            team.ingest([said], session_id=f"s{n}", wait=True)
+        held = [each.content for each in team.list(limit=50)]
+    assert held
+    assert not any(each.startswith("The user") for each in held)

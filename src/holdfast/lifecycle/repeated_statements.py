@@ -39,21 +39,21 @@ async def find_repeated(store: Store, forgotten: Sequence[Memory], now: datetime
     stating = [memory for memory in forgotten if memory.kind != SUMMARY_KIND]
     clauses: dict[str, list[str]] = {}
     others: dict[str, Memory] = {}
-    texts: dict[str, str] = {}
+    said: dict[str, Message] = {}
     for ids in batched(dict.fromkeys(source for memory in stating for source in memory.sources)):
         resting = [each for each in await store.resting_on(ids) if each.ref not in own and each.kind != SUMMARY_KIND]
-        messages = await _load_texts(store, [*ids, *(source for each in resting for source in each.sources)])
-        texts |= {id: message.content for id, message in messages.items()}
+        messages = await _load_messages(store, [*ids, *(source for each in resting for source in each.sources)])
+        said |= messages
         for other in resting:
             shared = await asyncio.to_thread(_shared_clauses, other, stating, messages) if messages else None
             if shared:
                 others[other.ref] = other
                 clauses.setdefault(other.ref, []).extend(shared)
-    made = [each for ref, other in others.items() for each in _left_of(other, clauses[ref], texts, now)]
+    made = [each for ref, other in others.items() for each in _left_of(other, clauses[ref], said, now)]
     return RepeatedStatements(tuple(others.values()), tuple(await _without_known(store, made, {*own, *others})))
 
 
-async def _load_texts(store: Store, ids: Sequence[str]) -> dict[str, Message]:
+async def _load_messages(store: Store, ids: Sequence[str]) -> dict[str, Message]:
     found = await store.get(list(dict.fromkeys(ids)))
     return {item.id: item for item in found if isinstance(item, Message)}
 
@@ -77,13 +77,13 @@ def _said(message: Message) -> str:
     return f"{message.speaker or ''} {message.content}"
 
 
-def _left_of(memory: Memory, clauses: Sequence[str], texts: Mapping[str, str], now: datetime) -> list[Memory]:
+def _left_of(memory: Memory, clauses: Sequence[str], said: Mapping[str, Message], now: datetime) -> list[Memory]:
     """What a current memory says beyond some clauses."""
     if not memory.current:
         return []
     lost = _stems(" ".join(clauses))
     gone = tuple(span for span in part_spans(memory.content) if _stems(memory.content[slice(*span)]) & lost)
-    return remaining_memories(memory, [PartialEnding("", gone)], texts, now) if gone else []
+    return remaining_memories(memory, [PartialEnding("", gone)], said, now) if gone else []
 
 
 async def _without_known(store: Store, made: Sequence[Memory], gone: Collection[str]) -> list[Memory]:

@@ -87,7 +87,7 @@ TEMPLATE_WORDS = frozenset(
     _stem(word)
     for word in word_list(
         "live work name call long prefer seat use ask remind need want answer say said accord move instruction port "
-        "year old due deadline favourite fan agree"
+        "open year old due deadline favourite fan agree"
     )
 )
-"""Words that the rules add: "lives in", "works at", "is called", "no longer", "wants to be reminded to"."""
+"""Words that the rules add: "lives in", "works at", "is called", "no longer", "has open:"."""

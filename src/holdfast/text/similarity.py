@@ -16,6 +16,7 @@ from holdfast.text.lexicon import change
 from holdfast.text.lexicon.calendar import WEEKDAYS
 from holdfast.text.lexicon.negation import NEGATION
 from holdfast.text.lexicon.patterns import ASIDE, CAPITALISED_WORD, FIGURE, INNER_NAME, WORD
+from holdfast.text.statement_topics import name_other_tickets
 
 MIN_WORD_SIMILARITY = 0.6
 """How similar the least similar word must be for two statements to say the same. Chosen by hand; not measured."""
@@ -33,6 +34,19 @@ UNSPECIFIC_STEMS = frozenset(
 ) | {stem for day in WEEKDAYS for stem in tokens.tokens(day)}
 """Stems that two statements may share without being about the same thing."""
 CHANGE_WORD = re.compile(rf"\b(?:{change.CHANGE_WORDS}|scratch that|dropped to)\b", re.I)
+_SET_APART = {
+    word: n
+    for n, words in enumerate(
+        (
+            *(f"{day} {day}s" for day in WEEKDAYS), "days day", "weeks week", "months month", "evening", "night",
+            "four", "five", "upstairs", "downstairs", "bought", "sold", "husband", "wife", "aunt auntie", "uncle",
+            "niece", "nephew", "grandma grandmother granny nan", "grandpa grandfather grandad", "npm", "pnpm", "java",
+            "javascript", "almonds", "walnuts", "pears", "plums", "horse", "pony",
+        )
+    )
+    for word in words.split()
+}  # fmt: skip
+"""Words whose vectors are near each other and that do not mean the same; each with the number of what it means."""
 _AMOUNT_CHANGE_WORD = re.compile(
     rf"\b(?:{change.AMOUNT_CHANGE_WORDS}|doubled|halved|extended|shortened|delayed|brought forward|"
     rf"{change.INSTEAD_OF})\b",
@@ -60,6 +74,8 @@ def updates(draft: Draft, memory: Memory, rare: Set[str]) -> bool:
     mine, theirs = (_stems(text) for text in (new, old))
     shared = mine & theirs
     if not shared & rare or len(shared) < max(MIN_SHARED_STEMS * min(len(mine), len(theirs)), 1):
+        return False
+    if name_other_tickets(new, old):
         return False
     figures = set(FIGURE.findall(new)), set(FIGURE.findall(old))
     if any(figures):
@@ -107,9 +123,7 @@ def _stems(text: str) -> set[str]:
 
 def same_meaning(one: str, other: str) -> bool:
     """Whether the two say the same, in the same words or in others."""
-    if _figures_and_negation(one) != _figures_and_negation(other) or not (
-        _names_occur_in(one, other) and _names_occur_in(other, one)
-    ):
+    if _exact_words(one) != _exact_words(other) or not (_names_occur_in(one, other) and _names_occur_in(other, one)):
         return False
     return all(weakest_word_similarity(*pair) >= MIN_WORD_SIMILARITY for pair in ((one, other), (other, one)))
 
@@ -149,6 +163,7 @@ def _spoken_tokens(text: str) -> tuple[tuple[list[int], list[float]], ...]:
 
 
 @cached_by_text
-def _figures_and_negation(text: str) -> tuple[frozenset[str], bool]:
-    """The numbers of the text, and whether it has a negation."""
-    return frozenset(FIGURE.findall(text)), NEGATION.search(text) is not None
+def _exact_words(text: str) -> tuple[frozenset[str], frozenset[int], bool]:
+    """What nothing else means: the numbers of the text, its words that are set apart, whether it has a negation."""
+    apart = frozenset(_SET_APART[word] for word in WORD.findall(text.lower()) if word in _SET_APART)
+    return frozenset(FIGURE.findall(text)), apart, NEGATION.search(text) is not None

@@ -94,12 +94,12 @@ def without_parts(content: str, gone: Sequence[Span]) -> str | None:
     if not left or len(left) == len(whole) or (headless and words < MIN_WORDS_LEFT):
         return None
     start, stop = whole[0][0], whole[-1][1]
-    end = content[stop:] if keeps_date(content, gone) else ASIDE.sub("", content[stop:])
+    end = content[stop:] if keeps_date(content, gone) else ASIDE.sub("", content[stop:]).replace('".', '"')
     kept = f"… {content[slice(*left[0])]}" if headless else content[start : left[0][1]]
     for before, after in pairwise(left):
         together = whole.index(after) == whole.index(before) + 1
         kept += content[before[1] : after[1]] if together else f", {content[slice(*after)]}"
-    return content[:start] + kept + end
+    return content[:start] + (kept.rstrip(".") if end.startswith('"') else kept) + end
 
 
 def remaining_runs(content: str, gone: Sequence[Span]) -> list[str]:

@@ -9,6 +9,7 @@ import re
 from holdfast.text import tokens
 from holdfast.text.cache import cached_by_text
 from holdfast.text.lazy_pattern import lazy_pattern
+from holdfast.text.lexicon.patterns import TICKET
 from holdfast.text.lexicon.products import PRODUCTS
 
 ITEMISED_TOPICS = frozenset(("allergy", "intolerance", "condition"))
@@ -55,6 +56,12 @@ def name_other_products(one: str, other: str) -> bool:
     mine = _product_kinds(one)
     theirs = _product_kinds(other) if mine else mine
     return bool(theirs) and mine.isdisjoint(theirs)
+
+
+def name_other_tickets(one: str, other: str) -> bool:
+    """Whether each text names tickets, and they have none in common."""
+    mine, theirs = TICKET.findall(one), TICKET.findall(other)
+    return bool(mine and theirs) and set(mine).isdisjoint(theirs)
 
 
 @cached_by_text

@@ -14,7 +14,7 @@ from holdfast.domain.types import SECOND_HAND_TRUST, Draft, Memory
 from holdfast.text import tokens
 from holdfast.text.dates import windows
 from holdfast.text.lexicon.negation import NEGATIONS, SHORT_NOT
-from holdfast.text.lexicon.patterns import ASIDE
+from holdfast.text.lexicon.patterns import ASIDE, TICKET
 
 RECENT = timedelta(days=7)
 """An event longer ago than this was another occasion. Chosen by hand; not measured."""
@@ -44,11 +44,17 @@ _UNDONE = re.compile(
     r"|\bonly\b.*\b(?:left|open|missing|to do)\b|\bstill (?:to|have to|has to|need|needs|open|missing|not|waiting)\b"
     r"|\b(?:not|(?:is|are|was|were|has|have|had|did|does|do)n['’]?t) (?:\w+ ){0,2}?(?:yet|done|finished|ready|here|"
     r"there|sorted|fixed|mended|merged|paid|sent|back|arrived|come|got|started|happened?)\b|\bnot yet\b"
+    r"|\b(?:can|could|will|wo)(?:not| not|n['’]?t) be (?:done|finished|ready|sorted|fixed|mended|merged)\b"
     r"|\b(?:is|are) (?:me|mine|yours)\b|\b(?:does|takes|takes over|is doing) the\b|\bi(?:['’]ll| will) (?:do|take)\b",
     re.I,
 )
 """What says of a task that it is not done, or who does it."""
+_CLOSED = re.compile(
+    r"\b(?:is |are |was |got |both |now )*(?:fixed|done|closed|merged|resolved|solved|sorted|shipped|finished|live)\b",
+    re.I,
+)
 _CLAUSE_BORDER = re.compile(r"[.,;!?] |\b(?:but|and)\b")
+_SENTENCE_BORDER = re.compile(r"[.;!?] |, (?!(?:and )?[A-Z]{2,}-\d)|\bbut\b")
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -56,6 +62,8 @@ def finishes(draft: Draft, said_at: datetime, task: Memory | Draft) -> bool:
     """Whether the statement, made at `said_at`, reports that the task was done."""
     if task.kind != "task" or draft.kind not in ("event", "fact") or {draft.trust, task.trust} & set(SECOND_HAND_TRUST):
         return False
+    if closes_ticket(draft.content, task.content):
+        return True
     if draft.occurred_at is not None and not said_at - RECENT <= draft.occurred_at <= said_at + ONE_DAY:
         return _has_only_a_later_date(draft, said_at) and _reports_task_done(draft.content, task.content)
     return not _is_due_later(task, said_at) and _reports_task_done(draft.content, task.content)
@@ -74,6 +82,15 @@ def leaves_undone(statement: str, task: str) -> bool:
     return any(
         _UNDONE.search(clause) and not words.isdisjoint(tokens.question_words(clause))
         for clause in _CLAUSE_BORDER.split(statement)
+    )
+
+
+def closes_ticket(statement: str, task: str) -> bool:
+    """Whether the statement says that the ticket of the task is closed: "TRN-91 fixed in 3.2"."""
+    ticket = TICKET.search(task)
+    return ticket is not None and any(
+        ticket[0] in clause and _CLOSED.search(clause) and not _DENIED.search(clause) and not _UNDONE.search(clause)
+        for clause in _SENTENCE_BORDER.split(statement)
     )
 
 

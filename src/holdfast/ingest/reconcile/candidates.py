@@ -166,7 +166,7 @@ class CandidateFinder:
         rests_on = [source for memory in affected for source in memory.sources]
         sources = [item for item in await self.store.get(rests_on) if isinstance(item, Message)]
         known.said_at |= {message.id: message.said_at for message in sources}
-        known.texts = {message.id: message.content for message in (*messages.values(), *sources)}
+        known.sources = {message.id: message for message in (*messages.values(), *sources)}
         return known
 
     async def _part_by_part(
@@ -337,7 +337,7 @@ def _relate_by_rules(near: DraftNeighbourhood, known: KnownMemories) -> bool:
         known.gone[near.mark] = gone
         return True
     if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
-        known.outdated[near.mark] = done[0]
+        known.outdated[near.mark], known.gone[near.mark] = done[0], tuple(done[1:])
         return True
     close = [
         memory

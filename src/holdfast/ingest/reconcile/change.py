@@ -45,8 +45,8 @@ class KnownMemories:
     """Fingerprint of a draft → the current memory that it supersedes, whatever its key."""
     gone: dict[str, tuple[Memory, ...]] = field(default_factory=dict)
     """Fingerprint of a draft → the current memories that rest on what it says is gone."""
-    texts: dict[str, str] = field(default_factory=dict)
-    """Message id → what it says, for the sources of memories that end in part."""
+    sources: dict[str, Message] = field(default_factory=dict)
+    """Message id → the message, for the sources of memories that end in part."""
     ended_parts: dict[tuple[str, str], tuple[Span, ...]] = field(default_factory=dict)
     """(Fingerprint of a draft, draft id of the memory that it supersedes) → the parts of that memory that it ends;
     the other parts stay true."""
@@ -117,7 +117,7 @@ def reconcile(
             supersede.append(Supersede(resting.ref, memory.ref))
             replaced[resting.ref] = resting
             ended[resting.ref] = [known.ending_by(memory, resting)]
-    left = [each for ref, head in replaced.items() for each in remaining_memories(head, ended[ref], known.texts, now)]
+    left = [each for ref, head in replaced.items() for each in remaining_memories(head, ended[ref], known.sources, now)]
     said = {memory.fingerprint for memory in memories}
     memories += {each.fingerprint: each for each in left if each.fingerprint not in said}.values()
     return Change(

@@ -22,6 +22,7 @@ from holdfast.text.statement_parts import Span, ended_spans, framed_span, part_s
 from holdfast.text.statement_topics import (
     lacks_item_of,
     name_other_products,
+    name_other_tickets,
     name_two_environments,
     tells_where_not_what,
 )
@@ -143,7 +144,7 @@ def _speaks_of_others(text: str, known: ComparedStatement) -> bool:
     return (
         name_other_products(text, known.text)
         or changes_amount_of(text, known.text)
-        or (known.kind == "task" and leaves_undone(text, known.text))
+        or (known.kind == "task" and (leaves_undone(text, known.text) or name_other_tickets(text, known.text)))
         or (_IS_CALLED.fullmatch(known.text) is not None and not _OF_NAME_OR_COUPLE.search(text))
     )
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from holdfast.domain import identifiers
 from holdfast.domain.filters import keyless
 from holdfast.domain.ports.storage import Store
-from holdfast.domain.types import Change, Memory, Test
+from holdfast.domain.types import Change, Memory, Message, Test
 from holdfast.ingest.reconcile.changed_values import changes_date, without_changed_values, without_member
 from holdfast.text import statement_parts
 from holdfast.text.content_words import content_words
@@ -32,18 +32,19 @@ class PartialEnding:
 
 
 def remaining_memories(
-    head: Memory, ended: Sequence[PartialEnding], texts: Mapping[str, str], now: datetime
+    head: Memory, ended: Sequence[PartialEnding], messages: Mapping[str, Message], now: datetime
 ) -> list[Memory]:
     """What stays true of a memory after some of its parts or values have ended, as new memories; none when nothing
-    does."""
-    if (left := _without_changes(head, ended, texts)) is not None:
+    does. `messages` has those that it rests on."""
+    cited = [messages[source] for source in head.sources if source in messages]
+    if (left := _without_changes(head, ended, cited)) is not None:
         undated = any(changes_date(head.content, each.by) for each in ended)
         return [_remaining_memory(head, left, now, undated=undated)]
     if not all(each.parts for each in ended):
         return []
     gone = [span for each in ended for span in each.parts]
     undated = not statement_parts.keeps_date(head.content, gone)
-    return [_remaining_memory(head, content, now, undated=undated) for content in _remainders(head, gone, texts)]
+    return [_remaining_memory(head, content, now, undated=undated) for content in _remainders(head, gone, cited)]
 
 
 def _remaining_memory(head: Memory, content: str, now: datetime, *, undated: bool) -> Memory:
@@ -69,7 +70,7 @@ def _stems(text: str) -> set[str]:
     return {word.stem for word in content_words(text)}
 
 
-def _without_changes(head: Memory, ended: Sequence[PartialEnding], texts: Mapping[str, str]) -> str | None:
+def _without_changes(head: Memory, ended: Sequence[PartialEnding], cited: Sequence[Message]) -> str | None:
     """The memory without values that changed and people who left; None where more than these has ended."""
     content = head.content
     for each in ended:
@@ -78,8 +79,8 @@ def _without_changes(head: Memory, ended: Sequence[PartialEnding], texts: Mappin
             return None
         content = left
     content = statement_parts.reported_statement(content)
-    cited = [texts[source] for source in head.sources if source in texts]
-    return content if _is_proved_together(content, cited, _AUTHOR.split(head.content)[0]) else None
+    told = [message.content for message in cited]
+    return content if _is_proved_together(content, told, _AUTHOR.split(head.content)[0]) else None
 
 
 def _is_proved_together(content: str, cited: Sequence[str], author: str) -> bool:
@@ -90,18 +91,23 @@ def _has_changed(content: str, left: str, part: Span) -> bool:
     return content[slice(*part)] not in left
 
 
-def _remainders(head: Memory, gone: Sequence[Span], texts: Mapping[str, str]) -> list[str]:
+def _remainders(head: Memory, gone: Sequence[Span], cited: Sequence[Message]) -> list[str]:
     """What remains of a memory: one statement where its sources prove it, or else a quotation of each run of parts that
     stay."""
-    cited = [texts[source] for source in head.sources if source in texts]
+    told = [message.content for message in cited]
     name = _AUTHOR.split(head.content)[0]
-    author = name if _AUTHOR.search(head.content) else "The user"
+    author = name if _AUTHOR.search(head.content) else _author_of(cited)
     content = statement_parts.without_parts(head.content, gone)
-    if content is not None and (not cited or _is_proved_together(content, cited, name)):
+    if content is not None and (not cited or _is_proved_together(content, told, name)):
         return [content]
     runs = statement_parts.remaining_runs(head.content, gone) if cited else []
-    found = (_quoted(author, run, cited) for run in runs)
-    return [each for each in found if is_proved(each, cited, [name])]
+    found = (_quoted(author, run, told) for run in runs)
+    return [each for each in found if is_proved(each, told, [name, author])]
+
+
+def _author_of(cited: Sequence[Message]) -> str:
+    """Who said it last: a speaker by name, or the user."""
+    return (cited[-1].speaker if cited else None) or "The user"
 
 
 def _quoted(author: str, run: str, cited: Sequence[str]) -> str:

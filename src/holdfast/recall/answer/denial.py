@@ -15,6 +15,7 @@ from holdfast.text import tokens
 from holdfast.text.lexicon.given_names import MEN, WOMEN
 from holdfast.text.lexicon.kinship import PETS
 from holdfast.text.lexicon.negation import SHORT_NOT
+from holdfast.text.lexicon.numbers import A_COMMON_NUMBER
 from holdfast.text.lexicon.patterns import ASIDE
 from holdfast.text.similarity import UNSPECIFIC_STEMS
 from holdfast.text.statement_topics import names_no_such_product
@@ -93,6 +94,12 @@ _ASKS_NUMBER = re.compile(
     re.I,
 )
 _A_NUMBER = re.compile(r"\d|\b(?:number|no\.)")
+_ASKS_HOUR = re.compile(r"\W*(?:at |from |until )?what time\b", re.I)
+_AN_HOUR = re.compile(
+    rf"\d|\b(?:{A_COMMON_NUMBER}|noon|midnight|midday|dawn|half|quarter|mornings?|afternoons?|evenings?|"
+    r"nights?|tonight|lunch\w*|breakfast|dinner|tea ?time|early|late|later|before|after|when|straight)\b",
+    re.I,
+)
 _TIME = re.compile(r"\b\d{1,2}[:.]\d\d\b")
 _MEASURES = frozenset({"height", "weight"})
 _WORK = re.compile(r"\b(?:work(?:s|ed|ing)?|job|employ\w*|compan(?:y|ies))\b", re.I)
@@ -170,6 +177,7 @@ def is_off_topic(question: Question, statement: str, sentence: str = "") -> bool
         or _is_of_other_sex(question.text, statement)
         or _is_no_measure(question, statement)
         or _has_no_number(question.text, statement)
+        or _has_no_hour(question.text, sentence or statement)
         or names_no_such_product(question.text, sentence or statement)
         or _is_reversed(question.text, sentence or statement)
         or _is_at_another_place(question.text, sentence or statement)
@@ -276,6 +284,11 @@ def _has_no_blood_type(question: str, statement: str) -> bool:
 def _has_no_number(question: str, statement: str) -> bool:
     """Whether the number of something is asked for, such as a flight number, and the statement has none but times."""
     return _ASKS_NUMBER.search(question) is not None and _A_NUMBER.search(_TIME.sub("", statement)) is None
+
+
+def _has_no_hour(question: str, statement: str) -> bool:
+    """Whether a time of the day is asked for, and the statement has none: "puppy class moved to tuesdays"."""
+    return _ASKS_HOUR.match(question) is not None and _AN_HOUR.search(statement) is None
 
 
 def _is_no_measure(question: Question, statement: str) -> bool:

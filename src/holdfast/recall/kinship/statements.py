@@ -48,6 +48,12 @@ _OFFSPRING = re.compile(
     re.I,
 )
 """Children without a word for them: "Clare lives there with Neil and their two, Imogen and Rufus"."""
+_OWN_GIRLS = re.compile(
+    rf"(?:^|[.!?;] )(?:(?:i|we)(?:'ve)? (?:got |have ))?{_YEARS} (?P<what>boys|lads|girls)[,:] (?P<names>{_NAMES})"
+    r"(?=\W*(?:[.!?;]|$))",
+    re.I,
+)
+"""One's own, without a word for whose: "two girls, Zosia (8) and Hania (5)"; nothing is told of them after it."""
 _NAMED_AFTER = re.compile(
     rf"(?:^|[.!?;,] |\b(?:my|our) )(?P<kin>{A_KIN_WORD})\b(?P<rest>[^.!?]{{0,80}}[.!?,;] ?)(?:and )?"
     rf"(?:(?P<whose>her|his) name(?: is|'s|s)|(?P<who>she|he)(?: is|'s|s) called) (?P<names>{_NAME})",
@@ -129,6 +135,9 @@ def _told(text: str, known: Collection[str]) -> Iterator[Relation]:
         sex = _SEXES.get(m["what"].lower().removesuffix("s"), "")
         for owner in _owners(m["owner"], text[: m.start()], known):
             yield from (relation._replace(sex=sex) for relation in _relations(owner, ["child"], m["names"]))
+    for m in _OWN_GIRLS.finditer(text):
+        sex = _SEXES[m["what"].lower().removesuffix("s")]
+        yield from (relation._replace(sex=sex) for relation in _relations(USER, ["child"], m["names"]))
     for m in _CHILD_BY_AGE.finditer(text):
         yield from _relations(USER, ["child"], m["names"])
 

@@ -43,6 +43,12 @@ _PLACE = re.compile(
     r"|/\w|\bhere\b|\bthere\b|\bhome\b|\b(?:street|road|avenue|lane)\b",
     re.I,
 )
+_MOVED_TO_DAY = re.compile(
+    rf"\b(?:to|on|from|by|until|in|at) (?:the |next )?"
+    rf"(?:{A_FULL_WEEKDAY}s?|{A_FULL_MONTH}|\d[\w.:]*|morning|evening)\b",
+    re.I,
+)
+"""A time that has a preposition as a place has: "moved to tuesdays"."""
 _TIME = re.compile(
     rf"\b\d{{1,2}}(?::\d\d|\.\d\d)?\b|\b{A_FULL_WEEKDAY}s?\b|\b(?:every|daily|weekly|mornings?|evenings?|"
     rf"nights?|noon|midnight|weekends?|since|until|today|tomorrow|yesterday|tonight|week|month|year|{A_FULL_SEASON})\b",
@@ -286,7 +292,7 @@ class ReadHit(NamedTuple):
 def _has_value(text: str, value: str) -> bool:
     if value == "number":
         return NUMBER.search(text) is not None and NUMBER.search(_CALENDAR.sub("", text)) is not None
-    return (_TIME if value == "time" else _PLACE).search(text) is not None
+    return _TIME.search(text) is not None if value == "time" else _PLACE.search(_MOVED_TO_DAY.sub("", text)) is not None
 
 
 @cached_by_text

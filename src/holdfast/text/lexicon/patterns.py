@@ -14,5 +14,7 @@ INNER_NAME = re.compile(rf"(?<=[\w,;] ){CAPITALISED}")
 NAME_IN_QUESTION = re.compile(r"(?<=[\w,'’] )[A-ZÀ-Þ][\w'’-]+")
 ASIDE = re.compile(r" \([^()]*\)")
 """A remark in brackets, such as the date that digestion adds to a statement."""
+TICKET = re.compile(r"\b[A-Z]{2,}-\d+\b")
+"""The name of a ticket: "TRN-91"."""
 OMISSION = "[…]"
 """Stands in a message where something was taken out (text/shortening.py)."""

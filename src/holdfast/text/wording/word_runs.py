@@ -57,6 +57,7 @@ _WHO = r"(?:the user|(?<!')\b[a-z]+)"
 _TEMPLATE = re.compile(
     rf"\basked\b|{_WHO} (?:said|says|asked|asks|answered|replied)(?: that| to| of| about)?\b|"
     rf"{_WHO} (?:wants?|asks?) to be reminded (?:to|of|about)\b|{_WHO} (?:needs?|has|wants?|plans?) to\b|"
+    rf"{_WHO} has open(?=:)|"
     r"no longer\b|used to\b|any ?more\b|\blives? in\b|\bmoved to\b|\bworks? (?:at|as|for)\b|"
     r"(?:name|job|employer|home city) is\b|is called\b|is named\b|and others\b|according to\b|of(?=:)|\[redacted\]",
     re.I,

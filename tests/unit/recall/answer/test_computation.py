@@ -74,6 +74,10 @@ def test_a_restatement_is_the_same(one: str, other: str) -> None:
         ("The meeting is on Monday.", "The meeting is on Tuesday."),
         ("The user likes green tea.", "The user likes black tea."),
         ("The user hates cilantro.", "The user loves cilantro."),
+        ("releases on tuesdays", "releases on wednesdays"),
+        ("The user sold the van.", "The user bought the van."),
+        ("The upstairs tenant is loud.", "The downstairs tenant is loud."),
+        ("we use npm here", "we use pnpm here"),
     ],
 )
 def test_another_number_name_negation_or_thing_is_another_fact(one: str, other: str) -> None:

@@ -29,6 +29,7 @@ AT = datetime(2026, 6, 1, tzinfo=UTC)
         ("How many kids do I have?", "14 kids in the end"),
         ("Which editor do we use?", "we use uv not pip"),
         ("Which auth library do we use?", "we use uv not pip"),
+        ("What time is the puppy class?", "Puppy class moved to tuesdays."),
         ("What is my blood type?", "ramipril for my blood pressure"),
         ("Who covers for Dan?", "I'm away, Dan covers for me"),
         ("Who does the laundry?", "Ana does the dishes, Ben does the bins"),

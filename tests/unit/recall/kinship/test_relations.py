@@ -22,6 +22,12 @@ def test_two_things_of_ones_own_are_no_children() -> None:
     assert told("my two Macs are slow, our two, Alpha and Beta, too") == set()
 
 
+def test_children_without_a_word_for_whose() -> None:
+    text = "wife is Ola, she nurses at Bupa. two girls, Zosia (8) and Hania (5)"
+    assert {(USER, "child", "zosia"), (USER, "child", "hania")} <= told(text)
+    assert told("three girls, Mia, Zoe and Ava, joined the choir") == set()
+
+
 def test_a_name_with_a_verb_of_its_own_is_no_member_of_a_list() -> None:
     assert ("conor", "child", "marek") not in told("Kasia has Conor and their baby Finn, Marek is in Krakow")
 
