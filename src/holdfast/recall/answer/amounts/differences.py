@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
@@ -41,7 +41,12 @@ CHANCE = 0.8
 _MORE = r"more|less|fewer|cheaper|dearer|higher|lower|older|younger|longer|taller|bigger|smaller|shorter|heavier"
 _ASKS = re.compile(
     rf"\bby how (?:much|many)\b|\bhow (?:much|many)\b.*\b(?:{_MORE})\b.*\bthan\b|\bdifference between\b"
-    r"|\bhow much (?:cheaper|dearer|more expensive)\b",
+    r"|\bhow much (?:cheaper|dearer|more expensive)\b"
+    r"|\bhow (?:much|many)(?: \w+)? (?:more|less|fewer)\b(?! (?:days?|weeks?|months?|hours?|times)\b)"
+    r"(?!.*\b(?:still|left|ow(?:e|ed|es)|needs?|missing|to go|to pay)\b)"
+    r"|\bhow (?:much|far) (?:over|under|apart|above|below)\b"
+    r"|\bhow much\b.*\b(?:save[ds]?|saving|rise|rose|risen|grow|grew|grown|shrink|shrank|shrunk)\b"
+    r"|\bhow much\b.*\b(?:beat|knock|haggle)\w*\b.*\b(?:down|off)\b",
     re.I,
 )
 _DAYS = re.compile(
@@ -49,6 +54,7 @@ _DAYS = re.compile(
     r"pushed back|moved back|put (?:off|back)|behind schedule)\b",
     re.I,
 )
+_BESIDE = re.compile(r"\b(?:was|were|had|offer\w*|said|wants?|wanted|asks?|asked|instead of|down|up)\b", re.I)
 _SUM = re.compile(r"\b(?:altogether|in total|in all|combined|times)\b", re.I)
 
 
@@ -91,14 +97,26 @@ async def difference_answer(
 def two_values(question: Question, first: ReadHits, second: ReadHits | None) -> tuple[_Candidate, _Candidate] | None:
     """The two amounts, or days, that the readings surely find."""
     found = _candidates(question, first, second)
-    if len(found) < 2:
+    if not found:
         return None
     best = max(found, key=lambda value: found[value].first + found[value].possible / 20)
     worth = {v: _worth(each, found[best]) for v, each in found.items() if v != best and _comparable(question, v, best)}
     other, *rest = sorted(worth, key=lambda value: -worth[value]) or [best]
     if worth.get(other, 0.0) < max([MIN_OTHER, *(worth[value] + MIN_MARGIN for value in rest[:1])]):
-        return None
+        beside = _amount_beside(question, best, found[best].span)
+        return None if beside is None else (found[best], beside)
     return found[best], found[other]
+
+
+def _amount_beside(question: Question, value: float, span: FoundSpan) -> _Candidate | None:
+    """The only other amount in the sentence of the words, told beside the first: "7,900 gross, i had 6,650"."""
+    others = [figure for figure in amounts_in(span.sentence) if amount_of(figure) != value]
+    if _DAYS.search(question.text) or len(others) != 1 or not _comparable(question, value, amount_of(others[0])):
+        return None
+    start = span.hit.content.index(others[0], span.hit.content.index(span.sentence))
+    other = replace(span, start=start, stop=start + len(others[0]))
+    between = span.hit.content[min(span.stop, other.stop) : max(span.start, other.start)]
+    return _Candidate(other) if _BESIDE.search(between) else None
 
 
 def _worth(each: _Candidate, best: _Candidate) -> float:

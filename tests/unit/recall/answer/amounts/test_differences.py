@@ -67,6 +67,19 @@ async def test_a_second_amount_in_the_message_of_the_first_is_enough() -> None:
     assert found.startswith("515: ")
 
 
+async def test_the_amount_told_beside_the_only_one_found_is_the_other() -> None:
+    reader = AmountReader({"7,900": 0.95})
+    found = await answer(reader, "How much more will I get as deputy?", "they made me deputy, 7,900 gross, i had 6,650")
+    assert found.startswith("1,250: ")
+    assert not await answer(reader, "How much more will I get as deputy?", "7,900 gross, 6,650 for the others")
+
+
+async def test_decimals_with_a_comma_are_amounts() -> None:
+    reader = AmountReader({"2,10": 0.8, "2,25": 0.8})
+    found = await answer(reader, "By how much did the bread go up?", "the bread is 2,10", "bread is 2,25 from today")
+    assert found.startswith("0.15: ")
+
+
 async def test_one_amount_alone_is_no_difference() -> None:
     reader = AmountReader({"£84,000": 0.95})
     assert not await answer(reader, "How much cheaper was the hut than planned?", "the hut is built for £84,000")
@@ -88,6 +101,11 @@ async def test_where_a_third_amount_is_as_likely_there_is_no_answer() -> None:
         ("How much did I pay in all, more than 100?", False),
         ("How many more days must I take it?", False),
         ("How much is the rent?", False),
+        ("How much less will Hector pay per night?", True),
+        ("How much did we save with the new phone firm?", True),
+        ("How far over the quote did the clutch go?", True),
+        ("How much did I beat the Massey man down?", True),
+        ("How much more do I still owe?", False),
     ],
 )
 def test_a_question_after_a_difference_is_recognised(question: str, asks: bool) -> None:
