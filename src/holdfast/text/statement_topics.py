@@ -59,9 +59,15 @@ def name_other_products(one: str, other: str) -> bool:
 
 
 def name_other_tickets(one: str, other: str) -> bool:
-    """Whether each text names tickets, and they have none in common."""
-    mine, theirs = TICKET.findall(one), TICKET.findall(other)
-    return bool(mine and theirs) and set(mine).isdisjoint(theirs)
+    """Whether the first text names tickets, and none of those that the second one names."""
+    theirs = TICKET.findall(other) if TICKET.search(one) else []
+    return bool(theirs) and not any(names_ticket(one, ticket) for ticket in theirs)
+
+
+def names_ticket(text: str, ticket: str) -> bool:
+    """Whether the text names the ticket, in full or by its number alone: "131 is fixed"."""
+    project, _, number = ticket.partition("-")
+    return re.search(rf"(?<![\w.,-])(?:{project}-)?{number}\b(?![.,:]?\d|[%-])", text) is not None
 
 
 @cached_by_text

@@ -15,6 +15,7 @@ from holdfast.text import tokens
 from holdfast.text.dates import windows
 from holdfast.text.lexicon.negation import NEGATIONS, SHORT_NOT
 from holdfast.text.lexicon.patterns import ASIDE, TICKET
+from holdfast.text.statement_topics import names_ticket
 
 RECENT = timedelta(days=7)
 """An event longer ago than this was another occasion. Chosen by hand; not measured."""
@@ -54,7 +55,7 @@ _CLOSED = re.compile(
     re.I,
 )
 _CLAUSE_BORDER = re.compile(r"[.,;!?] |\b(?:but|and)\b")
-_SENTENCE_BORDER = re.compile(r"[.;!?] |, (?!(?:and )?[A-Z]{2,}-\d)|\bbut\b")
+_SENTENCE_BORDER = re.compile(r"[.;!?] |\bbut\b|\bnew\b")
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -86,10 +87,13 @@ def leaves_undone(statement: str, task: str) -> bool:
 
 
 def closes_ticket(statement: str, task: str) -> bool:
-    """Whether the statement says that the ticket of the task is closed: "TRN-91 fixed in 3.2"."""
+    """Whether the statement says that the ticket of the task is closed: "TRN-91 fixed in 3.2", "137 is done"."""
     ticket = TICKET.search(task)
     return ticket is not None and any(
-        ticket[0] in clause and _CLOSED.search(clause) and not _DENIED.search(clause) and not _UNDONE.search(clause)
+        names_ticket(clause, ticket[0])
+        and _CLOSED.search(clause)
+        and not _DENIED.search(clause)
+        and not _UNDONE.search(clause)
         for clause in _SENTENCE_BORDER.split(statement)
     )
 

@@ -93,9 +93,7 @@ class DraftNeighbourhood:
                 earlier.append(memory)
                 if self.vector is not None and meaning is not None:
                     cosines[memory.id] = float(self.vector @ meaning)
-        gone = {
-            memory.id for mark, memory in known.outdated.items() if not known.ended_parts.get((mark, memory.draft_id))
-        }
+        gone = known.ended_wholly()
         earlier = sorted(earlier, key=lambda memory: -cosines.get(memory.id, 0.0))[: MAX_RELATED // 2]
         return replace(self, memories=[m for m in (*self.memories, *earlier) if m.id not in gone], cosines=cosines)
 
@@ -155,7 +153,8 @@ class CandidateFinder:
                 for each in some:
                     ending = [known.outdated[each.mark]] if each.mark in known.outdated else []
                     for old in (*ending, *known.gone.get(each.mark, ())):
-                        await self._part_by_part(each.draft, messages, each.saying, old, known)
+                        if not finishes(each.draft, each.said.said_at, old):  # a task is done as a whole
+                            await self._part_by_part(each.draft, messages, each.saying, old, known)
                 await self._relate_by_models(open_, messages, known)
         for draft in drafts:
             if head := known.heads.get((draft.kind, draft.key or "")):
@@ -295,11 +294,13 @@ class CandidateFinder:
         known: KnownMemories,
         reader: supersession.EndingReader,
     ) -> None:
-        memories = {memory.id: memory for each in near for memory in each.outdatable_memories}
+        gone = known.ended_wholly()
+        memories = {memory.id: memory for each in near for memory in each.outdatable_memories if memory.id not in gone}
         tellings = [
             Telling(each.statement, [
                 NearStatement(memory.id, _statement(memory), each.cosines.get(memory.id, np.nan))
                 for memory in each.outdatable_memories
+                if memory.id in memories
             ])
             for each in near
         ]  # fmt: skip
@@ -337,7 +338,7 @@ def _relate_by_rules(near: DraftNeighbourhood, known: KnownMemories) -> bool:
         known.gone[near.mark] = gone
         return True
     if done := [memory for memory in memories if finishes(draft, near.said.said_at, memory)]:
-        known.outdated[near.mark], known.gone[near.mark] = done[0], tuple(done[1:])
+        known.gone[near.mark] = tuple(done)
         return True
     close = [
         memory

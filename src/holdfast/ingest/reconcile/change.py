@@ -57,6 +57,12 @@ class KnownMemories:
     vectors: dict[str, Floats] = field(default_factory=dict)
     """What a draft says → its vector, where it was embedded."""
 
+    def ended_wholly(self) -> set[str]:
+        """The ids of the memories of which no part stays."""
+        ended = [(mark, memory) for mark, memory in self.outdated.items()]
+        ended += [(mark, memory) for mark, some in self.gone.items() for memory in some]
+        return {memory.id for mark, memory in ended if not self.ended_parts.get((mark, memory.draft_id))}
+
     def keeps(self, draft: Draft, memory: Memory) -> bool:
         """Whether a draft becomes a memory: a tentative one does if it ends another."""
         return not draft.tentative or memory.fingerprint in {*self.outdated, *self.gone}

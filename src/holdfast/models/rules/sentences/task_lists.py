@@ -68,8 +68,10 @@ _FIRST_WORD = re.compile(r"(?P<word>[a-z]+) \S", re.I)
 _VERB_TAKEN_FOR_NOUN = re.compile(r"\w+ (?:from|of|for the|machine|box|list|book|test|office)\b", re.I)
 _NEEDED = re.compile(r"(?:(?:i|we) still |still |also )?need (?!to\b)(?P<items>.{5,300})", re.I)
 _NEW_TICKET = re.compile(
-    r"(?:(?:and|also) )?(?:one |a )?new (?:ones?|bugs?|tickets?|issues?):? (?P<items>[A-Z]{2,}-\d+\b.{5,200})", re.S
+    r"(?:(?:and|also) )?(?:one |a )?new(?: ones?| bugs?| tickets?| issues?|(?=:)):? (?P<items>[A-Z]{2,}-\d+\b.{5,200})",
+    re.I | re.S,
 )
+_TICKET_BORDER = re.compile(r"(?:,|;| and|, and) (?=[A-Z]{2,}-\d)")
 _HOURS = re.compile(r"\d|(?:mon|tue|wed|thu|fri|sat|sun)\w*\b|weekdays|daily|closed|from\b|every", re.I)
 """How an item begins where "open:" tells the hours of a shop."""
 _WITH_OBJECT = re.compile(
@@ -90,7 +92,7 @@ class TaskList:
 def task_list(sentence: str) -> TaskList | None:
     """The list of tasks that the sentence is; None if it is something else."""
     if new := _NEW_TICKET.fullmatch(sentence):
-        return TaskList("", "open", _items(new["items"]))
+        return TaskList("", "open", tuple(each.strip(" .!") for each in _TICKET_BORDER.split(new["items"])))
     opening, colon, rest = sentence.partition(":")
     if colon and rest[:1].isspace():
         return _opened_list(opening, rest)
