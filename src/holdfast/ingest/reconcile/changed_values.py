@@ -229,7 +229,7 @@ def _without_spans(text: str, spans: Sequence[Span]) -> str:
         before, after = text[:start].rstrip(), text[end:].lstrip()
         inside = before and after and before[-1] not in ".,;:!?…" and after[0] not in '.,;:!?)"'
         text = f"{before} {LEFT_OUT} {after}" if inside else f"{text[:start]}{text[end:]}"
-    return re.sub(r"\s+", " ", text).strip()
+    return re.sub(r",(?=[\s,]*,)", "", re.sub(r"\s+", " ", text)).strip()
 
 
 def _is_telling(left: str, changed: Sequence[_Slot], slots: Sequence[_Slot]) -> bool:

@@ -132,7 +132,7 @@ _BEFORE_ACTION = (
 )
 _CLAUSE_SUBJECT = re.compile(
     rf"(?:(?:i|we|she|he)(?= [a-z])|(?:my|our|his|her) (?:[a-z]+ )?(?:{RELATION})\b(?:,? (?-i:[A-ZÀ-Þ][a-zà-ÿ]+),?)?"
-    rf"(?= [a-z])|(?-i:[A-ZÀ-Þ][a-zà-ÿ]{{1,20}}(?: [A-ZÀ-Þ][a-zà-ÿ]{{1,20}})?{_BEFORE_ACTION}))",
+    rf"(?= [a-z])|(?-i:[A-ZÀ-Þ][a-zà-ÿ]{{1,20}}(?: (?:and |& )?[A-ZÀ-Þ][a-zà-ÿ]{{1,20}})?{_BEFORE_ACTION}))",
     re.I,
 )
 """The subject at the beginning of a clause."""
@@ -140,7 +140,7 @@ _NEW_PREDICATE = re.compile(
     r"(?:(?:am|is|are) (?:now|currently) (?:an? |at |in |with |on )?\w|(?:now|currently) (?:works?|lives?|am|is|are|"
     r"runs?|drives?|uses?|owns?|stud(?:y|ies)|teach(?:es)?|plays?|speaks?|loves?|likes?|hates?|prefers?|eats?|drinks?)\b|"
     r"(?:has|have) (?:since|now|recently|just) (?:joined|moved|started|switched|become|got|taken)\b|"
-    r"(?:works?|lives?) (?:at|in|for|as|with|near)\b|moved (?:back )?to\b|joined (?-i:[A-Z])|"
+    r"(?:works?|lives?) (?:at|in|for|as|with|near)\b|moved (?:(?:back )?to|in)\b|joined (?-i:[A-Z])|"
     r"(?:started|starts|began) (?:working |a new job |a job )?(?:at|for|with) (?-i:[A-Z])|switched to\b)",
     re.I,
 )
