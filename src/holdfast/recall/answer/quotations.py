@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from holdfast.domain.types import Memory
@@ -14,17 +15,23 @@ MAX_QUOTED = 3
 """How many messages are quoted together. Chosen by hand: a person reads three short ones at a glance."""
 
 
+_ITEM = re.compile(r"(?!(?:I|I['’]m|Mrs?|Ms|Dr)$)[A-ZÀ-Þ\d$£€][^.!?;]*")
+"""A name or a figure, which can stand in a list: "Theo", but not "is me"."""
+
+
 def quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
-    """The sentence with the answer, or a memory drawn from its message that has the words and can stand alone; the
-    words themselves where they are in several sentences, with what they are taken from."""
+    """The sentence with the answer, or a memory drawn from its message that has the words and can stand alone. Words in
+    several sentences: these, after the words if all are names or figures; of many messages the words alone."""
     sentences = {(span.hit.id, span.sentence) for span in spans}
     if len(sentences) > 1:
         distinct: dict[str, str] = {}
         for span in spans:
             distinct.setdefault(span.text.casefold(), span.text)
         words = "; ".join(distinct.values())
-        several = len({span.hit.id for span in spans})
-        return f"{words}: {quoted_together(spans)}" if several <= MAX_QUOTED else words
+        if len({span.hit.id for span in spans}) > MAX_QUOTED:
+            return words
+        listed = f"{words}: " if all(map(_ITEM.fullmatch, distinct.values())) else ""
+        return f"{listed}{quoted_together(spans)}"
     wanted = [span.text.casefold() for span in spans]
     said_by, sentence = spans[0].hit.speaker, spans[0].sentence
     fitting = [

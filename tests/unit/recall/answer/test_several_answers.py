@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
 from holdfast import AsyncHoldfast, Holdfast
 from holdfast.domain.ports.models import AnswerSpan, ReadAnswer, ReadPassage
-from holdfast.domain.results import Answer
+from holdfast.domain.results import Answer, Hit
 from holdfast.recall.answer import reading
+from holdfast.recall.answer.computed import FoundSpan
+from holdfast.recall.answer.quotations import quotation
 from holdfast.recall.answer.second_reading import MAX_MESSAGES
 from holdfast.testing import HashingEmbedder, MemoryVault, ScriptedExtractor
 
@@ -93,3 +95,19 @@ async def test_one_thing_of_several_is_no_list(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(reading, "chance_of_several", lambda features: 0.9)
     found = await answer(ListReader(room=2), "Who works for me?", NAMES[:1])
     assert not found.answer
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "answer"),
+    [
+        ("Theo is four. Max is six.", ("Theo", "Max"), 'Theo; Max: "Theo is four. Max is six." (1 March 2026)'),
+        ("Team is me. I'm lead.", ("is me", "I'm"), '"Team is me. I\'m lead." (1 March 2026)'),
+    ],
+)
+def test_only_names_and_figures_are_listed_before_their_sentences(
+    said: str, words: tuple[str, ...], answer: str
+) -> None:
+    day = datetime(2026, 3, 1, tzinfo=UTC)
+    hit = Hit("m", "message", said, said, 1.0, {}, "s", day)
+    spans = [FoundSpan(hit, day, (start := said.index(each)), start + len(each)) for each in words]
+    assert quotation(spans, []) == answer
