@@ -68,7 +68,8 @@ _FIRST_WORD = re.compile(r"(?P<word>[a-z]+) \S", re.I)
 _VERB_TAKEN_FOR_NOUN = re.compile(r"\w+ (?:from|of|for the|machine|box|list|book|test|office)\b", re.I)
 _NEEDED = re.compile(r"(?:(?:i|we) still |still |also )?need (?!to\b)(?P<items>.{5,300})", re.I)
 _NEW_TICKET = re.compile(
-    r"(?:(?:and|also) )?(?:one |a )?new(?: ones?| bugs?| tickets?| issues?|(?=:)):? (?P<items>[A-Z]{2,}-\d+\b.{5,200})",
+    r"(?:(?:and|also|but) )?(?:one |a )?new(?: ones?| bugs?| tickets?| issues?|(?=:))[:,]? "
+    r"(?P<items>[A-Z]{2,}-\d+\b.{5,200})",
     re.I | re.S,
 )
 _TICKET_BORDER = re.compile(r"(?:,|;| and|, and) (?=[A-Z]{2,}-\d)")
