@@ -7,7 +7,7 @@ EVERY, CALIBRATES = 10, 3
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 EVERYDAY = (
     *(f"a{last}" for last in _ALPHABET[10:]), *(f"b{last}" for last in _ALPHABET),
-    *(f"c{last}" for last in _ALPHABET), *(f"d{last}" for last in _ALPHABET[:21]),
+    *(f"c{last}" for last in _ALPHABET), *(f"d{last}" for last in _ALPHABET),
 )  # fmt: skip
 """The files with everyday questions, plainly asked; in those from `bo` on, a third of the statements end."""
 ALL_CALIBRATE = ("am", "an")

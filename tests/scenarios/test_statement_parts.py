@@ -63,3 +63,16 @@ def test_the_rest_is_said_by_its_speaker(tmp_path: Path) -> None:
         held = [each.content for each in team.list(limit=50)]
     assert held
     assert not any(each.startswith("The user") for each in held)
+
+
+def test_the_rest_has_no_day_that_went_with_the_other_part(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path) as memory:
+        profile = memory.profile("app", "mel")
+        for n, text in enumerate(("electric is with Octopus, 96 dd on the 5th", "octopus put us up to 112"), 1):
+            said = {"role": "user", "content": text, "timestamp": f"2026-02-0{n}T10:00:00Z"}
+            profile.ingest([said], session_id=f"s{n}", wait=True)
+        held = {each.content: each.occurred_at for each in profile.list(limit=50)}
+    rest = next(content for content in held if "is with Octopus" in content)
+    assert "96" not in rest
+    assert "2026" not in rest
+    assert held[rest] is None

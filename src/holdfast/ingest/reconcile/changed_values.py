@@ -99,7 +99,8 @@ def without_changed_values(old: str, new: str) -> str | None:
     left = _without_spans(text, [cut for cut in cuts if cut is not None])
     if None in cuts or _DANGLING.search(left) or not _is_telling(left, changed, theirs):
         return None
-    kept = dates[1] if dates is not None and not any(slot.type == DATE for slot in changed) else ""
+    undated = any(slot.type == DATE for slot in changed) or loses_date(text, left)
+    kept = dates[1] if dates is not None and not undated else ""
     return old[: body[0]] + left + kept + old[body[1] :]
 
 
@@ -137,7 +138,16 @@ def _figure_of(clause: str) -> tuple[str, str] | None:
 
 def changes_date(old: str, new: str) -> bool:
     """Whether both have a date."""
-    return all(any(value.type == DATE for value in values(ASIDE.sub("", text))) for text in (old, new))
+    return _has_date(ASIDE.sub("", old)) and _has_date(ASIDE.sub("", new))
+
+
+def loses_date(old: str, left: str) -> bool:
+    """Whether the old statement has a date, and what is left of it has none."""
+    return _has_date(ASIDE.sub("", old)) and not _has_date(ASIDE.sub("", left))
+
+
+def _has_date(text: str) -> bool:
+    return any(value.type == DATE for value in values(text))
 
 
 def _are_about_one_thing(one: str, other: str) -> bool:

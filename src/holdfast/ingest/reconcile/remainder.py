@@ -11,7 +11,7 @@ from holdfast.domain import identifiers
 from holdfast.domain.filters import keyless
 from holdfast.domain.ports.storage import Store
 from holdfast.domain.types import Change, Memory, Message, Test
-from holdfast.ingest.reconcile.changed_values import changes_date, without_changed_values, without_member
+from holdfast.ingest.reconcile.changed_values import changes_date, loses_date, without_changed_values, without_member
 from holdfast.text import statement_parts
 from holdfast.text.content_words import content_words
 from holdfast.text.faithfulness import is_proved, quotation
@@ -38,7 +38,7 @@ def remaining_memories(
     does. `messages` has those that it rests on."""
     cited = [messages[source] for source in head.sources if source in messages]
     if (left := _without_changes(head, ended, cited)) is not None:
-        undated = any(changes_date(head.content, each.by) for each in ended)
+        undated = any(changes_date(head.content, each.by) for each in ended) or loses_date(head.content, left)
         return [_remaining_memory(head, left, now, undated=undated)]
     if not all(each.parts for each in ended):
         return []

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from holdfast.domain.types import Memory
 from holdfast.recall.answer.computed import FoundSpan
+from holdfast.recall.question.analysis import Question
 from holdfast.text import tokens
 
 SHORT_MESSAGE = 160
@@ -19,8 +20,8 @@ _ITEM = re.compile(r"(?!(?:I|I['’]m|Mrs?|Ms|Dr)$)[A-ZÀ-Þ\d$£€][^.!?;]*")
 """A name or a figure, which can stand in a list: "Theo", but not "is me"."""
 
 
-def quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
-    """The sentence with the answer, or a memory drawn from its message that has the words and can stand alone. Words in
+def quotation(question: Question, spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
+    """The sentence with the answer, or a memory drawn from its message that says the same and can stand alone. Words in
     several sentences: these, after the words if all are names or figures; of many messages the words alone."""
     sentences = {(span.hit.id, span.sentence) for span in spans}
     if len(sentences) > 1:
@@ -34,10 +35,13 @@ def quotation(spans: Sequence[FoundSpan], drawn: Sequence[Memory]) -> str:
         return f"{listed}{quoted_together(spans)}"
     wanted = [span.text.casefold() for span in spans]
     said_by, sentence = spans[0].hit.speaker, spans[0].sentence
+    asked = set(question.words).intersection(tokens.tokens(sentence))
     fitting = [
         m.content
         for m in drawn
-        if all(words in m.content.casefold() for words in wanted) and _is_drawn_from(m.content, spans[0])
+        if all(words in m.content.casefold() for words in wanted)
+        and asked <= set(tokens.tokens(m.content))
+        and _is_drawn_from(m.content, spans[0])
     ]
     return min(fitting, key=len, default=f"{said_by}: {sentence}" if said_by else sentence)
 

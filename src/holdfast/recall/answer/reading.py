@@ -110,7 +110,7 @@ async def read_answer(
         if not found.spans:
             return Answer("", (), hits, 0.0)
     drawn = await _drawn_memories(searcher, found.spans[0].hit)
-    told = quotation(found.spans, drawn)
+    told = quotation(question, found.spans, drawn)
     if is_off_topic(question, told) or _is_of_somebody_else(question, found.spans, drawn, seen):
         return Answer("", (), hits, 0.0)
     if form != "together":
@@ -216,8 +216,8 @@ def _computed(question: Question, found: ReadHits, drawn: Sequence[Memory]) -> s
     text = text or computed_text(question, found.kind, found.spans)
     if found.kind in ("yes", "no"):
         kind = "no" if is_still_to_come(question, found.spans[0]) else found.kind
-        return f"{kind.capitalize()}: {text or quotation(found.spans, drawn)}"
-    if found.kind == "span" and not text and is_affirmed(question, told := quotation(found.spans, drawn)):
+        return f"{kind.capitalize()}: {text or quotation(question, found.spans, drawn)}"
+    if found.kind == "span" and not text and is_affirmed(question, told := quotation(question, found.spans, drawn)):
         return f"Yes: {told}"
     return text
 
@@ -364,7 +364,9 @@ def _is_of_somebody_else(
     to is no answer to "What am I allergic to?", and what Lior says of himself none to "Is Dana vegetarian?"."""
     target, hit = question.target, spans[0].hit
     if hit.speaker is None:
-        if any(is_of_another_person(question.text, said) for said in (spans[0].sentence, quotation(spans, drawn))):
+        if any(
+            is_of_another_person(question.text, said) for said in (spans[0].sentence, quotation(question, spans, drawn))
+        ):
             return True
         if tells_of_another(question.text, hit.content):
             return True
@@ -380,7 +382,7 @@ def _is_of_somebody_else(
         return False
     if target.confirms and is_of_named_person(spans[0].sentence):
         return True
-    stated = replace(hit, content=quotation(spans, drawn))
+    stated = replace(hit, content=quotation(question, spans, drawn))
     return best_fits(target, [stated], people_in(seen))[0].owned < 0
 
 

@@ -23,7 +23,7 @@ _PATTERNS: tuple[tuple[Computed, re.Pattern[str]], ...] = tuple(
         ("lasting", rf"\bhow (?:many )?{_UNIT} (?:am|are|is|was|were)\b(?!.*\b(?:been|already|since)\b)"),
         ("since", rf"\bhow (?:many )?{_UNIT} (?:have|has|had|am|are|is|was|were)\b"),
         ("when", r"^(?!\W*(?:what|which|who|whom|whose|where|why|how)\b(?!.*\b(?:and|or) when\b)).*\bwhen\b"
-                 r"|\b(?:what|which) (?:date|day|month|year)\b|\bdate of\b"),
+                 r"|\b(?:what|which) (?:date|day(?! (?:do|does)\b)|month|year)\b|\bdate of\b"),
         ("count", r"\bhow many (?P<a>[\w'-]+(?: (?!did|do|does|have|has|had|are|were|was|is|in|on|of)[\w'-]+){0,2})"),
     )
 )  # fmt: skip

@@ -38,7 +38,8 @@ _PAST_CUES = "|".join(
         "was|were|had|did|didn't|went|got|came|saw|met|took|bought|made|been|gave|left|began|ate|flew|drove|ran|won",
         "lost|spent|told|said|thought|found|ago|back (?:in|then|when)|since|born|broke|built|wrote|read|held|sold",
         "became|quit|fell",
-        "sown|grown|written|taken|given|gone|seen|done|chosen|broken|eaten|driven|flown|fallen",
+        r"(?<!\bis )(?<!\bare )(?<!\bam )(?:sown|grown|written|taken|given|gone|seen|done|chosen|broken|eaten|driven|"
+        "flown|fallen)",
         "felt|knew|sent|paid|brought|caught|kept|heard|woke|swam|drank|grew|threw|rode|wore|chose|forgot|taught|spoke",
         r"(?!need\b|indeed\b|speed\b|feed\b|seed\b)[a-z]{2,}ed",
     )

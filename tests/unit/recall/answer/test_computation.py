@@ -34,7 +34,9 @@ def test_what_a_question_wants_computed(question: str, sought: str, a: str, b: s
     assert (want.what, want.a, want.b) == (sought, a, b)
 
 
-@pytest.mark.parametrize("question", ["Where do I live?", "Who is Ana?", "How do I deploy?", ""])
+@pytest.mark.parametrize(
+    "question", ["Where do I live?", "Who is Ana?", "How do I deploy?", "What day do the bins go out?", ""]
+)
 def test_a_plain_question_wants_nothing_computed(question: str) -> None:
     assert computation_in(question) is None
 

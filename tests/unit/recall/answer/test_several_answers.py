@@ -15,6 +15,7 @@ from holdfast.recall.answer import reading
 from holdfast.recall.answer.computed import FoundSpan
 from holdfast.recall.answer.quotations import quotation
 from holdfast.recall.answer.second_reading import MAX_MESSAGES
+from holdfast.recall.question.analysis import analysed_question
 from holdfast.testing import HashingEmbedder, MemoryVault, ScriptedExtractor
 
 NAMES = ("Elin", "Owain", "Marta", "Gwen", "Huw")
@@ -110,4 +111,5 @@ def test_only_names_and_figures_are_listed_before_their_sentences(
     day = datetime(2026, 3, 1, tzinfo=UTC)
     hit = Hit("m", "message", said, said, 1.0, {}, "s", day)
     spans = [FoundSpan(hit, day, (start := said.index(each)), start + len(each)) for each in words]
-    assert quotation(spans, []) == answer
+    question = analysed_question("Who?", day)
+    assert quotation(question, spans, []) == answer

@@ -174,6 +174,8 @@ def test_another_day_takes_the_place_of_the_one_just_said(correction: str, day: 
         ("sown the tomatoes on saturday", "2026-03-09", "2026-03-07"),
         ("physio is called Ruth, seeing her on the 11th at 8:15", "2026-06-01", "2026-06-11"),
         ("price goes up to 52 in march", "2026-01-20", "2026-03-01"),
+        ("hot water is broken, Fergus sends Davie the plumber on thursday", "2026-06-02", "2026-06-04"),
+        ("it was broken on thursday", "2026-06-02", "2026-05-28"),
     ],
 )
 def test_a_verb_without_its_auxiliary_has_a_tense(text: str, said: str, day: str) -> None:
