@@ -10,7 +10,7 @@ EVERYDAY = (
     *(f"c{last}" for last in _ALPHABET), *(f"d{last}" for last in _ALPHABET),
 )  # fmt: skip
 """The files with everyday questions, plainly asked; in those from `bo` on, a third of the statements end."""
-ALL_CALIBRATE = ("am", "an")
+ALL_CALIBRATE = ("am", "an", "dv", "dx")
 """Those of them of which every life calibrates."""
 MEASURES = ("held", "held2", "held3")
 """The files that measure."""

@@ -74,8 +74,11 @@ def _without_changes(head: Memory, ended: Sequence[PartialEnding], cited: Sequen
     """The memory without values that changed and people who left; None where more than these has ended."""
     content = head.content
     for each in ended:
-        left = without_changed_values(content, each.by) or without_member(content, each.by)
-        if left is None or not all(_has_changed(content, left, span) for span in each.parts):
+        left = without_changed_values(content, each.by)
+        if left is not None and not all(_has_changed(content, left, span) for span in each.parts):
+            return None
+        left = left or without_member(content, each.by)
+        if left is None:
             return None
         content = left
     content = statement_parts.reported_statement(content)

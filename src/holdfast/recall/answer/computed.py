@@ -68,6 +68,12 @@ class FoundSpan:
         return self.hit.content[start:stop].strip()
 
 
+_MEMBER_BORDER = re.compile(r",? (?:and|&|\+) |[,;] ")
+_ARTICLE = re.compile(r"\b(?:the|an?|my|our|his|her|their|your)\b ?", re.I)
+_NO_MEMBER = re.compile(r"\b(?:i|me|i['’]m|we|you|is|are|was|were|has|have|had|and|but)\b", re.I)
+"""What a name of a member does not have: "is me", "I'm lead"."""
+
+
 def computed_text(question: Question, kind: AnswerKind, spans: Sequence[FoundSpan]) -> str:
     """The computed answer with what it rests on; empty when nothing is to be computed or the words do not allow it."""
     wanted = question.computation
@@ -133,10 +139,12 @@ def _time_since_told(question: Question, span: FoundSpan) -> str:
 
 
 def _count(spans: Sequence[FoundSpan]) -> str:
-    texts = list(dict.fromkeys(span.text for span in spans))
-    if len(texts) < 2 or any(_NUMBER.search(text) for text in texts):
+    """How many members the words name, and these; empty where they are not names of members alone."""
+    parts = [part for span in spans for part in _MEMBER_BORDER.split(span.text)]
+    members = list(dict.fromkeys(each for part in parts if (each := _ARTICLE.sub("", part).strip())))
+    if len(members) < 2 or any(_NUMBER.search(each) or _NO_MEMBER.search(each) for each in members):
         return ""
-    return f"{len(texts)}: {'; '.join(texts)}"
+    return f"{len(members)}: {', '.join(members)}"
 
 
 def counts_nothing(question: Question, spans: Sequence[FoundSpan]) -> bool:

@@ -28,6 +28,10 @@ _OVER = re.compile(
 )
 _ALTERNATIVE = re.compile(r"\b(?:or|still|again|only|also|too|yet|all|both|any|every)\b", re.I)
 """A question with such a word asks for more than whether something is told."""
+_IS_GONE = re.compile(
+    r"(?: [\w-]+){0,2}(?: (?:is|are|has|have)|['’]s) (?:now |finally |all |been )*(?:gone|cured|cleared up)\b", re.I
+)
+"""What follows the words for a thing that is no more: "the egg allergy is gone"."""
 _CLAUSE_BORDER = re.compile(r"[,;:.!?–—]\s|\b(?:and|but|so|while|because)\b", re.I)
 _ASKS_FOR_SOMETHING = re.compile(r"\W*(?:(?:and|so|but)\W+)?(?:what|which|who|whom|whose|where)\b", re.I)
 
@@ -108,6 +112,8 @@ _WORK = re.compile(r"\b(?:work(?:s|ed|ing)?|job|employ\w*|compan(?:y|ies))\b", r
 def is_denied_at(question: Question, span: FoundSpan) -> bool:
     """Whether the clause with the found words denies a word of the question, or is about something else."""
     clause = _CLAUSE_BORDER.split(span.hit.content[: span.start])[-1] + span.text
+    if _IS_GONE.match(span.hit.content, span.stop) and _ASKS_FOR_SOMETHING.match(question.text):
+        return True
     return is_denied(question, clause) or is_off_topic(question, clause, span.sentence)
 
 

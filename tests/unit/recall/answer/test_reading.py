@@ -159,7 +159,7 @@ async def test_passages_come_with_speaker_and_day() -> None:
         ("When does she fly?", "span", ["on 19th"], "she is flying on 19th", "19 February 2026: "),
         ("How many days until the exam?", "span", ["11 March"], "exam is on 11 March", "10 days: "),
         ("How long have I been sober?", "span", ["1 March 2024"], "sober since 1 March 2024", "2 years: "),
-        ("How many cats do I have?", "list", ["Momo", "Kiki"], "cats Momo and Kiki", "2: Momo; Kiki"),
+        ("How many cats do I have?", "list", ["Momo", "Kiki"], "cats Momo and Kiki", "2: Momo, Kiki"),
         ("Is the PR merged?", "yes", ["merged"], "PR is merged", "Yes: "),
         ("Is the PR merged?", "no", ["not merged"], "PR is not merged", "No: "),
     ],

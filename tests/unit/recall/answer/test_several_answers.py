@@ -12,7 +12,7 @@ from holdfast import AsyncHoldfast, Holdfast
 from holdfast.domain.ports.models import AnswerSpan, ReadAnswer, ReadPassage
 from holdfast.domain.results import Answer, Hit
 from holdfast.recall.answer import reading
-from holdfast.recall.answer.computed import FoundSpan
+from holdfast.recall.answer.computed import FoundSpan, computed_text
 from holdfast.recall.answer.quotations import quotation
 from holdfast.recall.answer.second_reading import MAX_MESSAGES
 from holdfast.recall.question.analysis import analysed_question
@@ -113,3 +113,15 @@ def test_only_names_and_figures_are_listed_before_their_sentences(
     spans = [FoundSpan(hit, day, (start := said.index(each)), start + len(each)) for each in words]
     question = analysed_question("Who?", day)
     assert quotation(question, spans, []) == answer
+
+
+def test_members_are_counted_one_by_one() -> None:
+    day = datetime(2026, 3, 1, tzinfo=UTC)
+
+    def counted(said: str, *words: str) -> str:
+        hit = Hit("m", "message", said, said, 1.0, {}, "s", day)
+        spans = [FoundSpan(hit, day, (start := said.index(each)), start + len(each)) for each in words]
+        return computed_text(analysed_question("How many children do I have?", day), "list", spans)
+
+    assert counted("my kids Emil and Tova", "my", "Emil and Tova") == "2: Emil, Tova"
+    assert counted("the team is me, Hedda. I'm lead", "is me", "Hedda", "I'm lead") == ""
