@@ -29,7 +29,9 @@ _OVER = re.compile(
 _ALTERNATIVE = re.compile(r"\b(?:or|still|again|only|also|too|yet|all|both|any|every)\b", re.I)
 """A question with such a word asks for more than whether something is told."""
 _IS_GONE = re.compile(
-    r"(?: [\w-]+){0,2}(?: (?:is|are|has|have)|['’]s) (?:now |finally |all |been )*(?:gone|cured|cleared up)\b", re.I
+    r"(?: [\w-]+){0,2}(?: (?:is|are|has|have)|['’]s) (?:now |finally |all |been )*(?:gone|cured|cleared up)"
+    r"(?=\W*$|[,.;!?)]| (?:now|for good|at last)\b)",
+    re.I,
 )
 """What follows the words for a thing that is no more: "the egg allergy is gone"."""
 _CLAUSE_BORDER = re.compile(r"[,;:.!?–—]\s|\b(?:and|but|so|while|because)\b", re.I)

@@ -48,7 +48,7 @@ _OFFSPRING = re.compile(
     re.I,
 )
 """Children without a word for them: "Clare lives there with Neil and their two, Imogen and Rufus"."""
-_OWN_GIRLS = re.compile(
+_OWN_CHILDREN = re.compile(
     rf"(?:^|[.!?;] )(?:(?:i|we)(?:'ve)? (?:got |have ))?{_YEARS} (?P<what>boys|lads|girls)[,:] (?P<names>{_NAMES})"
     r"(?=\W*(?:[.!?;]|$))",
     re.I,
@@ -135,7 +135,7 @@ def _told(text: str, known: Collection[str]) -> Iterator[Relation]:
         sex = _SEXES.get(m["what"].lower().removesuffix("s"), "")
         for owner in _owners(m["owner"], text[: m.start()], known):
             yield from (relation._replace(sex=sex) for relation in _relations(owner, ["child"], m["names"]))
-    for m in _OWN_GIRLS.finditer(text):
+    for m in _OWN_CHILDREN.finditer(text):
         sex = _SEXES[m["what"].lower().removesuffix("s")]
         yield from (relation._replace(sex=sex) for relation in _relations(USER, ["child"], m["names"]))
     for m in _CHILD_BY_AGE.finditer(text):

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.recall.answer.denial import is_affirmed, is_denied, is_off_topic
+from holdfast.domain.results import Hit
+from holdfast.recall.answer.computed import FoundSpan
+from holdfast.recall.answer.denial import is_affirmed, is_denied, is_denied_at, is_off_topic
 from holdfast.recall.question.analysis import analysed_question
 
 ASKED = datetime(2026, 3, 1, tzinfo=UTC)
@@ -69,3 +71,19 @@ def test_what_is_told_of_others_is_not_said_of_the_user() -> None:
     children = analysed_question("How many children do I have?", ASKED)
     assert is_off_topic(children, "14 kids in the end, 1 nosebleed")
     assert not is_off_topic(children, "I've got two kids")
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "gone"),
+    [
+        ("the egg allergy is gone!", "egg", True),
+        ("his eczema has cleared up, thank god", "eczema", True),
+        ("Ola has gone to Leeds", "Ola", False),
+        ("Leo is allergic to eggs", "eggs", False),
+    ],
+)
+def test_what_is_gone_is_no_answer(said: str, words: str, gone: bool) -> None:
+    hit = Hit("m", "message", said, said, 1.0, {}, "s", ASKED)
+    start = said.index(words)
+    asked = analysed_question("What does Leo have?", ASKED)
+    assert is_denied_at(asked, FoundSpan(hit, ASKED, start, start + len(words))) is gone
