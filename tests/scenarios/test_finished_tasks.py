@@ -108,3 +108,7 @@ async def test_each_ticket_is_closed_by_its_name(tmp_path: Path) -> None:
             await team.ingest([said], session_id=f"s{n}", wait=True)
         left = {memory.content for memory in (await team.list(kind="task")).items}
         assert left == {"Luka has open: TRN-88 export times out.", "Luka has open: TRN-97: login loop on edge."}
+        listed = await team.recall("Which bugs are still open?")
+        assert all(memory in listed.answer for memory in left)
+        counted = await team.recall("How many tickets are open?")
+        assert counted.answer.startswith("2: ")

@@ -59,8 +59,8 @@ class KnownMemories:
 
     def ended_wholly(self) -> set[str]:
         """The ids of the memories of which no part stays."""
-        ended = [(mark, memory) for mark, memory in self.outdated.items()]
-        ended += [(mark, memory) for mark, some in self.gone.items() for memory in some]
+        several = ((mark, memory) for mark, some in self.gone.items() for memory in some)
+        ended = [*self.outdated.items(), *several]
         return {memory.id for mark, memory in ended if not self.ended_parts.get((mark, memory.draft_id))}
 
     def keeps(self, draft: Draft, memory: Memory) -> bool:

@@ -16,6 +16,7 @@ from holdfast.domain.types import SECOND_HAND_TRUST, All, Memory, Test, Where
 from holdfast.recall.hits import hit_of
 from holdfast.recall.question.analysis import Question
 from holdfast.text import tokens
+from holdfast.text.lexicon.patterns import TICKET
 
 MAX_LISTED, MAX_READ = 10, 200
 CONFIDENCE = 0.8
@@ -71,6 +72,8 @@ _FORM_WORDS = frozenset(
     )
 )
 _BUYING = frozenset(tokens.tokens("buy shopping shop groceries grocery"))
+_TICKETS = frozenset(tokens.tokens("bug ticket issue"))
+"""Words for a task that has the name of a ticket, whatever its message calls it."""
 _FRAME = re.compile(r"^.{1,60}? (?:needs to|needs|has open|wants to be reminded (?:to|of)):? ")
 
 
@@ -159,7 +162,7 @@ def _next(memory: Memory) -> str:
 
 async def _about_topic(store: Store, memories: list[Memory], asked: WantedList) -> list[Memory]:
     """Those that have a word of the topic; else those drawn from a message that has one: of "todo before the move:
-    return the books", the move is not in the memory. What to buy is told in both ways."""
+    return the books", the move is not in the memory. What to buy, and tickets, are told in both ways."""
     if not asked.topic:
         return memories
     told = await store.get([source for memory in memories for source in memory.sources])
@@ -168,8 +171,10 @@ async def _about_topic(store: Store, memories: list[Memory], asked: WantedList) 
         each.id: {*tokens.tokens(each.content), *tokens.tokens((each.key or "").replace("-", " "))} for each in memories
     }
     around = {each.id: set[str]().union(*(said.get(source, set()) for source in each.sources)) for each in memories}
-    if asked.topic & _BUYING:
+    if asked.topic & (_BUYING | _TICKETS):
         own = {id: words | around[id] for id, words in own.items()}
+    for memory in memories:
+        own[memory.id] |= _TICKETS if TICKET.search(memory.content) else set()
     wanted = [frozenset({asked.subject}), asked.topic] if asked.subject else [asked.topic]
     choices = ([m for m in memories if words[m.id] & topic] for topic in wanted for words in (own, around))
     return next((found for found in choices if found), [])
